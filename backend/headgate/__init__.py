@@ -1,0 +1,1 @@
+"""Headgate: every workload gets a place, or a reason why not."""

@@ -1,0 +1,321 @@
+"""What the use cases need from the world, as protocols; `adapters` fills them.
+
+Stream names are `kind/name` or `kind/namespace/name` in lower case (`workload/team-a/train-7`,
+`clusterqueue/gpu`, `round/<id>`); `headgate.domain.cell.stream_of` makes them.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from headgate.domain.values.instants import Instant
+from headgate.event_log.envelope import DomainEvent, Origin, Recorded
+
+
+class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event to append; `wakes` names the partitions that must look at it, `*` means all.
+
+    `guards` says that it can make a plan stale that was made without it (quota, hosts, holds,
+    cancellations): it moves the guard of the partitions it wakes.
+    """
+
+    stream: str
+    event: DomainEvent
+    wakes: tuple[str, ...] = ()
+    guards: bool = False
+
+
+class Fence(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker saw of its partition before planning; the append fails if it no longer holds."""
+
+    partition: str
+    epoch: int
+    guard: int
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of an inline read model, written in the append's transaction.
+
+    `columns` are the table's columns by name; `position` and `version` are filled in by the append
+    from the last event of `stream` in the same unit. `columns` of None deletes the row.
+    """
+
+    table: str
+    stream: str
+    columns: dict[str, Any] | None
+
+
+class IdempotencyKey(msgspec.Struct, frozen=True, kw_only=True):
+    """A caller's key for one command, and what the first answer was."""
+
+    key: str
+    actor: str
+    request_hash: str
+    status: int = 200
+    answer: bytes = b""
+
+
+class Unit(msgspec.Struct, frozen=True, kw_only=True):
+    """All the appends of one decision: recorded together or not at all.
+
+    `expected` gives the version each touched stream must be at (0: never used). `config_position`
+    is the position of the configuration the decision was made under; a later change of
+    configuration refuses the unit. None skips that check.
+    """
+
+    at: Instant
+    origin: Origin
+    expected: dict[str, int]
+    events: tuple[NewEvent, ...]
+    rows: tuple[Row, ...] = ()
+    fence: Fence | None = None
+    config_position: int | None = None
+    idempotency: IdempotencyKey | None = None
+
+
+class Appended(msgspec.Struct, frozen=True, kw_only=True):
+    """The unit is in the log for ever; its events stand at `first_position` to `last_position`."""
+
+    first_position: int
+    last_position: int
+
+
+class Conflict(msgspec.Struct, frozen=True, kw_only=True):
+    """The unit was refused: what it was decided on has changed. Load, decide and try again."""
+
+    reason: str
+
+
+class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+    """The idempotency key was used before, for the same request: this was the answer."""
+
+    key: IdempotencyKey
+    position: int
+
+
+class KeyReused(msgspec.Struct, frozen=True, kw_only=True):
+    """The idempotency key was used before for a different request."""
+
+    key: str
+
+
+Verdict = Appended | Conflict | Replayed | KeyReused
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """An object from its inline read model: the state, and where it stands in its stream and the log.
+
+    `state` is the aggregate's state (`Absent` where there is none), `version` 0 for a new stream.
+    """
+
+    stream: str
+    version: int
+    position: int
+    state: Any
+
+
+class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which events to read; empty means all. `streams` match exactly or, ending in `/`, by prefix."""
+
+    types: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
+    actor: str = ""
+    correlation: str = ""
+    since: Instant | None = None
+    until: Instant | None = None
+
+
+class EventLog(Protocol):
+    """The log itself. Blocking; safe to use from several threads."""
+
+    def append(self, units: Sequence[Unit]) -> list[Verdict]:
+        """Append each unit with its own verdict, all in one transaction, in order."""
+        ...
+
+    def head(self) -> int:
+        """The last position, 0 while empty."""
+        ...
+
+    def now(self) -> Instant:
+        """The database's clock."""
+        ...
+
+    def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[Recorded]:
+        """Up to `limit` events after that position in order; raises `GapInLog` if one is missing."""
+        ...
+
+    def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[Recorded]:
+        """Every event after that position in order, streamed."""
+        ...
+
+    def read_stream(self, stream: str, after_version: int = 0) -> list[Recorded]:
+        """One stream from its beginning, or after a version."""
+        ...
+
+    def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[Recorded]:
+        """The newest events matching `where`, before a position, newest first."""
+        ...
+
+
+class GapInLog(AssertionError):
+    """A position is missing or went backwards: reading on would silently lose facts."""
+
+
+class Unavailable(Exception):
+    """The database or broker cannot be reached now; the same call may succeed later."""
+
+
+class ReadModels(Protocol):
+    """The inline read models: what commands validate against and what callers read back."""
+
+    def load(self, streams: Sequence[str]) -> list[Loaded]:
+        """The objects of these streams, in the same order."""
+        ...
+
+    def objects(
+        self, kind: str, *, namespace: str | None = None, after: str = "", limit: int = 500
+    ) -> list[Loaded]:
+        """Objects of one configured kind in order of stream name, keyset paged by stream."""
+        ...
+
+    def workloads(self, query: "WorkloadQuery") -> list[Loaded]:
+        """Workloads that match, newest submission first, keyset paged."""
+        ...
+
+    def rounds(self, *, after: tuple[Instant, str] | None = None, limit: int = 100, workload: str = "", cluster_queue: str = "") -> list[Loaded]:
+        """Preemption rounds, newest first, optionally those that touch a workload or queue."""
+        ...
+
+    def replay_of(self, key: str, actor: str) -> Replayed | None:
+        """The first answer given under this idempotency key, if any."""
+        ...
+
+
+class WorkloadQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A filter on workloads; empty fields do not filter. `after` is (created_at, key) of the last row."""
+
+    namespaces: tuple[str, ...] | None = None
+    phases: tuple[str, ...] = ()
+    local_queue: str = ""
+    cluster_queue: str = ""
+    name_contains: str = ""
+    labels: dict[str, str] = {}
+    after: tuple[Instant, str] | None = None
+    limit: int = 100
+
+
+class PartitionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker knows of a partition before it looks (architecture §4)."""
+
+    key: str
+    last_position: int
+    idle_position: int
+    guard: int
+    epoch: int
+    next_due: Instant | None
+
+
+class PartitionSession(Protocol):
+    """The time one worker holds a partition: one transaction from lock to commit.
+
+    Used as a context manager; leaving without `commit` gives everything up.
+    """
+
+    row: PartitionRow
+
+    def catch_up(self, after: int, *, limit: int = 5_000) -> list[Recorded]:
+        """Events after a position, inside the transaction."""
+        ...
+
+    def now(self) -> Instant:
+        """The database's clock, read afresh."""
+        ...
+
+    def commit_decisions(self, units: Sequence[Unit], *, next_due: Instant | None) -> list[Verdict]:
+        """Append under the fence and commit; any conflict rolls everything back."""
+        ...
+
+    def commit_idle(self, *, idle_position: int, next_due: Instant | None) -> None:
+        """Record "seen everything up to here, nothing to do" and commit."""
+        ...
+
+    def __enter__(self) -> "PartitionSession": ...
+
+    def __exit__(self, *details: object) -> None: ...
+
+
+class Partitions(Protocol):
+    """Which partitions there are, which are due, and the right to work on one."""
+
+    def due(self) -> list[str]:
+        """Partitions with events past their idle position or a timer that has come."""
+        ...
+
+    def next_due(self) -> Instant | None:
+        """The earliest timer of any partition."""
+        ...
+
+    def reshape(self, keys: Sequence[str], *, config_position: int) -> None:
+        """Make the rows match these partitions; new ones start due, so nothing can be missed."""
+        ...
+
+    def try_lock(self, key: str, owner: str) -> PartitionSession | None:
+        """The right to work on a partition now, or None while another worker has it."""
+        ...
+
+
+class StateCache(Protocol):
+    """Folds kept at a position so that starting is fast; always safe to delete."""
+
+    def newest(self, name: str, fold_version: str, *, at_most: int | None = None) -> tuple[int, bytes] | None:
+        """The latest cached fold not past `at_most`, with its position."""
+        ...
+
+    def put(self, name: str, fold_version: str, position: int, body: bytes) -> None:
+        """Keep a fold."""
+        ...
+
+
+class Followers(Protocol):
+    """Read models that follow the log by checkpoint, rows and checkpoint in one transaction."""
+
+    def names(self) -> tuple[str, ...]:
+        """The read models there are."""
+        ...
+
+    def positions(self) -> dict[str, int]:
+        """Where each stands."""
+        ...
+
+    def advance(self, name: str, *, limit: int = 5_000) -> int:
+        """Fold the next events into one read model; how many there were."""
+        ...
+
+    def rebuild(self, name: str) -> None:
+        """Build it anew from position 0 beside the live one, then swap; reads go on meanwhile."""
+        ...
+
+
+class Nudges(Protocol):
+    """Tells workers to look at partitions now; carries no facts and may be lost."""
+
+    def nudge(self, partitions: Iterable[str]) -> None:
+        """Never blocks and never raises."""
+        ...
+
+
+class Ids(Protocol):
+    """The only source of new ids."""
+
+    def new(self) -> str:
+        """A new time-ordered UUID."""
+        ...
+
+
+class Tail(Protocol):
+    """Follows the log as it grows, for API processes: a hint to look, with a slow poll behind it."""
+
+    def follow(self, after: int) -> AsyncIterator[list[Recorded]]:
+        """Batches of new events in order, for ever; survives restarts of the database."""
+        ...

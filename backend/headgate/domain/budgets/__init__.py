@@ -1,0 +1,1 @@
+"""DisruptionBudgets: how much of a service preemption may take away at once."""

@@ -1,0 +1,1 @@
+"""AdmissionChecks: what others must agree to before a workload is admitted."""

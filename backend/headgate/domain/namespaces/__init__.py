@@ -1,0 +1,1 @@
+"""Namespaces: the labels that ClusterQueues select submitters by."""

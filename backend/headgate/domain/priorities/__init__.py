@@ -1,0 +1,1 @@
+"""WorkloadPriorityClasses: how important work is, and how well protected."""

@@ -1,0 +1,1 @@
+"""Where workloads wait and what they may use: ClusterQueues, LocalQueues and Cohorts."""

@@ -1,0 +1,1 @@
+"""Where things run: Topologies, the ResourceFlavors that name them, and Nodes."""

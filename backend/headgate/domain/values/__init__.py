@@ -1,0 +1,1 @@
+"""Small immutable values that every aggregate shares: instants, quantities, selectors, taints."""

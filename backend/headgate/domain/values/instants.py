@@ -1,0 +1,16 @@
+"""Instants and lengths of time as integers, so that folding and sorting are exact.
+
+An `Instant` counts microseconds since 1970-01-01T00:00:00Z. A length of time is a plain
+integer whose name ends in its unit (`timeout_seconds`).
+"""
+
+from typing import TypeAlias
+
+Instant: TypeAlias = int
+
+MICROSECONDS_PER_SECOND = 1_000_000
+
+
+def seconds_after(at: Instant, seconds: int) -> Instant:
+    """The instant `seconds` whole seconds after `at`."""
+    return at + seconds * MICROSECONDS_PER_SECOND

@@ -1,0 +1,54 @@
+"""Label selectors, node affinity, taints and tolerations, with the meaning Kubernetes gives them."""
+
+from typing import Literal
+
+import msgspec
+
+Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
+TaintEffect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+
+
+class Requirement(msgspec.Struct, frozen=True, kw_only=True):
+    """One condition on one label key; `values` is empty for Exists and DoesNotExist."""
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(msgspec.Struct, frozen=True, kw_only=True):
+    """All requirements must hold; with none it selects everything. "Selects nothing" is `None`."""
+
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[Requirement, ...] = ()
+
+
+class NodeSelectorTerm(msgspec.Struct, frozen=True, kw_only=True):
+    """Requirements on one node, all of which must hold; terms of a list are alternatives."""
+
+    match_expressions: tuple[Requirement, ...] = ()
+    match_fields: tuple[Requirement, ...] = ()
+
+
+class PreferredTerm(msgspec.Struct, frozen=True, kw_only=True):
+    """A wish for a node with a weight from 1 to 100."""
+
+    weight: int
+    term: NodeSelectorTerm
+
+
+class Taint(msgspec.Struct, frozen=True, kw_only=True):
+    """A mark on a node that keeps away pods that do not tolerate it."""
+
+    key: str
+    value: str = ""
+    effect: TaintEffect = "NoSchedule"
+
+
+class Toleration(msgspec.Struct, frozen=True, kw_only=True):
+    """What taint a pod tolerates; an empty key with Exists tolerates all, no effect means every one."""
+
+    key: str = ""
+    operator: Literal["Exists", "Equal"] = "Equal"
+    value: str = ""
+    effect: TaintEffect | None = None

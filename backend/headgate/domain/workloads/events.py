@@ -1,0 +1,214 @@
+"""What can have happened to a workload; the names are the storage format.
+
+A workload that is deleted and submitted again goes on in the same stream under a new `uid`.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.specs import WorkloadSpec
+
+EvictionReason = Literal[
+    "Preempted",
+    "PodsReadyTimeout",
+    "AdmissionCheck",
+    "ClusterQueueStopped",
+    "LocalQueueStopped",
+    "NodeFailures",
+    "Deactivated",
+    "Requeued",
+]
+RequeueReason = Literal[
+    "Preempted",
+    "NodeFailures",
+    "BackoffFinished",
+    "Reactivated",
+    "ClusterQueueRestarted",
+    "LocalQueueRestarted",
+    "Requested",
+]
+NotReadyCause = Literal["WaitForStart", "WaitForRecovery"]
+DeactivationCause = Literal[
+    "Requested", "RequeuingLimitExceeded", "MaximumExecutionTimeExceeded", "AdmissionCheck"
+]
+
+
+class WorkloadSubmitted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.submitted"):
+    """Someone asks for a place for these pods; everything is resolved (priority, requests)."""
+
+    uid: str
+    namespace: str
+    name: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    spec: WorkloadSpec
+
+
+class WorkloadSpecChanged(msgspec.Struct, frozen=True, kw_only=True, tag="workload.spec_changed"):
+    """The owner changed what may be changed at this stage; a new generation."""
+
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    spec: WorkloadSpec
+
+
+class WorkloadExplained(msgspec.Struct, frozen=True, kw_only=True, tag="workload.explained"):
+    """The scheduler looked, found no place, and the reason differs from the one known before."""
+
+    explanation: Explanation
+
+
+class PlacementNominated(msgspec.Struct, frozen=True, kw_only=True, tag="workload.placement_nominated"):
+    """A preemption round makes room here for this workload (reference preemption.md §6.8)."""
+
+    round_id: str
+    admission: Admission
+
+
+class NominationWithdrawn(msgspec.Struct, frozen=True, kw_only=True, tag="workload.nomination_withdrawn"):
+    """The round that made room ended without this workload's admission."""
+
+    round_id: str
+
+
+class WorkloadQuotaReserved(msgspec.Struct, frozen=True, kw_only=True, tag="workload.quota_reserved"):
+    """Its quota and place are its own from now on; `checks` must be Ready before it is admitted."""
+
+    admission: Admission
+    checks: tuple[str, ...] = ()
+
+
+class WorkloadAdmitted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.admitted"):
+    """Its pods may start; the waiting ended after `waited_seconds`."""
+
+    waited_seconds: int
+
+
+class WorkloadPodsReady(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_ready"):
+    """The executor reports every pod ready; `recovered` after having been ready and then not."""
+
+    recovered: bool = False
+
+
+class WorkloadPodsNotReady(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_not_ready"):
+    """The executor reports that pods which were ready no longer are."""
+
+    message: str = ""
+
+
+class WorkloadEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.evicted"):
+    """It must stop; it holds its quota and hosts until the executor reports it stopped.
+
+    `eviction` names this one eviction (the round for a preemption). `count` is the number of
+    requeues after a pods-ready timeout including this one, `requeue_at` when it may compete again.
+    """
+
+    eviction: str
+    reason: EvictionReason
+    underlying_cause: str = ""
+    message: str
+    count: int = 0
+    requeue_at: Instant | None = None
+
+
+class EvictionAcknowledged(msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_acknowledged"):
+    """A handler took the eviction over, for instance to save a checkpoint."""
+
+    eviction: str
+    handler: str = ""
+    expected_end_at: Instant | None = None
+
+
+class EvictionProgressed(msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_progressed"):
+    """The handler is still at it."""
+
+    eviction: str
+    note: str = ""
+
+
+class WorkloadStopped(msgspec.Struct, frozen=True, kw_only=True, tag="workload.stopped"):
+    """Its pods are gone: quota and hosts are free, and it waits again or stays inactive."""
+
+    eviction: str
+
+
+class ReservationDropped(msgspec.Struct, frozen=True, kw_only=True, tag="workload.reservation_dropped"):
+    """Reserved but not yet admitted, it gave its quota back because its queue stopped."""
+
+    reason: str
+
+
+class WorkloadRequeued(msgspec.Struct, frozen=True, kw_only=True, tag="workload.requeued"):
+    """It may compete again."""
+
+    reason: RequeueReason
+
+
+class WorkloadHeld(msgspec.Struct, frozen=True, kw_only=True, tag="workload.held"):
+    """It is kept from admission until released; what runs, runs on."""
+
+    owner: str
+    reason: str
+    expires_at: Instant | None = None
+
+
+class WorkloadReleased(msgspec.Struct, frozen=True, kw_only=True, tag="workload.released"):
+    """The hold is over; `expired` says that it ran out by itself."""
+
+    expired: bool = False
+
+
+class WorkloadDeactivated(msgspec.Struct, frozen=True, kw_only=True, tag="workload.deactivated"):
+    """It leaves the queues until activated; the requeue state starts over."""
+
+    cause: DeactivationCause
+    message: str = ""
+
+
+class WorkloadActivated(msgspec.Struct, frozen=True, kw_only=True, tag="workload.activated"):
+    """It is active again and starts with a clean requeue state."""
+
+
+class WorkloadFinished(msgspec.Struct, frozen=True, kw_only=True, tag="workload.finished"):
+    """The end: its pods succeeded, failed for good, or were cancelled."""
+
+    reason: Literal["Succeeded", "Failed", "Cancelled"]
+    message: str = ""
+
+
+class WorkloadDeletionRequested(msgspec.Struct, frozen=True, tag="workload.deletion_requested"):
+    """Someone asked to delete it while it ran; it goes once it has stopped."""
+
+
+class WorkloadDeleted(msgspec.Struct, frozen=True, tag="workload.deleted"):
+    """The workload is gone; the name is free."""
+
+
+WorkloadEvent = (
+    WorkloadSubmitted
+    | WorkloadSpecChanged
+    | WorkloadExplained
+    | PlacementNominated
+    | NominationWithdrawn
+    | WorkloadQuotaReserved
+    | WorkloadAdmitted
+    | WorkloadPodsReady
+    | WorkloadPodsNotReady
+    | WorkloadEvicted
+    | EvictionAcknowledged
+    | EvictionProgressed
+    | WorkloadStopped
+    | ReservationDropped
+    | WorkloadRequeued
+    | WorkloadHeld
+    | WorkloadReleased
+    | WorkloadDeactivated
+    | WorkloadActivated
+    | WorkloadFinished
+    | WorkloadDeletionRequested
+    | WorkloadDeleted
+)

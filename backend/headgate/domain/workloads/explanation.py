@@ -1,0 +1,62 @@
+"""Why a pending workload waits: one object for API, CLI and UI (design product.md 5)."""
+
+from typing import Literal
+
+import msgspec
+
+BlockerType = Literal[
+    "Quota", "Topology", "Preemption", "Order", "Hold", "Backoff", "Queue", "AdmissionCheck", "Round"
+]
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True):
+    """A workload that was considered as a victim, and the rule that protects it."""
+
+    workload: str
+    rule: str
+
+
+class Blocker(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing in the way. Amounts are in the units of `quantities`; pods and slices count one each.
+
+    `reason` is a CamelCase word, `message` a sentence; `need`, `have` and `short_by` are set where
+    the blocker is about an amount.
+    """
+
+    type: BlockerType
+    reason: str
+    message: str
+    pod_set: str = ""
+    flavor: str = ""
+    resource: str = ""
+    level: str = ""
+    domain: str = ""
+    need: int | None = None
+    have: int | None = None
+    short_by: int | None = None
+    held_by: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    excluded_hosts: dict[str, int] = {}
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """The dominant reason, everything in the way, and what would help.
+
+    `evaluated` is false where the scheduler had no need to look, and `dominant` says why not.
+    Two explanations with the same `fingerprint` tell a person the same thing.
+    """
+
+    dominant: str
+    sentence: str
+    evaluated: bool = True
+    blockers: tuple[Blocker, ...] = ()
+    would_unblock: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> tuple[str, bool, tuple[tuple[str, ...], ...]]:
+        """What must change for the explanation to be worth recording again."""
+        matrix = tuple(
+            (b.type, b.reason, b.pod_set, b.flavor, b.resource, b.level, str(b.short_by))
+            for b in self.blockers
+        )
+        return (self.dominant, self.evaluated, matrix)

@@ -1,0 +1,160 @@
+"""The stages of a workload's life, and the one phase that people are shown."""
+
+from typing import Literal
+
+import msgspec
+
+from headgate.domain.configured import Absent
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.events import EvictionReason, NotReadyCause
+from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.specs import WorkloadSpec
+
+ConditionType = Literal[
+    "QuotaReserved", "Admitted", "PodsReady", "Evicted", "Preempted", "Requeued", "Finished", "Held"
+]
+Phase = Literal[
+    "Pending", "Nominated", "BackingOff", "Held", "Inactive",
+    "QuotaReserved", "Starting", "Running", "Evicting", "Succeeded", "Failed", "Cancelled",
+]  # fmt: skip
+
+
+class Condition(msgspec.Struct, frozen=True, kw_only=True):
+    """A Kubernetes condition; `last_transition_at` moves only when `status` flips (trap T12)."""
+
+    type: ConditionType
+    status: bool
+    reason: str
+    message: str = ""
+    last_transition_at: Instant
+    observed_generation: int = 1
+
+
+class Eviction(msgspec.Struct, frozen=True, kw_only=True):
+    """An eviction on its way: from the decision until the executor reports the pods gone."""
+
+    id: str
+    reason: EvictionReason
+    started_at: Instant
+    acknowledged_at: Instant | None = None
+    handler: str = ""
+
+
+class RequeueState(msgspec.Struct, frozen=True, kw_only=True):
+    """Requeues after pods-ready timeouts since the last (re)activation, and when the next may be."""
+
+    count: int = 0
+    requeue_at: Instant | None = None
+
+
+class Hold(msgspec.Struct, frozen=True, kw_only=True):
+    """Who keeps the workload from admission, why, and until when."""
+
+    owner: str
+    reason: str
+    held_at: Instant
+    expires_at: Instant | None = None
+
+
+class EvictionCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How often the workload was evicted for one reason and cause."""
+
+    reason: str
+    underlying_cause: str
+    count: int
+
+
+class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
+    """A workload as it stands.
+
+    `admission` is set from reservation to release; `nomination` is where a round makes room for it.
+    `queued_at` orders it among equals: its creation, or a pods-ready eviction under that policy.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    created_at: Instant
+    generation: int = 1
+    terminating_at: Instant | None = None
+    spec: WorkloadSpec
+    conditions: tuple[Condition, ...] = ()
+    admission: Admission | None = None
+    checks: tuple[str, ...] = ()
+    nomination: Admission | None = None
+    round_id: str | None = None
+    eviction: Eviction | None = None
+    requeue: RequeueState = RequeueState()
+    evictions: tuple[EvictionCount, ...] = ()
+    hold: Hold | None = None
+    explanation: Explanation | None = None
+    explained_at: Instant | None = None
+    not_ready_cause: NotReadyCause | None = None
+    accumulated_execution_seconds: int = 0
+    finished_at: Instant | None = None
+
+    @property
+    def key(self) -> str:
+        """The name by which everyone refers to it: `namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+
+WorkloadState = Absent | Workload
+
+
+def condition(workload: Workload, kind: ConditionType) -> Condition | None:
+    """The condition of that type, if it was ever set."""
+    return next((c for c in workload.conditions if c.type == kind), None)
+
+
+def holds(workload: Workload, kind: ConditionType) -> bool:
+    """Whether that condition is true now."""
+    found = condition(workload, kind)
+    return found is not None and found.status
+
+
+def is_finished(workload: Workload) -> bool:
+    """Whether its life is over."""
+    return workload.finished_at is not None
+
+
+def is_admitted(workload: Workload) -> bool:
+    """Whether its pods may run."""
+    return workload.admission is not None and holds(workload, "Admitted")
+
+
+def phase_of(workload: Workload) -> Phase:
+    """The one word people see, derived here and nowhere else."""
+    if workload.finished_at is not None:
+        return _end_of(workload)
+    if workload.admission is not None:
+        return _phase_with_quota(workload)
+    if not workload.spec.active:
+        return "Inactive"
+    if workload.hold is not None:
+        return "Held"
+    if workload.requeue.requeue_at is not None:
+        return "BackingOff"
+    return "Nominated" if workload.round_id is not None else "Pending"
+
+
+def _phase_with_quota(workload: Workload) -> Phase:
+    if workload.eviction is not None:
+        return "Evicting"
+    if not holds(workload, "Admitted"):
+        return "QuotaReserved"
+    return "Running" if holds(workload, "PodsReady") else "Starting"
+
+
+def _end_of(workload: Workload) -> Phase:
+    finished = condition(workload, "Finished")
+    match finished.reason if finished else "":
+        case "Failed":
+            return "Failed"
+        case "Cancelled":
+            return "Cancelled"
+        case _:
+            return "Succeeded"
