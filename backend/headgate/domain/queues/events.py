@@ -110,21 +110,21 @@ class LocalQueueResumed(msgspec.Struct, frozen=True, kw_only=True, tag="local_qu
     expired: bool = False
 
 
-QueueEvent = (
+ClusterQueueEvent = (
     ClusterQueueCreated
     | ClusterQueueChanged
     | ClusterQueueDeletionRequested
     | ClusterQueueDeleted
-    | LocalQueueCreated
+    | ClusterQueueStopped
+    | ClusterQueueResumed
+)
+LocalQueueEvent = (
+    LocalQueueCreated
     | LocalQueueChanged
     | LocalQueueDeletionRequested
     | LocalQueueDeleted
-    | CohortCreated
-    | CohortChanged
-    | CohortDeletionRequested
-    | CohortDeleted
-    | ClusterQueueStopped
-    | ClusterQueueResumed
     | LocalQueueStopped
     | LocalQueueResumed
 )
+CohortEvent = CohortCreated | CohortChanged | CohortDeletionRequested | CohortDeleted
+QueueEvent = ClusterQueueEvent | LocalQueueEvent | CohortEvent

@@ -99,16 +99,15 @@ class NodeUncordoned(msgspec.Struct, frozen=True, kw_only=True, tag="node.uncord
     """It takes pods again."""
 
 
-TopologyEvent = (
-    TopologyCreated
-    | TopologyChanged
-    | TopologyDeletionRequested
-    | TopologyDeleted
-    | ResourceFlavorCreated
+TopologyObjectEvent = TopologyCreated | TopologyChanged | TopologyDeletionRequested | TopologyDeleted
+ResourceFlavorEvent = (
+    ResourceFlavorCreated
     | ResourceFlavorChanged
     | ResourceFlavorDeletionRequested
     | ResourceFlavorDeleted
-    | NodeCreated
+)
+NodeEvent = (
+    NodeCreated
     | NodeChanged
     | NodeDeletionRequested
     | NodeDeleted
@@ -116,3 +115,4 @@ TopologyEvent = (
     | NodeCordoned
     | NodeUncordoned
 )
+TopologyEvent = TopologyObjectEvent | ResourceFlavorEvent | NodeEvent
