@@ -137,6 +137,10 @@ class EventLog(Protocol):
         """The last position, 0 while empty."""
         ...
 
+    def log_id(self) -> str:
+        """The identity of this log; one created anew or restored to an earlier time has another."""
+        ...
+
     def now(self) -> Instant:
         """The database's clock."""
         ...
@@ -206,7 +210,11 @@ class WorkloadQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartitionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker knows of a partition before it looks (architecture §4)."""
+    """What a worker knows of a partition before it looks (architecture §4).
+
+    `owner` is the session that held it last. After `failures` failed plannings in a row it is
+    halted at `halted_position` because of `failure`, and not due before `retry_at`.
+    """
 
     key: str
     last_position: int
@@ -214,6 +222,11 @@ class PartitionRow(msgspec.Struct, frozen=True, kw_only=True):
     guard: int
     epoch: int
     next_due: Instant | None
+    owner: str = ""
+    failures: int = 0
+    failure: str = ""
+    halted_position: int | None = None
+    retry_at: Instant | None = None
 
 
 class PartitionSession(Protocol):
@@ -249,11 +262,25 @@ class Partitions(Protocol):
     """Which partitions there are, which are due, and the right to work on one."""
 
     def due(self) -> list[str]:
-        """Partitions with events past their idle position or a timer that has come."""
+        """Partitions with events past their idle position or a timer that has come.
+
+        A halted partition is due again only when its `retry_at` has come.
+        """
         ...
 
     def next_due(self) -> Instant | None:
-        """The earliest timer of any partition."""
+        """The earliest timer, or retry of a halted partition, of any partition."""
+        ...
+
+    def rows(self) -> list[PartitionRow]:
+        """Every partition as it stands, by key."""
+        ...
+
+    def halt(self, key: str, *, position: int, failure: str, retry_at: Instant) -> None:
+        """Set a partition aside because planning it failed at that position; counts the failure.
+
+        The next commit of the partition, of decisions or idle, clears it.
+        """
         ...
 
     def reshape(self, keys: Sequence[str], *, config_position: int) -> None:
