@@ -1,0 +1,1 @@
+"""One task in three lines each: parse, call one use case, return."""
