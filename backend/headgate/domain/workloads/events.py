@@ -21,6 +21,8 @@ EvictionReason = Literal[
     "NodeFailures",
     "Deactivated",
     "Requeued",
+    "Cancelled",
+    "Deleted",
 ]
 RequeueReason = Literal[
     "Preempted",
@@ -62,20 +64,26 @@ class WorkloadExplained(msgspec.Struct, frozen=True, kw_only=True, tag="workload
     explanation: Explanation
 
 
-class PlacementNominated(msgspec.Struct, frozen=True, kw_only=True, tag="workload.placement_nominated"):
+class PlacementNominated(
+    msgspec.Struct, frozen=True, kw_only=True, tag="workload.placement_nominated"
+):
     """A preemption round makes room here for this workload (reference preemption.md §6.8)."""
 
     round_id: str
     admission: Admission
 
 
-class NominationWithdrawn(msgspec.Struct, frozen=True, kw_only=True, tag="workload.nomination_withdrawn"):
+class NominationWithdrawn(
+    msgspec.Struct, frozen=True, kw_only=True, tag="workload.nomination_withdrawn"
+):
     """The round that made room ended without this workload's admission."""
 
     round_id: str
 
 
-class WorkloadQuotaReserved(msgspec.Struct, frozen=True, kw_only=True, tag="workload.quota_reserved"):
+class WorkloadQuotaReserved(
+    msgspec.Struct, frozen=True, kw_only=True, tag="workload.quota_reserved"
+):
     """Its quota and place are its own from now on; `checks` must be Ready before it is admitted."""
 
     admission: Admission
@@ -94,7 +102,9 @@ class WorkloadPodsReady(msgspec.Struct, frozen=True, kw_only=True, tag="workload
     recovered: bool = False
 
 
-class WorkloadPodsNotReady(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_not_ready"):
+class WorkloadPodsNotReady(
+    msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_not_ready"
+):
     """The executor reports that pods which were ready no longer are."""
 
     message: str = ""
@@ -115,7 +125,9 @@ class WorkloadEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.e
     requeue_at: Instant | None = None
 
 
-class EvictionAcknowledged(msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_acknowledged"):
+class EvictionAcknowledged(
+    msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_acknowledged"
+):
     """A handler took the eviction over, for instance to save a checkpoint."""
 
     eviction: str
@@ -123,7 +135,9 @@ class EvictionAcknowledged(msgspec.Struct, frozen=True, kw_only=True, tag="workl
     expected_end_at: Instant | None = None
 
 
-class EvictionProgressed(msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_progressed"):
+class EvictionProgressed(
+    msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_progressed"
+):
     """The handler is still at it."""
 
     eviction: str
@@ -136,7 +150,9 @@ class WorkloadStopped(msgspec.Struct, frozen=True, kw_only=True, tag="workload.s
     eviction: str
 
 
-class ReservationDropped(msgspec.Struct, frozen=True, kw_only=True, tag="workload.reservation_dropped"):
+class ReservationDropped(
+    msgspec.Struct, frozen=True, kw_only=True, tag="workload.reservation_dropped"
+):
     """Reserved but not yet admitted, it gave its quota back because its queue stopped."""
 
     reason: str
@@ -180,6 +196,14 @@ class WorkloadFinished(msgspec.Struct, frozen=True, kw_only=True, tag="workload.
     message: str = ""
 
 
+class WorkloadCancellationRequested(
+    msgspec.Struct, frozen=True, kw_only=True, tag="workload.cancellation_requested"
+):
+    """Someone asked to cancel it while it ran; it is finished as Cancelled once it has stopped."""
+
+    message: str = ""
+
+
 class WorkloadDeletionRequested(msgspec.Struct, frozen=True, tag="workload.deletion_requested"):
     """Someone asked to delete it while it ran; it goes once it has stopped."""
 
@@ -209,6 +233,7 @@ WorkloadEvent = (
     | WorkloadDeactivated
     | WorkloadActivated
     | WorkloadFinished
+    | WorkloadCancellationRequested
     | WorkloadDeletionRequested
     | WorkloadDeleted
 )

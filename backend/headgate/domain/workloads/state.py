@@ -69,6 +69,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
     """A workload as it stands.
 
     `admission` is set from reservation to release; `nomination` is where a round makes room for it.
+    `cancelling_at` is set from the request to cancel it until it has stopped.
     `queued_at` orders it among equals: its creation, or a pods-ready eviction under that policy.
     """
 
@@ -80,6 +81,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
     created_at: Instant
     generation: int = 1
     terminating_at: Instant | None = None
+    cancelling_at: Instant | None = None
     spec: WorkloadSpec
     conditions: tuple[Condition, ...] = ()
     admission: Admission | None = None
