@@ -5,10 +5,11 @@ Stream names are `kind/name` or `kind/namespace/name` in lower case (`workload/t
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import msgspec
 
+from headgate.application.access import Token
 from headgate.domain.values.instants import Instant
 from headgate.event_log.envelope import DomainEvent, Origin, Recorded
 
@@ -27,7 +28,7 @@ class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fence(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker saw of its partition before planning; the append fails if it no longer holds."""
+    """What a worker saw of its partition before planning; the append fails if that has changed."""
 
     partition: str
     epoch: int
@@ -104,7 +105,7 @@ Verdict = Appended | Conflict | Replayed | KeyReused
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """An object from its inline read model: the state, and where it stands in its stream and the log.
+    """An object from its inline read model, and where it stands in its stream and the log.
 
     `state` is the aggregate's state (`Absent` where there is none), `version` 0 for a new stream.
     """
@@ -116,7 +117,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events to read; empty means all. `streams` match exactly or, ending in `/`, by prefix."""
+    """Which events to read; empty means all. `streams` match whole or, ending in `/`, by prefix."""
 
     types: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
@@ -146,7 +147,7 @@ class EventLog(Protocol):
         ...
 
     def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[Recorded]:
-        """Up to `limit` events after that position in order; raises `GapInLog` if one is missing."""
+        """Up to `limit` events after that position in order; raises `GapInLog` at a gap."""
         ...
 
     def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[Recorded]:
@@ -187,7 +188,14 @@ class ReadModels(Protocol):
         """Workloads that match, newest submission first, keyset paged."""
         ...
 
-    def rounds(self, *, after: tuple[Instant, str] | None = None, limit: int = 100, workload: str = "", cluster_queue: str = "") -> list[Loaded]:
+    def rounds(
+        self,
+        *,
+        after: tuple[Instant, str] | None = None,
+        limit: int = 100,
+        workload: str = "",
+        cluster_queue: str = "",
+    ) -> list[Loaded]:
         """Preemption rounds, newest first, optionally those that touch a workload or queue."""
         ...
 
@@ -197,7 +205,10 @@ class ReadModels(Protocol):
 
 
 class WorkloadQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter on workloads; empty fields do not filter. `after` is (created_at, key) of the last row."""
+    """A filter on workloads; empty fields do not filter.
+
+    `after` is (created_at, key) of the last row of the page before.
+    """
 
     namespaces: tuple[str, ...] | None = None
     phases: tuple[str, ...] = ()
@@ -253,7 +264,7 @@ class PartitionSession(Protocol):
         """Record "seen everything up to here, nothing to do" and commit."""
         ...
 
-    def __enter__(self) -> "PartitionSession": ...
+    def __enter__(self) -> Self: ...
 
     def __exit__(self, *details: object) -> None: ...
 
@@ -295,7 +306,9 @@ class Partitions(Protocol):
 class StateCache(Protocol):
     """Folds kept at a position so that starting is fast; always safe to delete."""
 
-    def newest(self, name: str, fold_version: str, *, at_most: int | None = None) -> tuple[int, bytes] | None:
+    def newest(
+        self, name: str, fold_version: str, *, at_most: int | None = None
+    ) -> tuple[int, bytes] | None:
         """The latest cached fold not past `at_most`, with its position."""
         ...
 
@@ -332,6 +345,22 @@ class Nudges(Protocol):
         ...
 
 
+class Tokens(Protocol):
+    """The bearer tokens callers show; only digests are kept."""
+
+    def all(self) -> list[Token]:
+        """Every token, by name."""
+        ...
+
+    def add(self, token: Token) -> bool:
+        """Keep a token; False if one of that name or digest exists."""
+        ...
+
+    def remove(self, name: str) -> bool:
+        """Forget a token; False if there was none."""
+        ...
+
+
 class Ids(Protocol):
     """The only source of new ids."""
 
@@ -341,7 +370,7 @@ class Ids(Protocol):
 
 
 class Tail(Protocol):
-    """Follows the log as it grows, for API processes: a hint to look, with a slow poll behind it."""
+    """Follows the log as it grows, for API processes: a hint to look, a slow poll behind it."""
 
     def follow(self, after: int) -> AsyncIterator[list[Recorded]]:
         """Batches of new events in order, for ever; survives restarts of the database."""
