@@ -41,20 +41,33 @@ class Written(Protocol[SpecOfEvent_co]):
     """What every event carries that writes an object down."""
 
     @property
-    def labels(self) -> dict[str, str]: ...
+    def labels(self) -> dict[str, str]:
+        """The labels it gives the object."""
+        ...
+
     @property
-    def annotations(self) -> dict[str, str]: ...
+    def annotations(self) -> dict[str, str]:
+        """The annotations it gives the object."""
+        ...
+
     @property
-    def spec(self) -> SpecOfEvent_co: ...
+    def spec(self) -> SpecOfEvent_co:
+        """The spec it gives the object."""
+        ...
 
 
 class FirstWritten(Written[SpecOfEvent_co], Protocol[SpecOfEvent_co]):
     """What the first event of an object's life carries besides."""
 
     @property
-    def uid(self) -> str: ...
+    def uid(self) -> str:
+        """The identity of this life of the object."""
+        ...
+
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name it is addressed by."""
+        ...
 
 
 def created(event: FirstWritten[Spec], at: Instant, namespace: str = "") -> Configured[Spec]:

@@ -7,4 +7,4 @@ from headgate.event_log.envelope import DomainEvent
 EVENT_CLASSES: tuple[type, ...] = get_args(DomainEvent)
 
 SCHEMA_VERSIONS: dict[str, int] = {}
-"""Stored names whose shape has changed, with the current version; every other name is at version 1."""
+"""Stored names whose shape has changed, with the current version; all others are at version 1."""

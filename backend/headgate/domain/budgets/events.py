@@ -5,7 +5,9 @@ import msgspec
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 
 
-class DisruptionBudgetCreated(msgspec.Struct, frozen=True, kw_only=True, tag="disruption_budget.created"):
+class DisruptionBudgetCreated(
+    msgspec.Struct, frozen=True, kw_only=True, tag="disruption_budget.created"
+):
     """The budget exists from now on, as generation 1."""
 
     uid: str
@@ -16,7 +18,9 @@ class DisruptionBudgetCreated(msgspec.Struct, frozen=True, kw_only=True, tag="di
     spec: DisruptionBudgetSpec
 
 
-class DisruptionBudgetChanged(msgspec.Struct, frozen=True, kw_only=True, tag="disruption_budget.changed"):
+class DisruptionBudgetChanged(
+    msgspec.Struct, frozen=True, kw_only=True, tag="disruption_budget.changed"
+):
     """Its labels, annotations or spec are now these; a changed spec is a new generation."""
 
     labels: dict[str, str] = {}
@@ -24,7 +28,9 @@ class DisruptionBudgetChanged(msgspec.Struct, frozen=True, kw_only=True, tag="di
     spec: DisruptionBudgetSpec
 
 
-class DisruptionBudgetDeletionRequested(msgspec.Struct, frozen=True, tag="disruption_budget.deletion_requested"):
+class DisruptionBudgetDeletionRequested(
+    msgspec.Struct, frozen=True, tag="disruption_budget.deletion_requested"
+):
     """Someone asked to delete it while it was in use; it goes when nothing uses it any more."""
 
 

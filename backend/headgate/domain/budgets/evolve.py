@@ -12,7 +12,9 @@ from headgate.domain.configured import Absent, changed, created, terminating
 from headgate.domain.values.instants import Instant
 
 
-def evolve_disruption_budget(state: DisruptionBudgetState, event: BudgetEvent, at: Instant) -> DisruptionBudgetState:
+def evolve_disruption_budget(
+    state: DisruptionBudgetState, event: BudgetEvent, at: Instant
+) -> DisruptionBudgetState:
     """The DisruptionBudget after the event."""
     match event:
         case DisruptionBudgetCreated():

@@ -8,7 +8,7 @@ from headgate.domain.values.selectors import LabelSelector
 
 
 class DisruptionBudgetSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """How many of the selected workloads or pods must stay, or may be gone; exactly one bound is set."""
+    """How many of the selected must stay, or may be gone; exactly one bound is set."""
 
     selector: LabelSelector
     unit: Literal["Workload", "Pod"] = "Workload"

@@ -5,7 +5,9 @@ import msgspec
 from headgate.domain.checks.specs import AdmissionCheckSpec
 
 
-class AdmissionCheckCreated(msgspec.Struct, frozen=True, kw_only=True, tag="admission_check.created"):
+class AdmissionCheckCreated(
+    msgspec.Struct, frozen=True, kw_only=True, tag="admission_check.created"
+):
     """The check exists from now on, as generation 1."""
 
     uid: str
@@ -15,7 +17,9 @@ class AdmissionCheckCreated(msgspec.Struct, frozen=True, kw_only=True, tag="admi
     spec: AdmissionCheckSpec
 
 
-class AdmissionCheckChanged(msgspec.Struct, frozen=True, kw_only=True, tag="admission_check.changed"):
+class AdmissionCheckChanged(
+    msgspec.Struct, frozen=True, kw_only=True, tag="admission_check.changed"
+):
     """Its labels, annotations or spec are now these; a changed spec is a new generation."""
 
     labels: dict[str, str] = {}
@@ -23,7 +27,9 @@ class AdmissionCheckChanged(msgspec.Struct, frozen=True, kw_only=True, tag="admi
     spec: AdmissionCheckSpec
 
 
-class AdmissionCheckDeletionRequested(msgspec.Struct, frozen=True, tag="admission_check.deletion_requested"):
+class AdmissionCheckDeletionRequested(
+    msgspec.Struct, frozen=True, tag="admission_check.deletion_requested"
+):
     """Someone asked to delete it while it was in use; it goes when nothing uses it any more."""
 
 
@@ -31,7 +37,9 @@ class AdmissionCheckDeleted(msgspec.Struct, frozen=True, tag="admission_check.de
     """The check is gone; the name is free."""
 
 
-class AdmissionCheckReported(msgspec.Struct, frozen=True, kw_only=True, tag="admission_check.reported"):
+class AdmissionCheckReported(
+    msgspec.Struct, frozen=True, kw_only=True, tag="admission_check.reported"
+):
     """Its controller says that it serves the check, or no longer does."""
 
     active: bool

@@ -31,9 +31,4 @@ class NamespaceDeleted(msgspec.Struct, frozen=True, tag="namespace.deleted"):
     """The namespace is gone; the name is free."""
 
 
-NamespaceEvent = (
-    NamespaceCreated
-    | NamespaceChanged
-    | NamespaceDeletionRequested
-    | NamespaceDeleted
-)
+NamespaceEvent = NamespaceCreated | NamespaceChanged | NamespaceDeletionRequested | NamespaceDeleted

@@ -12,7 +12,9 @@ from headgate.domain.priorities.state import WorkloadPriorityClassState
 from headgate.domain.values.instants import Instant
 
 
-def evolve_workload_priority_class(state: WorkloadPriorityClassState, event: PriorityEvent, at: Instant) -> WorkloadPriorityClassState:
+def evolve_workload_priority_class(
+    state: WorkloadPriorityClassState, event: PriorityEvent, at: Instant
+) -> WorkloadPriorityClassState:
     """The WorkloadPriorityClass after the event."""
     match event:
         case WorkloadPriorityClassCreated():

@@ -1,8 +1,14 @@
-"""What can have happened to a ClusterQueue or a LocalQueue or a Cohort; the names are the storage format."""
+"""What can have happened to queues and cohorts; the names are the storage format."""
 
 import msgspec
 
-from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec, Stop, StopPolicy
+from headgate.domain.queues.specs import (
+    ClusterQueueSpec,
+    CohortSpec,
+    LocalQueueSpec,
+    Stop,
+    StopPolicy,
+)
 
 
 class ClusterQueueCreated(msgspec.Struct, frozen=True, kw_only=True, tag="cluster_queue.created"):
@@ -23,7 +29,9 @@ class ClusterQueueChanged(msgspec.Struct, frozen=True, kw_only=True, tag="cluste
     spec: ClusterQueueSpec
 
 
-class ClusterQueueDeletionRequested(msgspec.Struct, frozen=True, tag="cluster_queue.deletion_requested"):
+class ClusterQueueDeletionRequested(
+    msgspec.Struct, frozen=True, tag="cluster_queue.deletion_requested"
+):
     """Someone asked to delete it while it was in use; it goes when nothing uses it any more."""
 
 
@@ -50,7 +58,9 @@ class LocalQueueChanged(msgspec.Struct, frozen=True, kw_only=True, tag="local_qu
     spec: LocalQueueSpec
 
 
-class LocalQueueDeletionRequested(msgspec.Struct, frozen=True, tag="local_queue.deletion_requested"):
+class LocalQueueDeletionRequested(
+    msgspec.Struct, frozen=True, tag="local_queue.deletion_requested"
+):
     """Someone asked to delete it while it was in use; it goes when nothing uses it any more."""
 
 
@@ -85,7 +95,7 @@ class CohortDeleted(msgspec.Struct, frozen=True, tag="cohort.deleted"):
 
 
 class ClusterQueueStopped(msgspec.Struct, frozen=True, kw_only=True, tag="cluster_queue.stopped"):
-    """It admits nothing from now on; HoldAndDrain also evicts what runs (reference queueing.md §6)."""
+    """It admits nothing from now on; HoldAndDrain also evicts what runs (queueing.md §6)."""
 
     policy: StopPolicy
     stop: Stop

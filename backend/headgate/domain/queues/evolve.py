@@ -48,7 +48,9 @@ def evolve_cluster_queue(
             return _cluster_queue_with_stop(state, "None", None)
 
 
-def evolve_local_queue(state: LocalQueueState, event: LocalQueueEvent, at: Instant) -> LocalQueueState:
+def evolve_local_queue(
+    state: LocalQueueState, event: LocalQueueEvent, at: Instant
+) -> LocalQueueState:
     """The LocalQueue after the event."""
     match event:
         case LocalQueueCreated():

@@ -1,4 +1,4 @@
-"""The specs of ClusterQueue, LocalQueue and Cohort, with Kueue's defaults (reference queueing.md §1.1-1.3)."""
+"""Specs of ClusterQueue, LocalQueue and Cohort, with Kueue's defaults (queueing.md §1.1-1.3)."""
 
 from typing import Literal
 
@@ -76,7 +76,7 @@ class RequeuingStrategy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WaitForPodsReady(msgspec.Struct, frozen=True, kw_only=True):
-    """How long admitted pods may take to become ready, and what follows (reference queueing.md §5.6)."""
+    """How long admitted pods may take to become ready, and what follows (queueing.md §5.6)."""
 
     timeout_seconds: int = 1800
     recovery_timeout_seconds: int | None = None

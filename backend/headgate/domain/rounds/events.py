@@ -15,7 +15,7 @@ PreemptionReason = Literal[
 
 
 class RoundVictim(msgspec.Struct, frozen=True, kw_only=True):
-    """One workload that must go, under which rule, and what that frees (`flavor/resource` to amount)."""
+    """One workload that must go, by which rule, and what it frees (`flavor/resource` to amount)."""
 
     workload: str
     cluster_queue: str

@@ -15,7 +15,7 @@ OPEN_STAGES: tuple[RoundStage, ...] = ("Draining", "Satisfied")
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True, tag="round"):
-    """One preemption from decision to end; `released` names the victims that have gone, in order."""
+    """One preemption from decision to end; `released` names the victims gone, in order."""
 
     id: str
     stage: RoundStage

@@ -1,4 +1,4 @@
-"""What can have happened to a Topology or a ResourceFlavor or a Node; the names are the storage format."""
+"""What can have happened to topologies, flavors and nodes; the names are the storage format."""
 
 import msgspec
 
@@ -31,7 +31,9 @@ class TopologyDeleted(msgspec.Struct, frozen=True, tag="topology.deleted"):
     """The Topology is gone; the name is free."""
 
 
-class ResourceFlavorCreated(msgspec.Struct, frozen=True, kw_only=True, tag="resource_flavor.created"):
+class ResourceFlavorCreated(
+    msgspec.Struct, frozen=True, kw_only=True, tag="resource_flavor.created"
+):
     """The ResourceFlavor exists from now on, as generation 1."""
 
     uid: str
@@ -41,7 +43,9 @@ class ResourceFlavorCreated(msgspec.Struct, frozen=True, kw_only=True, tag="reso
     spec: ResourceFlavorSpec
 
 
-class ResourceFlavorChanged(msgspec.Struct, frozen=True, kw_only=True, tag="resource_flavor.changed"):
+class ResourceFlavorChanged(
+    msgspec.Struct, frozen=True, kw_only=True, tag="resource_flavor.changed"
+):
     """Its labels, annotations or spec are now these; a changed spec is a new generation."""
 
     labels: dict[str, str] = {}
@@ -49,7 +53,9 @@ class ResourceFlavorChanged(msgspec.Struct, frozen=True, kw_only=True, tag="reso
     spec: ResourceFlavorSpec
 
 
-class ResourceFlavorDeletionRequested(msgspec.Struct, frozen=True, tag="resource_flavor.deletion_requested"):
+class ResourceFlavorDeletionRequested(
+    msgspec.Struct, frozen=True, tag="resource_flavor.deletion_requested"
+):
     """Someone asked to delete it while it was in use; it goes when nothing uses it any more."""
 
 
@@ -84,7 +90,7 @@ class NodeDeleted(msgspec.Struct, frozen=True, tag="node.deleted"):
 
 
 class NodeReported(msgspec.Struct, frozen=True, kw_only=True, tag="node.reported"):
-    """A heartbeat that differed from the last one: readiness, capacity, and what others use there."""
+    """A heartbeat that differed from the last: readiness, capacity, and what others use there."""
 
     ready: bool
     allocatable: dict[str, int]
@@ -99,7 +105,9 @@ class NodeUncordoned(msgspec.Struct, frozen=True, kw_only=True, tag="node.uncord
     """It takes pods again."""
 
 
-TopologyObjectEvent = TopologyCreated | TopologyChanged | TopologyDeletionRequested | TopologyDeleted
+TopologyObjectEvent = (
+    TopologyCreated | TopologyChanged | TopologyDeletionRequested | TopologyDeleted
+)
 ResourceFlavorEvent = (
     ResourceFlavorCreated
     | ResourceFlavorChanged

@@ -1,4 +1,4 @@
-"""Label selectors, node affinity, taints and tolerations, with the meaning Kubernetes gives them."""
+"""Label selectors, node affinity, taints and tolerations, meaning what Kubernetes means."""
 
 from typing import Literal
 
@@ -46,7 +46,7 @@ class Taint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Toleration(msgspec.Struct, frozen=True, kw_only=True):
-    """What taint a pod tolerates; an empty key with Exists tolerates all, no effect means every one."""
+    """What taint a pod tolerates; an empty key with Exists means all, no effect every effect."""
 
     key: str = ""
     operator: Literal["Exists", "Equal"] = "Equal"

@@ -1,4 +1,4 @@
-"""What a workload was given: flavors, amounts and places (reference queueing.md §1.7, topology.md §1.5)."""
+"""What a workload was given: flavors, amounts, places (queueing.md §1.7, topology.md §1.5)."""
 
 import msgspec
 
@@ -20,7 +20,7 @@ class TopologyAssignment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PodSetAssignment(msgspec.Struct, frozen=True, kw_only=True):
-    """One pod set's share: `flavors` by resource, `resource_usage` for all `count` pods together."""
+    """One pod set's share: `flavors` by resource, `resource_usage` of all `count` pods together."""
 
     name: str
     flavors: dict[str, str]

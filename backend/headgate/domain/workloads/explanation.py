@@ -5,7 +5,15 @@ from typing import Literal
 import msgspec
 
 BlockerType = Literal[
-    "Quota", "Topology", "Preemption", "Order", "Hold", "Backoff", "Queue", "AdmissionCheck", "Round"
+    "Quota",
+    "Topology",
+    "Preemption",
+    "Order",
+    "Hold",
+    "Backoff",
+    "Queue",
+    "AdmissionCheck",
+    "Round",
 ]
 
 
@@ -17,7 +25,7 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing in the way. Amounts are in the units of `quantities`; pods and slices count one each.
+    """One thing in the way. Amounts are in the units of `quantities`; pods and slices count one.
 
     `reason` is a CamelCase word, `message` a sentence; `need`, `have` and `short_by` are set where
     the blocker is about an amount.

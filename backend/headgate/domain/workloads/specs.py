@@ -18,7 +18,7 @@ class SliceLayer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TopologyRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the pods of one pod set may lie relative to each other; at most one of the first three."""
+    """Where the pods of a set may lie relative to each other; at most one of the first three."""
 
     required: str | None = None
     preferred: str | None = None

@@ -42,7 +42,7 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RequeueState(msgspec.Struct, frozen=True, kw_only=True):
-    """Requeues after pods-ready timeouts since the last (re)activation, and when the next may be."""
+    """Requeues after pods-ready timeouts since the last activation, and when the next may be."""
 
     count: int = 0
     requeue_at: Instant | None = None
