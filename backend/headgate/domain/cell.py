@@ -1,0 +1,212 @@
+"""The fold of the whole log: everything a cycle, a command or a read needs, at one position."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from headgate.domain.config import CONFIGURED_EVOLVE, Config
+from headgate.domain.configured import Absent
+from headgate.domain.queues.events import (
+    ClusterQueueResumed,
+    ClusterQueueStopped,
+    LocalQueueResumed,
+    LocalQueueStopped,
+)
+from headgate.domain.rounds.evolve import evolve as evolve_round
+from headgate.domain.rounds.state import Round, is_open
+from headgate.domain.streams import kind_and_key
+from headgate.domain.topology.events import NodeCordoned, NodeReported, NodeUncordoned
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.evolve import evolve as evolve_workload
+from headgate.domain.workloads.state import Workload
+from headgate.event_log.envelope import DomainEvent, Recorded
+
+FOLD_VERSION = "1"
+"""Changes with the fold or its dump, so that states cached by another fold are not read."""
+
+KEPT_ENDED_ROUNDS = 1_000
+"""Ended rounds that are still kept here; older ones are in their streams and read models."""
+
+REPORTS = (
+    NodeReported,
+    NodeCordoned,
+    NodeUncordoned,
+    ClusterQueueStopped,
+    ClusterQueueResumed,
+    LocalQueueStopped,
+    LocalQueueResumed,
+)
+"""Facts about configured objects that are not configuration: they do not move `config_position`."""
+
+
+class _Dump(msgspec.Struct, kw_only=True):
+    position: int
+    config_position: int
+    config: Config
+    workloads: dict[str, Workload]
+    rounds: dict[str, Round]
+    versions: dict[str, int]
+    set_aside: dict[str, str]
+
+
+class Trial:
+    """Events assumed for the moment; undone on leaving unless they are kept."""
+
+    def __init__(self, cell: "Cell") -> None:
+        self.base_position = cell.position
+        self.kept = False
+        self._cell = cell
+
+    def keep(self, last_position: int) -> None:
+        """Make what was assumed the truth: it was appended in this order, up to `last_position`."""
+        assert last_position == self._cell.position, "kept events must be the next of the log"
+        self.kept = True
+
+
+class Cell:
+    """Mutable container of frozen states, changed by events alone; deterministic.
+
+    `set_aside` names streams with an event or a state that could not be taken into account, with
+    the reason; everything else goes on without them.
+    """
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.config_position = 0
+        self.config = Config()
+        self.workloads: dict[str, Workload] = {}
+        self.rounds: dict[str, Round] = {}
+        self.versions: dict[str, int] = {}
+        self.set_aside: dict[str, str] = {}
+        self.base_position = 0
+        self._journal: list[tuple[str, Any, int, int]] | None = None
+
+    def apply(self, recorded: Recorded) -> None:
+        """Fold the next event of the log; a gap, or a step back, is a bug and crashes."""
+        assert self._journal is None, "the log cannot be followed during a trial"
+        expected = self.position + 1
+        assert recorded.position == expected, (
+            f"expected position {expected}, got {recorded.position}"
+        )
+        self._change(recorded.stream, recorded.event, recorded.at)
+        self.versions[recorded.stream] = recorded.version
+        self._forget_old_rounds(recorded.stream)
+
+    def assume(self, stream: str, event: DomainEvent, at: Instant) -> None:
+        """Fold an event that is not in the log yet, as if it came next; only inside a trial."""
+        assert self._journal is not None, "events are assumed only inside a trial"
+        before = (self.state_of(stream), self.version_of(stream), self.config_position)
+        self._journal.append((stream, *before))
+        self._change(stream, event, at)
+        self.versions[stream] = before[1] + 1
+
+    @contextmanager
+    def trial(self) -> Iterator[Trial]:
+        """A stretch of events on approval: everything assumed inside is undone on leaving."""
+        assert self._journal is None, "trials do not nest"
+        trial = Trial(self)
+        self._journal = []
+        self.base_position = self.position
+        try:
+            yield trial
+        finally:
+            journal, self._journal = self._journal, None
+            if not trial.kept:
+                self._undo(journal)
+            self.base_position = self.position
+
+    @property
+    def in_trial(self) -> bool:
+        """Whether events may be assumed now."""
+        return self._journal is not None
+
+    def version_of(self, stream: str) -> int:
+        """How many events the stream has; 0 for one that was never used."""
+        return self.versions.get(stream, 0)
+
+    def state_of(self, stream: str) -> Any:  # noqa: ANN401 - one of the aggregates' states, by kind
+        """The state of any object or round; `Absent` where there is none now."""
+        kind, key = kind_and_key(stream)
+        return self._states(kind).get(key, Absent())
+
+    def dump(self) -> bytes:
+        """Everything folded, for the state cache; indices are built anew from it."""
+        assert self._journal is None, "what is only assumed is not kept"
+        folded = _Dump(
+            position=self.position,
+            config_position=self.config_position,
+            config=self.config,
+            workloads=self.workloads,
+            rounds=self.rounds,
+            versions=self.versions,
+            set_aside=self.set_aside,
+        )
+        return msgspec.msgpack.encode(folded)
+
+    @classmethod
+    def load(cls, body: bytes) -> "Cell":
+        """The cell that `dump` wrote down."""
+        folded = msgspec.msgpack.decode(body, type=_Dump)
+        cell = cls()
+        cell.position = cell.base_position = folded.position
+        cell.config_position = folded.config_position
+        cell.config = folded.config
+        cell.workloads = folded.workloads
+        cell.rounds = folded.rounds
+        cell.versions = folded.versions
+        cell.set_aside = folded.set_aside
+        return cell
+
+    def _change(self, stream: str, event: DomainEvent, at: Instant) -> None:
+        self.position += 1
+        kind, key = kind_and_key(stream)
+        if kind in CONFIGURED_EVOLVE and not isinstance(event, REPORTS):
+            self.config_position = self.position
+        before = self._states(kind).get(key, Absent())
+        try:
+            after = _evolve(kind, before, event, at)
+        except Exception as error:  # noqa: BLE001 - one poison event must not stop all others
+            self.set_aside[stream] = f"{type(event).__name__} could not be applied: {error}"
+            return
+        self._replace(kind, key, after)
+
+    def _replace(self, kind: str, key: str, after: Any) -> None:  # noqa: ANN401 - same
+        states = self._states(kind)
+        if isinstance(after, Absent):
+            states.pop(key, None)
+        else:
+            states[key] = after
+
+    def _undo(self, journal: list[tuple[str, Any, int, int]]) -> None:
+        for stream, state, version, config_position in reversed(journal):
+            self._replace(*kind_and_key(stream), state)
+            self.config_position = config_position
+            self.position -= 1
+            if version:
+                self.versions[stream] = version
+            else:
+                self.versions.pop(stream, None)
+
+    def _states(self, kind: str) -> dict[str, Any]:
+        if kind == "workload":
+            return self.workloads
+        if kind == "round":
+            return self.rounds
+        return self.config.of_kind(kind)
+
+    def _forget_old_rounds(self, stream: str) -> None:
+        if not stream.startswith("round/") or len(self.rounds) <= KEPT_ENDED_ROUNDS:
+            return
+        ended = [found.id for found in self.rounds.values() if not is_open(found)]
+        for round_id in ended[: len(self.rounds) - KEPT_ENDED_ROUNDS]:
+            del self.rounds[round_id]
+
+
+def _evolve(kind: str, state: Any, event: Any, at: Instant) -> Any:  # noqa: ANN401 - by kind
+    if kind == "workload":
+        return evolve_workload(state, event, at)
+    if kind == "round":
+        return evolve_round(state, event, at)
+    return CONFIGURED_EVOLVE[kind](state, event, at)

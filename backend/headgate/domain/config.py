@@ -1,0 +1,78 @@
+"""Every configured object as it stands, by kind, and how one event changes one of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from headgate.domain.budgets.evolve import evolve_disruption_budget
+from headgate.domain.budgets.specs import DisruptionBudgetSpec
+from headgate.domain.checks.evolve import evolve_admission_check
+from headgate.domain.checks.specs import AdmissionCheckSpec
+from headgate.domain.configured import Absent, Configured
+from headgate.domain.namespaces.evolve import evolve_namespace
+from headgate.domain.namespaces.specs import NamespaceSpec
+from headgate.domain.priorities.evolve import evolve_workload_priority_class
+from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
+from headgate.domain.queues.evolve import (
+    evolve_cluster_queue,
+    evolve_cohort,
+    evolve_local_queue,
+)
+from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec
+from headgate.domain.topology.evolve import (
+    evolve_node,
+    evolve_resource_flavor,
+    evolve_topology,
+)
+from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
+from headgate.domain.values.instants import Instant
+
+
+class Config(msgspec.Struct, kw_only=True):
+    """Configured objects by name; those that live in a namespace by `namespace/name`."""
+
+    cluster_queues: dict[str, Configured[ClusterQueueSpec]] = {}
+    local_queues: dict[str, Configured[LocalQueueSpec]] = {}
+    cohorts: dict[str, Configured[CohortSpec]] = {}
+    resource_flavors: dict[str, Configured[ResourceFlavorSpec]] = {}
+    topologies: dict[str, Configured[TopologySpec]] = {}
+    nodes: dict[str, Configured[NodeSpec]] = {}
+    priority_classes: dict[str, Configured[WorkloadPriorityClassSpec]] = {}
+    admission_checks: dict[str, Configured[AdmissionCheckSpec]] = {}
+    disruption_budgets: dict[str, Configured[DisruptionBudgetSpec]] = {}
+    namespaces: dict[str, Configured[NamespaceSpec]] = {}
+
+    def of_kind(self, kind: str) -> dict[str, Configured[Any]]:
+        """The objects of one kind, named as in their streams."""
+        objects: dict[str, Configured[Any]] = getattr(self, FIELDS[kind])
+        return objects
+
+
+FIELDS: dict[str, str] = {
+    "clusterqueue": "cluster_queues",
+    "localqueue": "local_queues",
+    "cohort": "cohorts",
+    "resourceflavor": "resource_flavors",
+    "topology": "topologies",
+    "node": "nodes",
+    "workloadpriorityclass": "priority_classes",
+    "admissioncheck": "admission_checks",
+    "disruptionbudget": "disruption_budgets",
+    "namespace": "namespaces",
+}
+"""Kind of stream to field of `Config`."""
+
+CONFIGURED_EVOLVE: dict[str, Callable[[Any, Any, Instant], Absent | Configured[Any]]] = {
+    "clusterqueue": evolve_cluster_queue,
+    "localqueue": evolve_local_queue,
+    "cohort": evolve_cohort,
+    "resourceflavor": evolve_resource_flavor,
+    "topology": evolve_topology,
+    "node": evolve_node,
+    "workloadpriorityclass": evolve_workload_priority_class,
+    "admissioncheck": evolve_admission_check,
+    "disruptionbudget": evolve_disruption_budget,
+    "namespace": evolve_namespace,
+}
+"""How a fact changes an object of each configured kind."""

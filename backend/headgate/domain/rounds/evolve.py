@@ -1,0 +1,60 @@
+"""How facts change a preemption round; total, and it never refuses."""
+
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from headgate.domain.configured import Absent
+from headgate.domain.rounds import events as e
+from headgate.domain.rounds.state import Round, RoundStage, RoundState
+from headgate.domain.values.instants import Instant
+
+
+def evolve(state: RoundState, event: e.RoundEvent, at: Instant) -> RoundState:
+    """The round after `event`; facts about a round that never began change nothing."""
+    if isinstance(event, e.RoundCommitted):
+        return _committed(event, at)
+    if isinstance(state, Absent):
+        return state
+    match event:
+        case e.VictimReleased():
+            return _released(state, event.workload)
+        case e.RoundSatisfied():
+            return replace(state, stage="Satisfied")
+        case e.RoundCompleted():
+            return _ended(state, "Completed", f"started after {event.waited_seconds} s", at)
+        case e.RoundSuperseded():
+            return _ended(state, "Superseded", "found another place", at)
+        case e.RoundAborted():
+            return _ended(state, "Aborted", event.cause, at)
+        case e.RoundExpired():
+            return _ended(state, "Expired", "still running: " + ", ".join(event.stalled), at)
+        case _:
+            assert_never(event)
+
+
+def _committed(event: e.RoundCommitted, at: Instant) -> Round:
+    return Round(
+        id=event.round_id,
+        stage="Draining",
+        preemptor=event.preemptor,
+        preemptor_priority=event.preemptor_priority,
+        cluster_queue=event.cluster_queue,
+        admission=event.admission,
+        victims=event.victims,
+        considered=event.considered,
+        refused=event.refused,
+        basis_position=event.basis_position,
+        committed_at=at,
+        expires_at=event.expires_at,
+    )
+
+
+def _released(state: Round, workload: str) -> Round:
+    if workload in state.released:
+        return state
+    return replace(state, released=(*state.released, workload))
+
+
+def _ended(state: Round, stage: RoundStage, outcome: str, at: Instant) -> Round:
+    return replace(state, stage=stage, ended_at=at, outcome=outcome)

@@ -1,0 +1,235 @@
+"""How facts change a workload; total, and it never refuses (reference queueing.md §5)."""
+
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from headgate.domain.configured import Absent
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads import events as e
+from headgate.domain.workloads.conditions import Change, reset, with_conditions
+from headgate.domain.workloads.leaving import after_reservation_dropped, after_stop, evicted
+from headgate.domain.workloads.state import Hold, RequeueState, Workload, WorkloadState, condition
+
+
+def evolve(state: WorkloadState, event: e.WorkloadEvent, at: Instant) -> WorkloadState:
+    """The workload after `event`; facts about an absent workload change nothing."""
+    if isinstance(event, e.WorkloadSubmitted):
+        return _submitted(event, at)
+    if isinstance(state, Absent):
+        return state
+    return _evolve_existing(state, event, at)
+
+
+def _submitted(event: e.WorkloadSubmitted, at: Instant) -> Workload:
+    return Workload(
+        uid=event.uid,
+        namespace=event.namespace,
+        name=event.name,
+        labels=event.labels,
+        annotations=event.annotations,
+        created_at=at,
+        spec=event.spec,
+    )
+
+
+def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) -> WorkloadState:
+    match event:
+        case e.WorkloadSubmitted():
+            return _submitted(event, at)
+        case e.WorkloadSpecChanged():
+            return _spec_changed(workload, event)
+        case e.WorkloadExplained():
+            return _explained(workload, event, at)
+        case e.PlacementNominated():
+            return replace(workload, nomination=event.admission, round_id=event.round_id)
+        case e.NominationWithdrawn():
+            return _nomination_withdrawn(workload, event)
+        case e.WorkloadQuotaReserved():
+            return _quota_reserved(workload, event, at)
+        case e.WorkloadAdmitted():
+            return _admitted(workload, at)
+        case e.WorkloadPodsReady():
+            return _pods_ready(workload, event, at)
+        case e.WorkloadPodsNotReady():
+            return _pods_not_ready(workload, event, at)
+        case e.WorkloadEvicted():
+            return evicted(workload, event, at)
+        case e.EvictionAcknowledged():
+            return _acknowledged(workload, event, at)
+        case e.EvictionProgressed():
+            return workload
+        case e.WorkloadStopped():
+            return after_stop(workload, at)
+        case e.ReservationDropped():
+            return after_reservation_dropped(workload, event, at)
+        case e.WorkloadRequeued():
+            return _requeued(workload, event.reason, at)
+        case e.WorkloadHeld():
+            return _held(workload, event, at)
+        case e.WorkloadReleased():
+            return _released(workload, at)
+        case e.WorkloadDeactivated():
+            return _deactivated(workload, event, at)
+        case e.WorkloadActivated():
+            return _activated(workload, at)
+        case e.WorkloadFinished():
+            return _finished(workload, event, at)
+        case e.WorkloadCancellationRequested():
+            return replace(workload, cancelling_at=workload.cancelling_at or at)
+        case e.WorkloadDeletionRequested():
+            return replace(workload, terminating_at=workload.terminating_at or at)
+        case e.WorkloadDeleted():
+            return Absent()
+        case _:
+            assert_never(event)
+
+
+def _spec_changed(workload: Workload, event: e.WorkloadSpecChanged) -> Workload:
+    changed = event.spec != workload.spec
+    return replace(
+        workload,
+        labels=event.labels,
+        annotations=event.annotations,
+        spec=event.spec,
+        generation=workload.generation + (1 if changed else 0),
+        explanation=None if changed else workload.explanation,
+        explained_at=None if changed else workload.explained_at,
+    )
+
+
+def _explained(workload: Workload, event: e.WorkloadExplained, at: Instant) -> Workload:
+    found = event.explanation
+    waiting = Change("QuotaReserved", status=False, reason=found.dominant, message=found.sentence)
+    return replace(
+        workload,
+        explanation=found,
+        explained_at=at,
+        conditions=with_conditions(workload, at, waiting),
+    )
+
+
+def _nomination_withdrawn(workload: Workload, event: e.NominationWithdrawn) -> Workload:
+    if workload.round_id != event.round_id:
+        return workload
+    return replace(workload, nomination=None, round_id=None)
+
+
+def _quota_reserved(workload: Workload, event: e.WorkloadQuotaReserved, at: Instant) -> Workload:
+    queue = event.admission.cluster_queue
+    reserved = Change(
+        "QuotaReserved",
+        status=True,
+        reason="QuotaReserved",
+        message=f"Quota reserved in ClusterQueue {queue}",
+    )
+    conditions = with_conditions(
+        workload, at, reserved, *reset(workload, "Evicted"), *reset(workload, "Preempted")
+    )
+    return replace(
+        workload,
+        admission=event.admission,
+        checks=event.checks,
+        nomination=None,
+        round_id=None,
+        explanation=None,
+        explained_at=None,
+        requeue=replace(workload.requeue, requeue_at=None),
+        conditions=conditions,
+    )
+
+
+def _admitted(workload: Workload, at: Instant) -> Workload:
+    queue = workload.admission.cluster_queue if workload.admission else ""
+    conditions = with_conditions(
+        workload,
+        at,
+        Change(
+            "Admitted", status=True, reason="Admitted", message=f"Admitted by ClusterQueue {queue}"
+        ),
+        Change("PodsReady", status=False, reason="WaitForStart", message="Not all pods are ready"),
+    )
+    return replace(workload, conditions=conditions, not_ready_cause="WaitForStart")
+
+
+def _pods_ready(workload: Workload, event: e.WorkloadPodsReady, at: Instant) -> Workload:
+    reason = "Recovered" if event.recovered else "Started"
+    ready = Change(
+        "PodsReady", status=True, reason=reason, message="All pods are ready or succeeded"
+    )
+    return replace(workload, conditions=with_conditions(workload, at, ready), not_ready_cause=None)
+
+
+def _pods_not_ready(workload: Workload, event: e.WorkloadPodsNotReady, at: Instant) -> Workload:
+    lost = Change("PodsReady", status=False, reason="WaitForRecovery", message=event.message)
+    return replace(
+        workload, conditions=with_conditions(workload, at, lost), not_ready_cause="WaitForRecovery"
+    )
+
+
+def _acknowledged(workload: Workload, event: e.EvictionAcknowledged, at: Instant) -> Workload:
+    if workload.eviction is None:
+        return workload
+    known = replace(workload.eviction, acknowledged_at=at, handler=event.handler)
+    return replace(workload, eviction=known)
+
+
+def _requeued(workload: Workload, reason: str, at: Instant) -> Workload:
+    again = Change("Requeued", status=True, reason=reason, message="The workload may compete again")
+    return replace(
+        workload,
+        requeue=replace(workload.requeue, requeue_at=None),
+        conditions=with_conditions(workload, at, again),
+    )
+
+
+def _held(workload: Workload, event: e.WorkloadHeld, at: Instant) -> Workload:
+    hold = Hold(owner=event.owner, reason=event.reason, held_at=at, expires_at=event.expires_at)
+    held = Change("Held", status=True, reason="OnHold", message=event.reason)
+    return replace(workload, hold=hold, conditions=with_conditions(workload, at, held))
+
+
+def _released(workload: Workload, at: Instant) -> Workload:
+    released = Change("Held", status=False, reason="Released")
+    return replace(workload, hold=None, conditions=with_conditions(workload, at, released))
+
+
+def _deactivated(workload: Workload, event: e.WorkloadDeactivated, at: Instant) -> Workload:
+    reason = "Deactivated" if event.cause == "Requested" else f"DeactivatedDueTo{event.cause}"
+    out = Change("Requeued", status=False, reason=reason, message=event.message)
+    return replace(
+        workload,
+        spec=replace(workload.spec, active=False),
+        generation=workload.generation + 1,
+        requeue=RequeueState(),
+        conditions=with_conditions(workload, at, out),
+    )
+
+
+def _activated(workload: Workload, at: Instant) -> Workload:
+    last = condition(workload, "Requeued")
+    ran_out = last is not None and last.reason == "DeactivatedDueToMaximumExecutionTimeExceeded"
+    back = Change(
+        "Requeued", status=True, reason="Reactivated", message="The workload was activated"
+    )
+    return replace(
+        workload,
+        spec=replace(workload.spec, active=True),
+        generation=workload.generation + 1,
+        requeue=RequeueState(),
+        accumulated_execution_seconds=0 if ran_out else workload.accumulated_execution_seconds,
+        conditions=with_conditions(workload, at, back),
+    )
+
+
+def _finished(workload: Workload, event: e.WorkloadFinished, at: Instant) -> Workload:
+    done = Change("Finished", status=True, reason=event.reason, message=event.message)
+    return replace(
+        workload,
+        finished_at=at,
+        nomination=None,
+        round_id=None,
+        eviction=None,
+        requeue=replace(workload.requeue, requeue_at=None),
+        conditions=with_conditions(workload, at, done),
+    )

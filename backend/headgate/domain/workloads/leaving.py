@@ -1,0 +1,126 @@
+"""How a workload loses its place: evicted, stopped, or its reservation dropped.
+
+Reference queueing.md §5.3 and §5.4.
+"""
+
+from msgspec.structs import replace
+
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.conditions import Change, with_conditions
+from headgate.domain.workloads.events import ReservationDropped, WorkloadEvicted
+from headgate.domain.workloads.state import (
+    Eviction,
+    EvictionCount,
+    RequeueState,
+    Workload,
+    condition,
+    holds,
+)
+
+REQUEUED_AT_ONCE = ("Preempted", "NodeFailures", "Requeued")
+"""Evictions after which a workload competes again as soon as it has stopped."""
+
+
+def evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Workload:
+    """On its way out: it must stop, and still holds its quota and hosts."""
+    changes = [Change("Evicted", status=True, reason=event.reason, message=event.message)]
+    if event.reason == "Preempted":
+        changes.append(
+            Change("Preempted", status=True, reason=event.underlying_cause, message=event.message)
+        )
+    requeue = workload.requeue
+    if event.count or event.requeue_at is not None:
+        requeue = RequeueState(count=event.count or requeue.count, requeue_at=event.requeue_at)
+    return replace(
+        workload,
+        eviction=Eviction(id=event.eviction, reason=event.reason, started_at=at),
+        requeue=requeue,
+        evictions=_counted(workload, event),
+        conditions=with_conditions(workload, at, *changes),
+    )
+
+
+def after_stop(workload: Workload, at: Instant) -> Workload:
+    """Its pods are gone: quota and hosts are free, and it may compete again now or later."""
+    reason = workload.eviction.reason if workload.eviction else "Requeued"
+    changes = list(_unreserved("Pending", "Its pods have stopped"))
+    if workload.spec.active:
+        at_once = reason in REQUEUED_AT_ONCE or (
+            reason == "AdmissionCheck" and workload.requeue.requeue_at is None
+        )
+        changes.append(Change("Requeued", status=at_once, reason=reason))
+    return replace(
+        workload,
+        admission=None,
+        checks=(),
+        eviction=None,
+        not_ready_cause=None,
+        accumulated_execution_seconds=executed_seconds(workload, at),
+        conditions=with_conditions(workload, at, *changes),
+    )
+
+
+def after_reservation_dropped(
+    workload: Workload, event: ReservationDropped, at: Instant
+) -> Workload:
+    """Its quota is free again; that is no eviction, and it waits where it waited before (trap T30)."""
+    changes = _unreserved("Suspended", event.reason)
+    return replace(
+        workload,
+        admission=None,
+        checks=(),
+        eviction=None,
+        not_ready_cause=None,
+        conditions=with_conditions(workload, at, *changes),
+    )
+
+
+def executed_seconds(workload: Workload, at: Instant) -> int:
+    """Whole seconds spent admitted so far, counting the present run up to `at`."""
+    past = workload.accumulated_execution_seconds
+    admitted = condition(workload, "Admitted")
+    if admitted is None or not admitted.status:
+        return past
+    return past + max(0, at - admitted.last_transition_at) // MICROSECONDS_PER_SECOND
+
+
+def is_leaving(workload: Workload) -> bool:
+    """Whether it is on its way out and still holds its place."""
+    return workload.eviction is not None and holds_quota(workload)
+
+
+def holds_quota(workload: Workload) -> bool:
+    """Whether it is charged for quota and hosts now; a finished one keeps only the record."""
+    return workload.admission is not None and workload.finished_at is None
+
+
+def may_compete(workload: Workload) -> bool:
+    """Whether its own state lets it compete; its queue may still say no (trap T10: two gates)."""
+    requeued = condition(workload, "Requeued")
+    return (
+        workload.admission is None
+        and workload.finished_at is None
+        and workload.terminating_at is None
+        and workload.spec.active
+        and workload.hold is None
+        and workload.requeue.requeue_at is None
+        and (requeued is None or holds(workload, "Requeued"))
+    )
+
+
+def _unreserved(reason: str, message: str) -> tuple[Change, ...]:
+    return (
+        Change("QuotaReserved", status=False, reason=reason, message=message),
+        Change("Admitted", status=False, reason="NoReservation", message="It has no reservation"),
+        Change("PodsReady", status=False, reason="WaitForStart"),
+    )
+
+
+def _counted(workload: Workload, event: WorkloadEvicted) -> tuple[EvictionCount, ...]:
+    cause = (event.reason, event.underlying_cause)
+    counts = {(c.reason, c.underlying_cause): c.count for c in workload.evictions}
+    counts[cause] = counts.get(cause, 0) + 1
+    return tuple(
+        EvictionCount(reason=reason, underlying_cause=underlying, count=count)
+        for (reason, underlying), count in counts.items()
+    )
