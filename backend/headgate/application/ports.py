@@ -18,13 +18,15 @@ class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event to append; `wakes` names the partitions that must look at it, `*` means all.
 
     `guards` says that it can make a plan stale that was made without it (quota, hosts, holds,
-    cancellations): it moves the guard of the partitions it wakes.
+    cancellations): it moves the guard of the partitions it wakes. `configures` says that it changes
+    configuration: units decided under an earlier configuration are refused from then on.
     """
 
     stream: str
     event: DomainEvent
     wakes: tuple[str, ...] = ()
     guards: bool = False
+    configures: bool = False
 
 
 class Fence(msgspec.Struct, frozen=True, kw_only=True):
