@@ -1,0 +1,1 @@
+"""Clocks, ids and chance: everything that is not the same twice."""

@@ -1,0 +1,14 @@
+"""Chance: seeded where a run must be repeatable, unpredictable where a key must be unique."""
+
+import random
+import secrets
+
+
+def seeded(*parts: str | int) -> random.Random:
+    """A generator that gives the same numbers for the same parts on every machine."""
+    return random.Random(":".join(str(part) for part in parts))  # noqa: S311 - a simulation, not a secret
+
+
+def unique_key() -> str:
+    """A key nobody else will use, for requests that may be sent twice."""
+    return secrets.token_hex(16)

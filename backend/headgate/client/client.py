@@ -1,0 +1,158 @@
+"""Headgate's API as functions: each sends one kind of request and gives back what it means."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Self
+
+import httpx
+import msgspec
+
+from headgate.client.connection import Connection
+from headgate.client.problems import ServerProblem, problem_of
+from headgate.client.shapes import (
+    Assignment,
+    Batch,
+    Event,
+    Quiet,
+    Report,
+    ReportResult,
+    StreamReset,
+)
+from headgate.client.stream import HEARTBEAT_PATIENCE_SECONDS, EventStream
+from headgate.client.transport import Answer, Asking, Body, Transport
+
+PAGE_SIZE = 500
+YAML = "application/yaml"
+
+Object = dict[str, Any]
+
+
+class HeadgateClient:
+    """A connection to one Headgate; safe to use from one thread at a time, closed by `with`."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        patience_seconds: float = 20.0,
+        carrier: httpx.BaseTransport | None = None,
+    ) -> None:
+        self.connection = connection
+        self._transport = Transport(connection, patience_seconds=patience_seconds, carrier=carrier)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_details: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._transport.close()
+
+    def read(self, path: str, query: dict[str, str] | None = None) -> Any:  # noqa: ANN401 - the shapes are the API's
+        """The answer to a GET, decoded."""
+        return self.answer(path, query).json()
+
+    def answer(self, path: str, query: dict[str, str] | None = None) -> Answer:
+        """The answer to a GET with its log position and ETag."""
+        return self._transport.send(Asking(method="GET", path=path, query=query or {}))
+
+    def act(self, path: str, content: Object | None = None, *, key: str = "") -> Any:  # noqa: ANN401
+        """Ask for an action by POST; `key` makes a repetition harmless across processes."""
+        body = Body(content=msgspec.json.encode(content if content is not None else {}))
+        asking = Asking(method="POST", path=path, body=body, headers=_keyed(key))
+        return self._transport.send(asking).json()
+
+    def remove(self, path: str) -> Any:  # noqa: ANN401
+        """Ask for an object to be deleted."""
+        return self._transport.send(Asking(method="DELETE", path=path)).json()
+
+    def pages(self, path: str, query: dict[str, str] | None = None) -> Iterator[Object]:
+        """Every page of a list, following `metadata.continue`."""
+        asked = {"limit": str(PAGE_SIZE), **(query or {})}
+        while True:
+            page: Object = self.read(path, asked)
+            yield page
+            following = page.get("metadata", {}).get("continue") or page.get("continue")
+            if not following:
+                return
+            asked["continue"] = str(following)
+
+    def items(self, path: str, query: dict[str, str] | None = None) -> Iterator[Object]:
+        """Every object of a list, page by page."""
+        for page in self.pages(path, query):
+            yield from page["items"]
+
+    def apply(self, documents: bytes, *, content_type: str = YAML, dry_run: bool = False) -> Batch:
+        """Create or change objects; each has its own result, refused ones included.
+
+        Raises `ServerProblem` only where nothing was looked at at all.
+        """
+        query = {"dryRun": "All"} if dry_run else None
+        body = Body(content=documents, content_type=content_type)
+        return msgspec.convert(self._batch("/v1/apply", body, query), Batch)
+
+    def apply_objects(self, objects: Iterable[Object], *, dry_run: bool = False) -> Batch:
+        """Create or change objects given as values."""
+        documents = msgspec.json.encode(list(objects))
+        return self.apply(documents, content_type="application/json", dry_run=dry_run)
+
+    def submit_batch(self, manifests: Sequence[Object], *, key: str = "") -> Batch:
+        """Submit many workloads at once; each has its own result."""
+        body = Body(content=msgspec.json.encode({"items": manifests}))
+        return msgspec.convert(self._batch("/v1/workloads:batch", body, None, key), Batch)
+
+    def report(self, reports: Sequence[Report]) -> list[ReportResult]:
+        """Tell what became of workloads; each report has its own result."""
+        body = Body(content=msgspec.json.encode({"reports": reports}))
+        answer = self._batch("/v1/reports:batch", body, None)
+        return msgspec.convert(answer.get("results", []), list[ReportResult])
+
+    def assignments(self) -> tuple[int, list[Assignment]]:
+        """Every workload that has quota now, and the position that is true at."""
+        found: list[Assignment] = []
+        position = 0
+        for page in self.pages("/v1/assignments"):
+            position = position or int(page["position"])
+            found.extend(msgspec.convert(page["items"], list[Assignment]))
+        return position, found
+
+    def head(self) -> int:
+        """The last position of the log."""
+        return int(self.read("/v1/system")["position"])
+
+    def follow(
+        self,
+        after: int,
+        *,
+        types: tuple[str, ...] = (),
+        streams: tuple[str, ...] = (),
+        quiet_seconds: float = HEARTBEAT_PATIENCE_SECONDS,
+    ) -> Iterator[Event | StreamReset | Quiet]:
+        """The log after a position, for ever, through every interruption."""
+        return EventStream(
+            self._transport.http,
+            after=after,
+            types=types,
+            streams=streams,
+            quiet_seconds=quiet_seconds,
+        ).follow()
+
+    def _batch(self, path: str, body: Body, query: dict[str, str] | None, key: str = "") -> Object:
+        asking = Asking(
+            method="POST",
+            path=path,
+            query=query or {},
+            body=body,
+            headers=_keyed(key),
+            accepted=frozenset({httpx.codes.UNPROCESSABLE_ENTITY}),
+        )
+        answer = self._transport.send(asking)
+        found: Object = answer.json()
+        if "results" not in found:
+            raise ServerProblem(problem_of(answer.status, answer.content, ""))
+        return found
+
+
+def _keyed(key: str) -> dict[str, str]:
+    return {"Idempotency-Key": key} if key else {}

@@ -1,0 +1,82 @@
+"""Which Headgate to talk to, and as whom."""
+
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+CONFIGURATION_PATH = Path(".config") / "headgate" / "config"
+RUN_FILE = "run.json"
+DEFAULT_URL = "http://127.0.0.1:8080"
+
+
+class Connection(msgspec.Struct, frozen=True, kw_only=True):
+    """The address of an API and the token to show it; `source` says where they were found."""
+
+    url: str
+    token: str
+    source: str
+
+
+class UnsafeConfiguration(Exception):
+    """The file that holds the token can be read by others."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} holds a token and can be read by others")
+        self.path = path
+
+
+def find_connection(
+    *,
+    server: str = "",
+    token: str = "",
+    environment: tuple[str, str] = ("", ""),
+    home: Path,
+    directory: Path,
+) -> Connection:
+    """The first of: the flags, the environment (url, token), the user's file, the local instance.
+
+    An address without a token is completed by a kept token of the same address; a token
+    that belongs to another address is never sent.
+    """
+    url_there, token_there = environment
+    if server or url_there:
+        found = Connection(
+            url=server or url_there, token=token or token_there, source="flags and environment"
+        )
+        return found if found.token else _completed(found, home, directory)
+    kept = _from_file(home / CONFIGURATION_PATH) or _from_run_file(directory / RUN_FILE)
+    base = kept or Connection(url=DEFAULT_URL, token="", source="default")
+    return msgspec.structs.replace(base, token=token or token_there or base.token)
+
+
+def _completed(found: Connection, home: Path, directory: Path) -> Connection:
+    for kept in (_from_file(home / CONFIGURATION_PATH), _from_run_file(directory / RUN_FILE)):
+        if kept is not None and kept.url.rstrip("/") == found.url.rstrip("/"):
+            return msgspec.structs.replace(found, token=kept.token)
+    return found
+
+
+def _from_file(path: Path) -> Connection | None:
+    if not path.is_file():
+        return None
+    if stat.S_IMODE(path.stat().st_mode) & 0o077:
+        raise UnsafeConfiguration(path)
+    kept = tomllib.loads(path.read_text())
+    return Connection(
+        url=str(kept.get("server", DEFAULT_URL)), token=str(kept.get("token", "")), source=str(path)
+    )
+
+
+def _from_run_file(path: Path) -> Connection | None:
+    """What `headgate up` left behind: the address, and where its admin token lies."""
+    if not path.is_file():
+        return None
+    running: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    token_path = Path(str(running.get("token_path", "")))
+    if not token_path.is_absolute():
+        token_path = path.parent / token_path
+    token = token_path.read_text().strip() if token_path.is_file() else ""
+    return Connection(url=str(running.get("url", DEFAULT_URL)), token=token, source=str(path))

@@ -1,0 +1,129 @@
+"""One HTTP exchange, tried again while that is safe and worth while."""
+
+from typing import Any
+
+import httpx
+import msgspec
+
+from headgate.adapters.system.chance import unique_key
+from headgate.adapters.system.stopwatch import elapsed_seconds, pause
+from headgate.client.connection import Connection
+from headgate.client.problems import ServerProblem, ServerUnreachable, problem_of
+
+RETRIED_STATUSES = frozenset({429, 502, 503})
+FIRST_PAUSE_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 2.0
+JSON = "application/json"
+
+
+class Body(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request carries."""
+
+    content: bytes
+    content_type: str = JSON
+
+
+class Asking(msgspec.Struct, frozen=True, kw_only=True):
+    """A request: `accepted` are statuses that are answers to this one, though they are failures."""
+
+    method: str
+    path: str
+    query: dict[str, str] = {}
+    body: Body | None = None
+    headers: dict[str, str] = {}
+    accepted: frozenset[int] = frozenset()
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What came back: the status, the body, and the log position (0 if none is told)."""
+
+    status: int
+    content: bytes
+    position: int
+    etag: str = ""
+
+    def json(self) -> Any:  # noqa: ANN401 - the shapes are the API's, and callers convert what they need
+        """The body, decoded."""
+        return msgspec.json.decode(self.content) if self.content else None
+
+
+class Transport:
+    """Sends requests to one server; a POST carries an idempotency key and may be repeated."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        patience_seconds: float = 20.0,
+        carrier: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._connection = connection
+        self._patience_seconds = patience_seconds
+        self.http = httpx.Client(
+            base_url=connection.url.rstrip("/"),
+            headers={"Authorization": f"Bearer {connection.token}"} if connection.token else {},
+            timeout=httpx.Timeout(30.0, connect=5.0),
+            transport=carrier,
+        )
+
+    def send(self, asking: Asking) -> Answer:
+        """The answer to a request that succeeded.
+
+        Raises `ServerProblem` when the server refuses, `ServerUnreachable` when patience ends.
+        """
+        request = self._request(asking)
+        give_up_at = elapsed_seconds() + self._patience_seconds
+        wait_seconds = FIRST_PAUSE_SECONDS
+        while True:
+            answer, cause = self._attempt(request)
+            if answer is not None and answer.status_code not in RETRIED_STATUSES:
+                return _checked(answer, asking)
+            wait_seconds = _longer(wait_seconds, answer)
+            if elapsed_seconds() + wait_seconds > give_up_at:
+                if answer is not None:
+                    return _checked(answer, asking)
+                raise ServerUnreachable(self._connection.url, cause)
+            pause(wait_seconds)
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self.http.close()
+
+    def _request(self, asking: Asking) -> httpx.Request:
+        told = dict(asking.headers)
+        if asking.method == "POST":
+            told.setdefault("Idempotency-Key", unique_key())
+        if asking.body is not None:
+            told["Content-Type"] = asking.body.content_type
+        asked = {name: value for name, value in asking.query.items() if value}
+        content = asking.body.content if asking.body else None
+        return self.http.build_request(
+            asking.method, asking.path, params=asked or None, content=content, headers=told
+        )
+
+    def _attempt(self, request: httpx.Request) -> tuple[httpx.Response | None, str]:
+        try:
+            return self.http.send(request), ""
+        except httpx.TransportError as error:
+            return None, str(error) or type(error).__name__
+
+
+def _longer(wait_seconds: float, answer: httpx.Response | None) -> float:
+    told = answer.headers.get("Retry-After", "") if answer is not None else ""
+    if told.isdigit():
+        return min(float(told), 10.0) or FIRST_PAUSE_SECONDS
+    return min(wait_seconds * 2, LONGEST_PAUSE_SECONDS)
+
+
+def _checked(answer: httpx.Response, asking: Asking) -> Answer:
+    if answer.is_error and answer.status_code not in asking.accepted:
+        raise ServerProblem(
+            problem_of(answer.status_code, answer.content, answer.headers.get("X-Request-Id", ""))
+        )
+    position = answer.headers.get("X-Log-Position", "")
+    return Answer(
+        status=answer.status_code,
+        content=answer.content,
+        position=int(position) if position.isdigit() else 0,
+        etag=answer.headers.get("ETag", ""),
+    )
