@@ -1,0 +1,1 @@
+"""Nudges through Celery: "look at this partition", no facts."""

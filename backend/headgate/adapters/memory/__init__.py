@@ -1,0 +1,1 @@
+"""The same ports as adapters.postgres, in dicts: for tests and simulation."""

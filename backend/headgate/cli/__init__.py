@@ -1,0 +1,1 @@
+"""The command line; it talks to the API and to nothing else."""

@@ -1,0 +1,1 @@
+"""Why a workload waits, and what would help."""

@@ -1,0 +1,1 @@
+"""Which flavor serves each resource of a pod set."""

@@ -1,0 +1,1 @@
+"""Which workload comes first."""

@@ -1,0 +1,1 @@
+"""On which hosts the pods lie."""
