@@ -9,7 +9,8 @@ import msgspec
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Where things are and how processes behave.
 
-    Empty `database_url` and `broker_url` mean the embedded servers under `directory`.
+    Empty `database_url` and `broker_url` mean the embedded servers under `directory`. `url` and
+    `token` are for clients: which Headgate to talk to, and what to show it.
     """
 
     database_url: str = ""
@@ -17,6 +18,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     directory: Path = Path(".headgate")
     host: str = "127.0.0.1"
     port: int = 8080
+    url: str = ""
+    token: str = ""
     admin_token: str = ""
     ui_directory: Path = Path("frontend/dist")
     log_level: str = "info"
