@@ -1,0 +1,84 @@
+# Needs make, git and Python 3.11 or later; everything else is fetched into .venv and
+# frontend/node_modules from the registries this machine is set up to use.
+
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+
+PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python3))
+ARGS ?=
+BIN := .venv/bin
+READY := .venv/.synced
+
+ifeq ($(DEMO),1)
+override ARGS += --demo
+endif
+
+.PHONY: help
+help:  ## list these commands
+	@awk -F ':.*  ## ' '/^[a-z]+:.*  ## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: up
+up: interface  ## start all of Headgate on this machine; DEMO=1 fills it with a demonstration
+	@$(BIN)/headgate up $(ARGS)
+
+.PHONY: demo
+demo:  ## the same as make up DEMO=1
+	@$(MAKE) --no-print-directory up DEMO=1
+
+.PHONY: test
+test: browser interface  ## everything that must hold: check, the page's own tests, every test
+	@$(BIN)/python .ci/frontend.py check
+	@$(MAKE) --no-print-directory check
+	@$(BIN)/pytest -n 2 $(ARGS)
+
+.PHONY: check
+check: $(READY)  ## lint, formatting, types and the direction of imports
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+.PHONY: fix
+fix: $(READY)  ## let the tools mend what they can mend by themselves
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+	@$(BIN)/python .ci/frontend.py fix
+
+.PHONY: bench
+bench: $(READY)  ## measure submits, admissions and replay against bare Postgres and bare JSON
+	@$(BIN)/python -m tests.bench $(ARGS)
+
+.PHONY: simulate
+simulate: $(READY)  ## random days of cluster life on memory adapters; ARGS="--seed 7"
+	@$(BIN)/python -m tests.simulation $(ARGS)
+
+.PHONY: chaos
+chaos: $(READY)  ## kill and restart real processes under load and look whether anything is lost
+	@$(BIN)/pytest tests/workers $(ARGS)
+
+.PHONY: docs
+docs: $(READY)  ## write the API description and the page's client anew from the code
+	@$(BIN)/python .ci/frontend.py client
+
+.PHONY: clean
+clean:  ## remove what building and testing left behind; .headgate, your data, stays
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf frontend/node_modules frontend/dist frontend/test-results
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: browser
+browser: $(READY)
+	@$(BIN)/python .ci/browser.py
+
+.PHONY: interface
+interface: $(READY)
+	@$(BIN)/python .ci/frontend.py build
+
+# uv and all it installs are pinned by uv.lock; pip only brings uv in.
+$(READY): pyproject.toml uv.lock
+	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
+	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet 'uv>=0.9,<1'
+	@$(BIN)/uv sync --frozen --all-extras --quiet
+	@touch $@
