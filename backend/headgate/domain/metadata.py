@@ -1,0 +1,85 @@
+"""Rules for what every object carries beside its spec: name, namespace, labels, annotations."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from headgate.domain.rejection import InvalidObject, Violation
+from headgate.domain.values.names import (
+    broken_rule_of_dns_label,
+    broken_rule_of_label_key,
+    broken_rule_of_label_value,
+    broken_rule_of_name,
+)
+from headgate.domain.values.pointers import child
+
+LARGEST_ANNOTATIONS_BYTES = 256 * 1024
+
+_LABELS = "/metadata/labels"
+_ANNOTATIONS = "/metadata/annotations"
+
+
+def identity_violations(kind: str, name: str, namespace: str) -> tuple[Violation, ...]:
+    """What is wrong with the name and namespace of a new object."""
+    name_rule = broken_rule_of_dns_label if kind == "Namespace" else broken_rule_of_name
+    found = [violation_of("/metadata/name", name, name_rule)]
+    if namespace:
+        found.append(violation_of("/metadata/namespace", namespace, broken_rule_of_dns_label))
+    return tuple(violation for violation in found if violation)
+
+
+def marking_violations(
+    labels: Mapping[str, str], annotations: Mapping[str, str]
+) -> tuple[Violation, ...]:
+    """What is wrong with the labels and annotations of an object."""
+    return (*label_violations(_LABELS, labels), *_annotation_violations(annotations))
+
+
+def label_violations(pointer: str, labels: Mapping[str, str]) -> tuple[Violation, ...]:
+    """What is wrong with keys and values that Kubernetes holds to the syntax of labels."""
+    found: list[Violation | None] = []
+    for key, value in labels.items():
+        found.append(violation_of(child(pointer, key), key, broken_rule_of_label_key))
+        found.append(violation_of(child(pointer, key), value, broken_rule_of_label_value))
+    return tuple(violation for violation in found if violation)
+
+
+def violation_of(
+    pointer: str, text: str, broken_rule: Callable[[str], str | None]
+) -> Violation | None:
+    """The violation of a rule about one text, if it breaks it."""
+    rule = broken_rule(text)
+    if rule is None:
+        return None
+    return Violation(
+        pointer=pointer, rule=f"{_shown(text)} {rule}.", remedy="Choose another one that fits."
+    )
+
+
+def refuse(kind: str, name: str, violations: Iterable[Violation]) -> None:
+    """Raise `InvalidObject` with every violation, if there is any."""
+    found = tuple(violations)
+    if not found:
+        return
+    rules = "one rule" if len(found) == 1 else f"{len(found)} rules"
+    raise InvalidObject(
+        f"{kind} {name} breaks {rules}: {found[0].rule}",
+        remedy="Correct what each entry of errors points to and send the object again.",
+        violations=found,
+    )
+
+
+def _annotation_violations(annotations: Mapping[str, str]) -> Iterator[Violation]:
+    for key in annotations:
+        found = violation_of(child(_ANNOTATIONS, key), key.lower(), broken_rule_of_label_key)
+        if found:
+            yield found
+    size = sum(len(key) + len(value) for key, value in annotations.items())
+    if size > LARGEST_ANNOTATIONS_BYTES:
+        yield Violation(
+            pointer=_ANNOTATIONS,
+            rule=f"All annotations together have at most {LARGEST_ANNOTATIONS_BYTES} characters.",
+            remedy=f"Shorten them: they have {size}.",
+        )
+
+
+def _shown(text: str) -> str:
+    return repr(text) if len(text) <= 80 else f"{text[:77]!r}..."  # noqa: PLR2004

@@ -1,0 +1,68 @@
+"""What Namespaces answer to commands."""
+
+from headgate.domain.configured import Absent
+from headgate.domain.configuring import (
+    Change,
+    Create,
+    FinishDeletion,
+    Life,
+    RequestDeletion,
+    change,
+    create,
+    finish_deletion,
+    request_deletion,
+)
+from headgate.domain.decider import Decider
+from headgate.domain.namespaces.commands import NamespaceCommand
+from headgate.domain.namespaces.events import (
+    NamespaceChanged,
+    NamespaceCreated,
+    NamespaceDeleted,
+    NamespaceDeletionRequested,
+    NamespaceEvent,
+)
+from headgate.domain.namespaces.evolve import evolve_namespace
+from headgate.domain.namespaces.rules import namespace_violations
+from headgate.domain.namespaces.specs import NamespaceSpec
+from headgate.domain.namespaces.state import NamespaceState
+from headgate.domain.values.instants import Instant
+
+_NAMESPACE: Life[NamespaceSpec, NamespaceEvent] = Life(
+    kind="Namespace",
+    created=lambda command: NamespaceCreated(
+        uid=command.uid,
+        name=command.name,
+        labels=command.labels,
+        annotations=command.annotations,
+        spec=command.spec,
+    ),
+    changed=lambda command: NamespaceChanged(
+        labels=command.labels, annotations=command.annotations, spec=command.spec
+    ),
+    deletion_requested=NamespaceDeletionRequested(),
+    deleted=NamespaceDeleted(),
+    rules=namespace_violations,
+    when_in_use="Refuses",
+)
+
+
+def decide_namespace(
+    state: NamespaceState,
+    command: NamespaceCommand,
+    at: Instant,  # noqa: ARG001  (the one shape of every decider)
+) -> tuple[NamespaceEvent, ...]:
+    """The facts that follow for a Namespace, or a `Rejection`."""
+    match command:
+        case Create():
+            return create(_NAMESPACE, state, command)
+        case Change():
+            return change(_NAMESPACE, state, command)
+        case RequestDeletion():
+            return request_deletion(_NAMESPACE, state, command)
+        case FinishDeletion():
+            return finish_deletion(_NAMESPACE, state, command)
+
+
+NAMESPACE: Decider[NamespaceCommand, NamespaceState, NamespaceEvent] = Decider(
+    initial_state=Absent(), decide=decide_namespace, evolve=evolve_namespace
+)

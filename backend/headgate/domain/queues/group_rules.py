@@ -1,0 +1,145 @@
+"""Rules for the resource groups of ClusterQueues and Cohorts (reference queueing.md §1.1, §1.3)."""
+
+from collections.abc import Iterator
+
+from headgate.domain.metadata import violation_of
+from headgate.domain.queues.specs import FlavorQuotas, ResourceGroup, ResourceQuota
+from headgate.domain.rejection import Violation
+from headgate.domain.values.names import broken_rule_of_label_key, broken_rule_of_name
+from headgate.domain.values.pointers import child
+
+MOST_GROUPS = 16
+MOST_IN_GROUP = 64
+MOST_IN_ALL_GROUPS = 256
+MOST_QUOTAS_IN_GROUP = 512
+
+_GROUPS = "/spec/resourceGroups"
+
+
+def group_violations(
+    groups: tuple[ResourceGroup, ...], *, has_parent: bool, lends_at_most_nominal: bool
+) -> Iterator[Violation]:
+    """What is wrong with the resource groups of one node of the quota tree."""
+    yield from _too_many(_GROUPS, len(groups), MOST_GROUPS, "resource groups")
+    for index, group in enumerate(groups):
+        yield from _size_violations(child(_GROUPS, index), group)
+    yield from _total_violations(groups)
+    yield from _repetitions(groups)
+    for index, group in enumerate(groups):
+        yield from _resource_name_violations(child(_GROUPS, index), group)
+        for at, flavor in enumerate(group.flavors):
+            place = child(_GROUPS, index, "flavors", at)
+            yield from _flavor_violations(place, group, flavor)
+            for quota_at, quota in enumerate(flavor.resources):
+                quota_place = child(place, "resources", quota_at)
+                yield from _quota_violations(quota_place, quota, has_parent=has_parent)
+                if lends_at_most_nominal:
+                    yield from _lending_violations(quota_place, quota)
+
+
+def _size_violations(place: str, group: ResourceGroup) -> Iterator[Violation]:
+    counted = (
+        ("coveredResources", len(group.covered_resources), "covered resources"),
+        ("flavors", len(group.flavors), "flavors"),
+    )
+    for field, count, things in counted:
+        if count == 0:
+            yield Violation(
+                pointer=child(place, field),
+                rule=f"A resource group has 1 to {MOST_IN_GROUP} {things}.",
+                remedy=f"Name at least one under {field}, or remove the group.",
+            )
+        yield from _too_many(child(place, field), count, MOST_IN_GROUP, f"{things} in one group")
+    quotas = len(group.covered_resources) * len(group.flavors)
+    yield from _too_many(place, quotas, MOST_QUOTAS_IN_GROUP, "quotas in one group")
+
+
+def _total_violations(groups: tuple[ResourceGroup, ...]) -> Iterator[Violation]:
+    resources = sum(len(group.covered_resources) for group in groups)
+    flavors = sum(len(group.flavors) for group in groups)
+    yield from _too_many(_GROUPS, resources, MOST_IN_ALL_GROUPS, "covered resources in all groups")
+    yield from _too_many(_GROUPS, flavors, MOST_IN_ALL_GROUPS, "flavors in all groups")
+
+
+def _repetitions(groups: tuple[ResourceGroup, ...]) -> Iterator[Violation]:
+    resources = (
+        (child(_GROUPS, index, "coveredResources", at), "Resource", name)
+        for index, group in enumerate(groups)
+        for at, name in enumerate(group.covered_resources)
+    )
+    flavors = (
+        (child(_GROUPS, index, "flavors", at, "name"), "Flavor", flavor.name)
+        for index, group in enumerate(groups)
+        for at, flavor in enumerate(group.flavors)
+    )
+    seen: dict[tuple[str, str], str] = {}
+    for pointer, thing, name in (*resources, *flavors):
+        first = seen.setdefault((thing, name), pointer)
+        if first != pointer:
+            yield Violation(
+                pointer=pointer,
+                rule=f"{thing} {name} is already listed at {first}; it belongs to one group only.",
+                remedy="Remove one of the two.",
+            )
+
+
+def _resource_name_violations(place: str, group: ResourceGroup) -> Iterator[Violation]:
+    for at, name in enumerate(group.covered_resources):
+        found = violation_of(child(place, "coveredResources", at), name, broken_rule_of_label_key)
+        if found:
+            yield found
+
+
+def _flavor_violations(
+    place: str, group: ResourceGroup, flavor: FlavorQuotas
+) -> Iterator[Violation]:
+    found = violation_of(child(place, "name"), flavor.name, broken_rule_of_name)
+    if found:
+        yield found
+    listed = tuple(quota.name for quota in flavor.resources)
+    if listed != group.covered_resources:
+        covered = ", ".join(group.covered_resources)
+        yield Violation(
+            pointer=child(place, "resources"),
+            rule="Every flavor lists exactly the covered resources of its group, in their order.",
+            remedy=f"List {covered or 'no resources'} in this order.",
+        )
+
+
+def _quota_violations(place: str, quota: ResourceQuota, *, has_parent: bool) -> Iterator[Violation]:
+    limits = (
+        ("borrowingLimit", quota.borrowing_limit),
+        ("lendingLimit", quota.lending_limit),
+    )
+    for field, amount in (("nominalQuota", quota.nominal_quota), *limits):
+        if amount is not None and amount < 0:
+            yield Violation(
+                pointer=child(place, field),
+                rule=f"{field} is at least 0.",
+                remedy="Give an amount that is not negative.",
+            )
+    for field, amount in limits:
+        if amount is not None and not has_parent:
+            yield Violation(
+                pointer=child(place, field),
+                rule=f"{field} means nothing without a cohort to share with.",
+                remedy=f"Remove {field}, or name the cohort.",
+            )
+
+
+def _lending_violations(place: str, quota: ResourceQuota) -> Iterator[Violation]:
+    if quota.lending_limit is not None and quota.lending_limit > quota.nominal_quota >= 0:
+        yield Violation(
+            pointer=child(place, "lendingLimit"),
+            rule="A ClusterQueue lends at most its nominal quota.",
+            remedy="Lower lendingLimit, or raise nominalQuota.",
+        )
+
+
+def _too_many(pointer: str, count: int, most: int, things: str) -> Iterator[Violation]:
+    if count > most:
+        yield Violation(
+            pointer=pointer,
+            rule=f"There are at most {most} {things}.",
+            remedy=f"Remove {count - most} of the {count}.",
+        )

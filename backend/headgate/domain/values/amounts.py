@@ -1,0 +1,88 @@
+"""Kubernetes quantities (`500m`, `4Gi`, `1e3`) to exact integers and back.
+
+`cpu` is held in millicores, every other resource in whole units, rounded up
+(reference queueing.md §3.3); what is written back is canonical as in Kubernetes.
+"""
+
+import re
+
+MAXIMUM_AMOUNT = 2**63 - 1
+LONGEST_QUANTITY = 64
+LARGEST_EXPONENT = 40
+
+_QUANTITY = re.compile(
+    r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
+    r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]{1,3}))?",
+    re.ASCII,
+)
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_DECIMAL_SUFFIXES = ((18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k"))
+
+
+class NotAQuantity(ValueError):
+    """The text is no Kubernetes quantity, or one too large to count with."""
+
+
+def amount_of(resource: str, text: str) -> int:
+    """The amount of `resource` that the quantity `text` stands for; raises `NotAQuantity`."""
+    return scaled_amount(text, 1000 if resource == "cpu" else 1)
+
+
+def milli_of(text: str) -> int:
+    """The quantity `text` in thousandths, rounded up; raises `NotAQuantity`."""
+    return scaled_amount(text, 1000)
+
+
+def scaled_amount(text: str, scale: int) -> int:
+    """`scale` times the quantity `text`, exact, rounded away from zero to an integer."""
+    found = _QUANTITY.fullmatch(text) if len(text) <= LONGEST_QUANTITY else None
+    if found is None or not (found["whole"] or found["fraction"]):
+        raise NotAQuantity(text)
+    fraction = found["fraction"] or ""
+    numerator = int((found["whole"] or "0") + fraction) * scale << _BINARY.get(found["suffix"], 0)
+    exponent = _DECIMAL.get(found["suffix"], 0) + int(found["exponent"] or 0)
+    if abs(exponent) > LARGEST_EXPONENT:
+        raise NotAQuantity(text)
+    numerator *= int("1" + "0" * max(0, exponent))
+    denominator = int("1" + "0" * (len(fraction) + max(0, -exponent)))
+    amount = -(-numerator // denominator)
+    if amount > MAXIMUM_AMOUNT:
+        raise NotAQuantity(text)
+    return -amount if found["sign"] == "-" else amount
+
+
+def quantity_of(resource: str, amount: int) -> str:
+    """The canonical quantity for an amount of `resource`, exact."""
+    if resource == "cpu":
+        return milli_quantity(amount)
+    if _counts_bytes(resource):
+        return _binary(amount)
+    return _decimal(amount)
+
+
+def milli_quantity(thousandths: int) -> str:
+    """The canonical quantity for a number of thousandths."""
+    if thousandths % 1000:
+        return f"{thousandths}m"
+    return _decimal(thousandths // 1000)
+
+
+def _counts_bytes(resource: str) -> bool:
+    return resource in {"memory", "ephemeral-storage", "storage"} or resource.startswith(
+        "hugepages-"
+    )
+
+
+def _binary(amount: int) -> str:
+    for suffix, bits in reversed(_BINARY.items()):
+        if amount and amount % (1 << bits) == 0:
+            return f"{amount >> bits}{suffix}"
+    return str(amount)
+
+
+def _decimal(amount: int) -> str:
+    for digits, suffix in _DECIMAL_SUFFIXES:
+        if amount and amount % 10**digits == 0:
+            return f"{amount // 10**digits}{suffix}"
+    return str(amount)

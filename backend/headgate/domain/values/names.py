@@ -1,0 +1,59 @@
+"""What may be called how: the name and label rules of Kubernetes (DNS-1123, qualified names).
+
+Each function answers with the broken rule as a sentence, or None where the text is fine.
+"""
+
+import re
+
+LONGEST_LABEL = 63
+LONGEST_SUBDOMAIN = 253
+LONGEST_LEVEL_KEY = 316
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+_SUBDOMAIN = re.compile(
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
+)
+_QUALIFIED = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
+
+
+def broken_rule_of_dns_label(text: str) -> str | None:
+    """The rule that `text` breaks as the name of a namespace or pod set."""
+    if len(text) <= LONGEST_LABEL and _LABEL.fullmatch(text):
+        return None
+    return (
+        "must be 1 to 63 lower case letters, digits or '-', "
+        "beginning and ending with a letter or digit"
+    )
+
+
+def broken_rule_of_name(text: str) -> str | None:
+    """The rule that `text` breaks as the name of an object (a DNS-1123 subdomain)."""
+    if len(text) <= LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(text):
+        return None
+    return (
+        "must be 1 to 253 lower case letters, digits, '-' or '.', each part between dots "
+        "beginning and ending with a letter or digit"
+    )
+
+
+def broken_rule_of_label_key(text: str) -> str | None:
+    """The rule that `text` breaks as the key of a label, a taint, or a resource."""
+    prefix, slash, name = text.rpartition("/")
+    if slash and broken_rule_of_name(prefix):
+        return "must have a DNS name of at most 253 characters before the '/'"
+    if len(name) <= LONGEST_LABEL and _QUALIFIED.fullmatch(name):
+        return None
+    return (
+        "must be 1 to 63 letters, digits, '-', '_' or '.', beginning and ending with a letter "
+        "or digit, with at most one prefix like 'example.com/'"
+    )
+
+
+def broken_rule_of_label_value(text: str) -> str | None:
+    """The rule that `text` breaks as the value of a label."""
+    if not text or (len(text) <= LONGEST_LABEL and _QUALIFIED.fullmatch(text)):
+        return None
+    return (
+        "must be empty or at most 63 letters, digits, '-', '_' or '.', "
+        "beginning and ending with a letter or digit"
+    )
