@@ -4,7 +4,20 @@ from typing import get_args
 
 from headgate.event_log.envelope import DomainEvent
 
-EVENT_CLASSES: tuple[type, ...] = get_args(DomainEvent)
+EVENT_CLASSES: tuple[type[DomainEvent], ...] = get_args(DomainEvent)
 
 SCHEMA_VERSIONS: dict[str, int] = {}
 """Stored names whose shape has changed, with the current version; all others are at version 1."""
+
+
+def name_of(event_class: type[DomainEvent]) -> str:
+    """The stored name of an event class, for ever the same."""
+    return str(event_class.__struct_config__.tag)
+
+
+CLASSES_BY_NAME: dict[str, type[DomainEvent]] = {name_of(known): known for known in EVENT_CLASSES}
+
+
+def schema_version_of(name: str) -> int:
+    """The version in which events of that name are written now."""
+    return SCHEMA_VERSIONS.get(name, 1)

@@ -1,0 +1,202 @@
+"""Units as the one JSON document that `log_append` takes, and its answer as verdicts."""
+
+import base64
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from headgate.application.ports import (
+    Appended,
+    Conflict,
+    IdempotencyKey,
+    KeyReused,
+    Replayed,
+    Row,
+    Unit,
+    Verdict,
+)
+from headgate.event_log.codec import Unstorable, encode
+
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+_ENCODER = msgspec.json.Encoder()
+
+
+class _Answer(msgspec.Struct):
+    verdict: str
+    first: int = 0
+    last: int = 0
+    reason: str = ""
+    request_hash: str = ""
+    status: int = 0
+    answer: str = ""
+    position: int = 0
+
+
+_ANSWERS = msgspec.json.Decoder(list[_Answer])
+
+
+def written_runs(units: Sequence[Unit]) -> bytes:
+    """The units as runs of units that do not touch each other, in the form of `log_append`.
+
+    Raises `Unstorable` where a text holds U+0000.
+    """
+    written = _ENCODER.encode([_written_run(run) for run in independent_runs(units)])
+    if b"\\u0000" in written and _NUL.search(written):
+        raise Unstorable("a text of the unit holds the character U+0000")
+    return written
+
+
+def verdicts_of(units: Sequence[Unit], answer: str) -> list[Verdict]:
+    """The verdicts on these units from the answer of `log_append`."""
+    return [_verdict(unit, a) for unit, a in zip(units, _ANSWERS.decode(answer), strict=True)]
+
+
+def independent_runs(units: Sequence[Unit]) -> Iterator[list[Unit]]:
+    """Splits where a unit depends on an earlier one: on its streams, key, guard or configuration."""
+    run: list[Unit] = []
+    read: set[str] = set()
+    touched: set[str] = set()
+    moves = False
+    for unit in units:
+        writes = {new.stream for new in unit.events} | _key_of(unit)
+        reads = {*unit.expected, *writes}
+        checks = unit.fence is not None or unit.config_position is not None
+        if touched & reads or read & writes or (moves and checks):
+            yield run
+            run, read, touched, moves = [], set(), set(), False
+        run.append(unit)
+        read |= reads
+        touched |= writes
+        moves = moves or any(new.guards or new.configures for new in unit.events)
+    if run:
+        yield run
+
+
+def _key_of(unit: Unit) -> set[str]:
+    return {f"\0{unit.idempotency.actor}\0{unit.idempotency.key}"} if unit.idempotency else set()
+
+
+def _written_run(units: Sequence[Unit]) -> dict[str, Any]:
+    run: dict[str, Any] = {"units": []}
+    for number, unit in enumerate(units, start=1):
+        last = {new.stream: nth for nth, new in enumerate(unit.events)}
+        versions = _versions_after(unit)
+        run["units"].append(_written_unit(number, unit, versions, last))
+        for row in unit.rows:
+            place = {"unit": number, "stream": row.stream}
+            if row.columns is None:
+                run.setdefault("gone", []).append({**place, "row_table": row.table})
+                continue
+            stands = {"version": versions[row.stream], "position": last[row.stream]}
+            run.setdefault(row.table, []).append({**place, **stands, **row.columns})
+    return run
+
+
+def _versions_after(unit: Unit) -> dict[str, int]:
+    versions = dict(unit.expected)
+    for new in unit.events:
+        versions[new.stream] += 1
+    return versions
+
+
+def _written_unit(
+    number: int, unit: Unit, versions: dict[str, int], last: dict[str, int]
+) -> dict[str, Any]:
+    configuring = [nth for nth, new in enumerate(unit.events) if new.configures]
+    origin = unit.origin
+    return {
+        "unit": number,
+        "size": len(unit.events),
+        "at": unit.at,
+        "actor": origin.actor,
+        "reason": origin.reason,
+        "causation": origin.causation,
+        "correlation": origin.correlation,
+        "trace": origin.trace,
+        "expected": unit.expected,
+        "events": _written_events(unit),
+        "touched": [
+            {"stream": stream, "version": versions[stream], "nth": nth}
+            for stream, nth in last.items()
+        ],
+        "wakes": _written_wakes(unit),
+        "configures": configuring[-1] if configuring else None,
+        "config_position": unit.config_position,
+        **_written_fence(unit),
+        **_written_key(unit.idempotency),
+    }
+
+
+def _written_events(unit: Unit) -> list[dict[str, Any]]:
+    versions = dict(unit.expected)
+    written = []
+    for nth, new in enumerate(unit.events):
+        versions[new.stream] += 1
+        name, schema_version, data = encode(new.event)
+        written.append(
+            {
+                "nth": nth,
+                "stream": new.stream,
+                "version": versions[new.stream],
+                "type": name,
+                "schema_version": schema_version,
+                "data": msgspec.Raw(data),
+            }
+        )
+    return written
+
+
+def _written_wakes(unit: Unit) -> list[dict[str, Any]]:
+    woken: dict[str, tuple[int, bool]] = {}
+    for nth, new in enumerate(unit.events):
+        for key in new.wakes:
+            woken[key] = (nth, new.guards or (key in woken and woken[key][1]))
+    return [{"key": key, "nth": nth, "guards": int(g)} for key, (nth, g) in woken.items()]
+
+
+def _written_fence(unit: Unit) -> dict[str, Any]:
+    if unit.fence is None:
+        return {}
+    fence = unit.fence
+    return {"partition": fence.partition, "epoch": fence.epoch, "guard": fence.guard}
+
+
+def _written_key(key: IdempotencyKey | None) -> dict[str, Any]:
+    if key is None:
+        return {}
+    return {
+        "key": key.key,
+        "key_actor": key.actor,
+        "request_hash": key.request_hash,
+        "status": key.status,
+        "answer": base64.b64encode(key.answer).decode(),
+    }
+
+
+def _verdict(unit: Unit, answer: _Answer) -> Verdict:
+    match answer.verdict:
+        case "appended":
+            return Appended(first_position=answer.first, last_position=answer.last)
+        case "conflict":
+            return Conflict(reason=answer.reason)
+        case "key_reused":
+            assert unit.idempotency is not None
+            return KeyReused(key=unit.idempotency.key)
+        case "replayed":
+            return _replayed(unit, answer)
+        case unknown:
+            raise AssertionError(f"log_append gave the verdict {unknown!r}")
+
+
+def _replayed(unit: Unit, answer: _Answer) -> Replayed:
+    assert unit.idempotency is not None
+    first = IdempotencyKey(
+        key=unit.idempotency.key,
+        actor=unit.idempotency.actor,
+        request_hash=answer.request_hash,
+        status=answer.status,
+        answer=base64.b64decode(answer.answer),
+    )
+    return Replayed(key=first, position=answer.position)

@@ -1,0 +1,88 @@
+"""The log on Postgres: appends by one server-side call a group, reads by position."""
+
+from collections.abc import Iterator, Sequence
+
+from headgate.adapters.postgres.appending import verdicts_of, written_runs
+from headgate.adapters.postgres.connections import Pool, connection_of
+from headgate.adapters.postgres.filtering import matching
+from headgate.adapters.postgres.reading import COLUMNS, gapless, recorded_of
+from headgate.application.ports import EventFilter, Unit, Verdict
+from headgate.domain.values.instants import Instant
+from headgate.event_log.envelope import Recorded
+
+PAGE = 2_000
+_HEAD = "SELECT position FROM log_head"
+_NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+_READ = f"SELECT {COLUMNS} FROM event WHERE position > %s ORDER BY position LIMIT %s"
+_READ_UP_TO = (
+    f"SELECT {COLUMNS} FROM event WHERE position > %s AND position <= %s "
+    "ORDER BY position LIMIT %s"
+)
+_READ_STREAM = (
+    f"SELECT {COLUMNS} FROM event WHERE stream = %s AND version > %s ORDER BY version"
+)
+
+
+class PostgresEventLog:
+    """Fills the port `EventLog`. An append whose connection breaks raises `Unavailable`, and it is
+    unknown whether it was done."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def append(self, units: Sequence[Unit]) -> list[Verdict]:
+        """Append each unit with its own verdict, all in one transaction, in order."""
+        if not units:
+            return []
+        runs = written_runs(units)
+        with connection_of(self._pool) as connection:
+            row = connection.execute("SELECT log_append(%s::jsonb)::text", (runs.decode(),)).fetchone()
+        assert row is not None
+        return verdicts_of(units, row[0])
+
+    def head(self) -> int:
+        """The last position, 0 while empty."""
+        return int(self._value(_HEAD))
+
+    def log_id(self) -> str:
+        """The identity of this log."""
+        return str(self._value("SELECT log_id FROM log_head"))
+
+    def now(self) -> Instant:
+        """The database's clock."""
+        return int(self._value(_NOW))
+
+    def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[Recorded]:
+        """Up to `limit` events after that position in order; raises `GapInLog` at a gap."""
+        with connection_of(self._pool) as connection:
+            if up_to is None:
+                rows = connection.execute(_READ, (after, limit)).fetchall()
+            else:
+                rows = connection.execute(_READ_UP_TO, (after, up_to, limit)).fetchall()
+        return list(gapless(rows, after))
+
+    def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[Recorded]:
+        """Every event after that position in order, a page at a time."""
+        while page := self.read(after, limit=PAGE, up_to=up_to):
+            yield from page
+            after = page[-1].position
+
+    def read_stream(self, stream: str, after_version: int = 0) -> list[Recorded]:
+        """One stream from its beginning, or after a version."""
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(_READ_STREAM, (stream, after_version)).fetchall()
+        return [recorded_of(row) for row in rows]
+
+    def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[Recorded]:
+        """The newest events matching `where`, before a position, newest first."""
+        condition, values = matching(where, before)
+        query = f"SELECT {COLUMNS} FROM event WHERE {condition} ORDER BY position DESC LIMIT %s"
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(query, (*values, limit)).fetchall()
+        return [recorded_of(row) for row in rows]
+
+    def _value(self, query: str) -> object:
+        with connection_of(self._pool) as connection:
+            row = connection.execute(query).fetchone()
+        assert row is not None
+        return row[0]

@@ -1,0 +1,37 @@
+"""Rows of the log as recorded events, checked for gaps."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from headgate.application.ports import GapInLog
+from headgate.event_log.codec import decode
+from headgate.event_log.envelope import Origin, Recorded
+
+COLUMNS = (
+    "position, stream, version, type, schema_version, data::text, at, "
+    "actor, reason, causation, correlation, trace"
+)
+
+
+def recorded_of(row: Sequence[Any]) -> Recorded:
+    """One event from a row of `COLUMNS`."""
+    return Recorded(
+        position=row[0],
+        stream=row[1],
+        version=row[2],
+        event=decode(row[3], row[4], row[5]),
+        at=row[6],
+        origin=Origin(
+            actor=row[7], reason=row[8], causation=row[9], correlation=row[10], trace=row[11]
+        ),
+    )
+
+
+def gapless(rows: Iterable[Sequence[Any]], after: int) -> Iterator[Recorded]:
+    """The events of these rows, which must follow on `after` without a gap."""
+    expected = after + 1
+    for row in rows:
+        if row[0] != expected:
+            raise GapInLog(f"position {row[0]} came where {expected} was expected")
+        expected += 1
+        yield recorded_of(row)

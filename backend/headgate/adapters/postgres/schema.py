@@ -1,0 +1,215 @@
+"""The tables as SQLAlchemy knows them, for queries and to find drift from the migrations."""
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+METADATA = MetaData()
+BYTEWISE = Text(collation="C")
+"""Names that are compared or paged by: sorted by their bytes in every database."""
+
+
+def _column(name: str, kind: Any) -> Column[Any]:  # noqa: ANN401 - SQLAlchemy takes types and classes
+    return Column(name, kind, nullable=False)
+
+
+def _key(name: str, kind: Any = BYTEWISE) -> Column[Any]:  # noqa: ANN401 - same
+    return Column(name, kind, primary_key=True)
+
+
+LOG_HEAD = Table(
+    "log_head",
+    METADATA,
+    _key("id", Boolean),
+    _column("log_id", Uuid),
+    _column("position", BigInteger),
+    _column("config_position", BigInteger),
+    _column("reshaped_position", BigInteger),
+)
+
+EVENT = Table(
+    "event",
+    METADATA,
+    _key("position", BigInteger),
+    _column("stream", BYTEWISE),
+    _column("version", Integer),
+    _column("type", BYTEWISE),
+    _column("schema_version", SmallInteger),
+    _column("data", JSONB),
+    _column("at", BigInteger),
+    _column("actor", Text),
+    _column("reason", Text),
+    _column("causation", Text),
+    _column("correlation", Text),
+    _column("trace", Text),
+    _column("recorded_at", DateTime(timezone=True)),
+    postgresql_partition_by="RANGE (position)",
+)
+Index("event_stream", EVENT.c.stream, EVENT.c.version)
+Index("event_type", EVENT.c.type, EVENT.c.position)
+Index("event_correlation", EVENT.c.correlation, postgresql_where=EVENT.c.correlation != "")
+Index("event_recorded_at", EVENT.c.recorded_at, postgresql_using="brin")
+Index("event_at", EVENT.c.at, postgresql_using="brin")
+
+STREAM = Table(
+    "stream",
+    METADATA,
+    _key("name"),
+    _column("version", Integer),
+    _column("position", BigInteger),
+)
+
+IDEMPOTENCY = Table(
+    "idempotency",
+    METADATA,
+    _key("key"),
+    _key("actor"),
+    _column("request_hash", Text),
+    _column("status", Integer),
+    _column("answer", LargeBinary),
+    _column("position", BigInteger),
+    _column("created_at", DateTime(timezone=True)),
+)
+Index("idempotency_created_at", IDEMPOTENCY.c.created_at)
+
+PARTITION = Table(
+    "partition",
+    METADATA,
+    _key("key"),
+    _column("last_position", BigInteger),
+    _column("idle_position", BigInteger),
+    _column("guard", BigInteger),
+    _column("epoch", BigInteger),
+    _column("owner", Text),
+    Column("next_due", BigInteger),
+    _column("failures", Integer),
+    _column("failure", Text),
+    Column("halted_position", BigInteger),
+    Column("retry_at", BigInteger),
+)
+
+OBJECT = Table(
+    "object",
+    METADATA,
+    _key("stream"),
+    _column("version", Integer),
+    _column("position", BigInteger),
+    _column("kind", BYTEWISE),
+    _column("namespace", BYTEWISE),
+    _column("name", BYTEWISE),
+    _column("uid", Text),
+    _column("cluster_queue", BYTEWISE),
+    _column("labels", JSONB),
+    Column("due_at", BigInteger),
+    _column("state", JSONB),
+)
+Index("object_kind", OBJECT.c.kind, OBJECT.c.stream)
+Index(
+    "object_cluster_queue",
+    OBJECT.c.cluster_queue,
+    postgresql_where=OBJECT.c.cluster_queue != "",
+)
+
+WORKLOAD = Table(
+    "workload",
+    METADATA,
+    _key("stream"),
+    _column("version", Integer),
+    _column("position", BigInteger),
+    _column("namespace", BYTEWISE),
+    _column("name", BYTEWISE),
+    _column("uid", Text),
+    _column("local_queue", BYTEWISE),
+    _column("cluster_queue", BYTEWISE),
+    _column("phase", BYTEWISE),
+    _column("priority", BigInteger),
+    _column("created_at", BigInteger),
+    _column("labels", JSONB),
+    Column("due_at", BigInteger),
+    _column("state", JSONB),
+)
+Index("workload_created_at", WORKLOAD.c.created_at, WORKLOAD.c.stream)
+Index("workload_namespace", WORKLOAD.c.namespace, WORKLOAD.c.created_at, WORKLOAD.c.stream)
+Index("workload_phase", WORKLOAD.c.phase, WORKLOAD.c.created_at, WORKLOAD.c.stream)
+
+ROUND = Table(
+    "round",
+    METADATA,
+    _key("stream"),
+    _column("version", Integer),
+    _column("position", BigInteger),
+    _column("stage", BYTEWISE),
+    _column("preemptor", BYTEWISE),
+    _column("cluster_queue", BYTEWISE),
+    _column("committed_at", BigInteger),
+    Column("due_at", BigInteger),
+    _column("state", JSONB),
+)
+Index("round_committed_at", ROUND.c.committed_at, ROUND.c.stream)
+Index("round_preemptor", ROUND.c.preemptor, ROUND.c.committed_at)
+
+ROUND_VICTIM = Table(
+    "round_victim",
+    METADATA,
+    _key("stream"),
+    _key("workload"),
+    _column("version", Integer),
+    _column("position", BigInteger),
+    _column("cluster_queue", BYTEWISE),
+    _column("reason", BYTEWISE),
+    _column("released", Boolean),
+)
+Index("round_victim_workload", ROUND_VICTIM.c.workload)
+Index("round_victim_cluster_queue", ROUND_VICTIM.c.cluster_queue)
+
+TOKEN = Table(
+    "token",
+    METADATA,
+    _key("name"),
+    _column("digest", Text),
+    _column("role", Text),
+    _column("namespaces", JSONB),
+    _column("created_at", BigInteger),
+    Column("expires_at", BigInteger),
+    UniqueConstraint("digest", name="token_digest_key"),
+)
+
+STATE_CACHE = Table(
+    "state_cache",
+    METADATA,
+    _key("name"),
+    _key("fold_version"),
+    _key("position", BigInteger),
+    _column("sha256", LargeBinary),
+    _column("body", LargeBinary),
+    _column("created_at", DateTime(timezone=True)),
+)
+
+FOLLOWER = Table(
+    "follower",
+    METADATA,
+    _key("name"),
+    _column("position", BigInteger),
+    _column("is_building", Boolean),
+)
+
+
+def is_ours(name: str | None, kind: str, parent: Any) -> bool:  # noqa: ANN401 - Alembic's own type
+    """Whether Alembic should compare something: not the partitions of the log."""
+    del parent
+    return kind != "table" or name in METADATA.tables

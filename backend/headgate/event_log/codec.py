@@ -1,0 +1,87 @@
+"""Events to the JSON that is stored and back, by stored name and schema version."""
+
+import re
+from collections.abc import Mapping
+from typing import cast
+
+import msgspec
+
+from headgate.event_log.catalogue import CLASSES_BY_NAME, name_of, schema_version_of
+from headgate.event_log.envelope import DomainEvent
+from headgate.event_log.upcasters import UPCASTERS, Fields, Step
+
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+
+
+class UnknownEvent(LookupError):
+    """The log holds an event that this program is too old to read, or that was never an event."""
+
+
+class Unstorable(ValueError):
+    """A text holds a character that no text in the database may hold."""
+
+
+def _decoder_of(event_class: type[DomainEvent]) -> msgspec.json.Decoder[DomainEvent]:
+    return msgspec.json.Decoder(event_class)
+
+
+_ENCODER = msgspec.json.Encoder()
+_DECODERS = {name: _decoder_of(event_class) for name, event_class in CLASSES_BY_NAME.items()}
+_TAGS = {
+    event_class: (name, len(f'{{"type":"{name}"'))
+    for name, event_class in CLASSES_BY_NAME.items()
+}
+_CURRENT = {(name, schema_version_of(name)): _DECODERS[name] for name in CLASSES_BY_NAME}
+
+
+def encode(event: DomainEvent) -> tuple[str, int, bytes]:
+    """The stored name, schema version and JSON fields of an event.
+
+    Raises `Unstorable` where a text holds U+0000.
+    """
+    name, tag_length = _TAGS[type(event)]
+    written = _ENCODER.encode(event)
+    if b"\\u0000" in written and _NUL.search(written):
+        raise Unstorable(f"{name} holds the character U+0000 in a text")
+    # The name has a column of its own; msgspec writes it first, as `{"type":"<name>"`.
+    rest = written[tag_length:]
+    return name, schema_version_of(name), b"{" + (rest[1:] if rest[:1] == b"," else rest)
+
+
+def decode(name: str, schema_version: int, fields: bytes | str) -> DomainEvent:
+    """The event that was stored; raises `UnknownEvent` for what this program does not know."""
+    decoder = _CURRENT.get((name, schema_version))
+    if decoder is not None:
+        return decoder.decode(fields)
+    return _decode_older(name, schema_version, fields)
+
+
+def _decode_older(name: str, schema_version: int, fields: bytes | str) -> DomainEvent:
+    event_class = CLASSES_BY_NAME.get(name)
+    if event_class is None or not 1 <= schema_version < schema_version_of(name):
+        raise UnknownEvent(f"no event {name!r} of schema version {schema_version} is known")
+    old = cast("Fields", msgspec.json.decode(fields))
+    current = upcast(name, schema_version, schema_version_of(name), old)
+    return msgspec.convert(current, event_class)
+
+
+def upcast(
+    name: str,
+    schema_version: int,
+    target: int,
+    fields: Fields,
+    steps: Mapping[tuple[str, int], Step] = UPCASTERS,
+) -> Fields:
+    """The fields as they would have been written in schema version `target`."""
+    for version in range(schema_version, target):
+        step = steps.get((name, version))
+        if step is None:
+            raise UnknownEvent(f"{name!r} cannot be brought from schema version {version} on")
+        fields = step(fields)
+    return fields
+
+
+def name_and_version_of(event: DomainEvent) -> tuple[str, int]:
+    """The stored name and schema version an event is written with."""
+    name = name_of(type(event))
+    return name, schema_version_of(name)

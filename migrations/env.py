@@ -1,0 +1,37 @@
+"""Runs the migrations on one database, one process at a time, and gives up rather than wait long."""
+
+from alembic import context
+from sqlalchemy import Connection, create_engine, pool, text
+
+from headgate.adapters.postgres.schema import METADATA, is_ours
+
+MIGRATION_LOCK = 730_501
+LOCK_TIMEOUT = "10s"
+STATEMENT_TIMEOUT = "10min"
+
+
+def run() -> None:
+    engine = create_engine(context.config.get_main_option("sqlalchemy.url"), poolclass=pool.NullPool)
+    with engine.connect() as connection:
+        # Held by the session, so that a second process waits for the whole of the migration.
+        connection.execute(text("SELECT pg_advisory_lock(:number)"), {"number": MIGRATION_LOCK})
+        connection.execute(text(f"SET lock_timeout = '{LOCK_TIMEOUT}'"))
+        connection.execute(text(f"SET statement_timeout = '{STATEMENT_TIMEOUT}'"))
+        connection.commit()
+        migrate(connection)
+    engine.dispose()
+
+
+def migrate(connection: Connection) -> None:
+    context.configure(
+        connection=connection,
+        target_metadata=METADATA,
+        include_name=is_ours,
+        compare_type=True,
+        compare_server_default=False,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+run()

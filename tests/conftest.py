@@ -1,0 +1,108 @@
+"""Databases for tests: one server a run, shared by all its processes, and fresh databases in it."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from headgate.adapters.postgres.migrate import migrate
+from headgate.embedded.postgres import EmbeddedPostgres, start_postgres
+
+RUN_VARIABLE = "HEADGATE_TEST_RUN"
+PREFIX = "hg-"
+TEMPLATE = "headgate_template"
+# A test's database need not outlive the machine; everything else is as in production.
+FOR_TESTS = {"fsync": "off", "full_page_writes": "off", "shared_buffers": "64MB"}
+_numbers = count(1)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The first process of a run gives it a directory; the others inherit its name."""
+    if not hasattr(config, "workerinput"):
+        _remove_leftovers()
+        directory = Path(tempfile.gettempdir()) / f"{PREFIX}{os.getpid()}"
+        directory.mkdir(mode=0o711)
+        os.environ[RUN_VARIABLE] = str(directory)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The first process of a run ends its server, if any test has asked for one."""
+    if not hasattr(config, "workerinput"):
+        _remove(Path(os.environ.pop(RUN_VARIABLE)))
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> EmbeddedPostgres:
+    """The server of this run, with a migrated template database in it."""
+    directory = Path(os.environ[RUN_VARIABLE])
+    with _only_one(directory):
+        server = start_postgres(directory / "pg", FOR_TESTS)
+        if not (directory / "migrated").exists():
+            _create(server, TEMPLATE, template="template0")
+            migrate(server.url_of(TEMPLATE))
+            (directory / "migrated").touch()
+    return server
+
+
+@pytest.fixture(scope="module")
+def database_url(postgres_server: EmbeddedPostgres) -> Iterator[str]:
+    """A migrated database of this module's own."""
+    with new_database(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture
+def fresh_database_url(postgres_server: EmbeddedPostgres) -> Iterator[str]:
+    """A migrated database of this test's own."""
+    with new_database(postgres_server) as url:
+        yield url
+
+
+@contextmanager
+def new_database(server: EmbeddedPostgres, template: str = TEMPLATE) -> Iterator[str]:
+    """A copy of a template database for the while."""
+    name = f"test_{os.getpid()}_{next(_numbers)}"
+    with _only_one(Path(os.environ[RUN_VARIABLE])):
+        _create(server, name, template)
+    yield server.url_of(name)
+    with _administer(server) as connection:
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def _create(server: EmbeddedPostgres, name: str, template: str) -> None:
+    with _administer(server) as connection:
+        connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY FILE_COPY')
+
+
+def _administer(server: EmbeddedPostgres) -> "psycopg.Connection[tuple[object, ...]]":
+    return psycopg.connect(server.url_of("postgres"), autocommit=True)
+
+
+@contextmanager
+def _only_one(directory: Path) -> Iterator[None]:
+    with (directory / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _remove_leftovers() -> None:
+    """Runs that were killed leave their server behind; it names the process that is no more."""
+    for directory in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        number = directory.name.removeprefix(PREFIX)
+        if number.isdigit() and not psutil.pid_exists(int(number)):
+            _remove(directory)
+
+
+def _remove(directory: Path) -> None:
+    if (directory / "pg" / "data" / "postmaster.pid").exists():
+        start_postgres(directory / "pg", FOR_TESTS).stop()
+    shutil.rmtree(directory, ignore_errors=True)

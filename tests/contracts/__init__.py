@@ -1,0 +1,1 @@
+"""One suite for each port, run on every adapter that fills it."""

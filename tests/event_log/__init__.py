@@ -1,0 +1,1 @@
+"""How facts are written down and read back."""

@@ -1,0 +1,1 @@
+"""The schema is what the migrations make it."""
