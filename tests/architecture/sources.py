@@ -1,0 +1,49 @@
+"""The project's own files, as git sees them: what is tracked and what is about to be."""
+
+import ast
+import subprocess
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BACKEND = ROOT / "backend" / "headgate"
+DOMAIN = BACKEND / "domain"
+WORKERS = ROOT / "workers" / "headgate_workers"
+MIGRATIONS = ROOT / "migrations"
+
+
+@cache
+def files() -> tuple[Path, ...]:
+    """Every file of the project that is not ignored, in a fixed order."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    paths = (ROOT / name for name in listed.split("\0") if name)
+    return tuple(sorted(path for path in paths if path.is_file()))
+
+
+def files_below(folder: Path, *suffixes: str) -> list[Path]:
+    """Those below a folder with one of the suffixes."""
+    return [path for path in files() if path.suffix in suffixes and path.is_relative_to(folder)]
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """The syntax tree of a Python file."""
+    return ast.parse(path.read_text(), filename=str(path))
+
+
+def shown(path: Path) -> str:
+    """A path as a reader of a message wants it."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def first_sentence(path: Path) -> str:
+    """The first paragraph of a module's docstring on one line, empty if it has none."""
+    docstring = ast.get_docstring(tree(path)) or ""
+    return " ".join(docstring.split("\n\n")[0].split())
+
+
+def assert_none(found: list[str], remedy: str) -> None:
+    """Fail with all that was found and what to do about it."""
+    listing = "".join(f"\n  {line}" for line in found)
+    assert not found, f"{remedy}{listing}"
