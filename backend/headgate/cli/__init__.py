@@ -1,1 +1,1 @@
-"""The command line; it talks to the API and to nothing else."""
+"""The command line: kubectl's habits, Headgate's answers."""

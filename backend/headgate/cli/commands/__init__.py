@@ -1,0 +1,1 @@
+"""One file for each family of commands; each asks the API and shows the answer."""

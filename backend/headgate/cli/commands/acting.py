@@ -1,0 +1,228 @@
+"""Actions on workloads, queues and nodes; each says why, each item has its own result."""
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from headgate.adapters.system.stopwatch import wall_clock
+from headgate.cli.commands.explaining import workload_place
+from headgate.cli.completion import complete_cluster_queues, complete_nodes, complete_workloads
+from headgate.cli.exit_codes import ExitCode, code_of_status, worst
+from headgate.cli.failures import CommandFailed, tell_problem
+from headgate.cli.kinds import CLUSTER_QUEUE, LOCAL_QUEUE, NODE, WORKLOAD, placed
+from headgate.cli.options import (
+    DEFAULT_NAMESPACE,
+    AllNamespaces,
+    DryRun,
+    ExpiresIn,
+    Namespace,
+    Reason,
+    Selector,
+)
+from headgate.cli.presentation.ages import seconds_of, timestamp_of
+from headgate.cli.presentation.consoles import say, show
+from headgate.cli.session import client_of
+from headgate.client.client import HeadgateClient
+from headgate.client.problems import ServerProblem
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+
+Object = dict[str, Any]
+
+WorkloadNames = Annotated[
+    list[str], typer.Argument(help="Workloads; or use -l.", autocompletion=complete_workloads)
+]
+QueueName = Annotated[
+    str,
+    typer.Argument(help="cq/NAME or lq/[NAMESPACE/]NAME.", autocompletion=complete_cluster_queues),
+]
+NodeNames = Annotated[list[str], typer.Argument(help="Nodes.", autocompletion=complete_nodes)]
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True):
+    """Something to ask of several objects: the last word of the path, the past tense, the body."""
+
+    verb: str
+    done: str
+    body: dict[str, Any]
+    dry_run: bool = False
+
+
+def perform(client: HeadgateClient, action: Action, targets: Iterable[tuple[str, str]]) -> None:
+    """Ask for the action on each (reference, path); exits with the code of what went wrong."""
+    codes = [_perform_one(client, action, reference, path) for reference, path in targets]
+    if not codes:
+        say("nothing found")
+    if worst(codes) is not ExitCode.OK:
+        raise typer.Exit(worst(codes))
+
+
+def _perform_one(client: HeadgateClient, action: Action, reference: str, path: str) -> ExitCode:
+    if action.dry_run:
+        show(f"{reference} would be {action.done} (dry run)")
+        return ExitCode.OK
+    try:
+        answer = client.act(f"{path}/{action.verb}", action.body)
+    except ServerProblem as refused:
+        tell_problem(refused.problem, reference)
+        return code_of_status(refused.problem.status)
+    unchanged = isinstance(answer, dict) and answer.get("changed") is False
+    show(f"{reference} {'unchanged' if unchanged else action.done}")
+    return ExitCode.OK
+
+
+def _workload_action(verb: str, done: str, sentence: str) -> Callable[..., None]:
+    def command(
+        ctx: typer.Context,
+        *,
+        workloads: WorkloadNames = [],  # noqa: B006 - Typer copies it
+        selector: Selector = "",
+        namespace: Namespace = DEFAULT_NAMESPACE,
+        all_namespaces: AllNamespaces = False,
+        reason: Reason = "",
+        dry_run: DryRun = False,
+    ) -> None:
+        action = Action(verb=verb, done=done, body={"reason": reason}, dry_run=dry_run)
+        with client_of(ctx) as client:
+            place = "" if all_namespaces else namespace
+            perform(client, action, list(_targets(client, workloads, selector, place)))
+
+    command.__doc__ = sentence
+    command.__name__ = verb
+    return command
+
+
+requeue = _workload_action(
+    "requeue", "requeued", "Put workloads back in line now, out of backoff or off their hosts."
+)
+activate = _workload_action(
+    "activate", "activated", "Let inactive workloads compete again, with a clean requeue state."
+)
+deactivate = _workload_action(
+    "deactivate", "deactivated", "Take workloads out of the queues; what runs is evicted."
+)
+release = _workload_action("release", "released", "End the hold on workloads.")
+cancel = _workload_action("cancel", "cancelled", "End workloads for good.")
+
+
+def hold(
+    ctx: typer.Context,
+    *,
+    workloads: WorkloadNames = [],  # noqa: B006 - Typer copies it
+    selector: Selector = "",
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    all_namespaces: AllNamespaces = False,
+    reason: Reason = "",
+    expires_in: ExpiresIn = "",
+    dry_run: DryRun = False,
+) -> None:
+    """Keep workloads from being admitted until released; what runs, runs on."""
+    body = _with_expiry({"reason": reason}, expires_in)
+    action = Action(verb="hold", done="held", body=body, dry_run=dry_run)
+    with client_of(ctx) as client:
+        place = "" if all_namespaces else namespace
+        perform(client, action, list(_targets(client, workloads, selector, place)))
+
+
+def stop(
+    ctx: typer.Context,
+    *,
+    queue: QueueName,
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    reason: Reason = "",
+    expires_in: ExpiresIn = "",
+    dry_run: DryRun = False,
+) -> None:
+    """Stop a queue: it admits nothing; what runs, runs on (see drain)."""
+    body = _with_expiry({"reason": reason, "policy": "Hold"}, expires_in)
+    _queue_action(
+        ctx, queue, namespace, Action(verb="stop", done="stopped", body=body, dry_run=dry_run)
+    )
+
+
+def drain(
+    ctx: typer.Context,
+    *,
+    queue: QueueName,
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    reason: Reason = "",
+    expires_in: ExpiresIn = "",
+    dry_run: DryRun = False,
+) -> None:
+    """Stop a queue and evict what runs from it."""
+    body = _with_expiry({"reason": reason, "policy": "HoldAndDrain"}, expires_in)
+    _queue_action(
+        ctx, queue, namespace, Action(verb="drain", done="draining", body=body, dry_run=dry_run)
+    )
+
+
+def resume(
+    ctx: typer.Context,
+    *,
+    queue: QueueName,
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    reason: Reason = "",
+    dry_run: DryRun = False,
+) -> None:
+    """Let a stopped queue admit again."""
+    action = Action(verb="resume", done="resumed", body={"reason": reason}, dry_run=dry_run)
+    _queue_action(ctx, queue, namespace, action)
+
+
+def cordon(
+    ctx: typer.Context, nodes: NodeNames, reason: Reason = "", dry_run: DryRun = False
+) -> None:
+    """Let nodes take no new pods; what runs there, runs on."""
+    action = Action(verb="cordon", done="cordoned", body={"reason": reason}, dry_run=dry_run)
+    with client_of(ctx) as client:
+        perform(client, action, [(f"node/{name}", NODE.path("", name)) for name in nodes])
+
+
+def uncordon(
+    ctx: typer.Context, nodes: NodeNames, reason: Reason = "", dry_run: DryRun = False
+) -> None:
+    """Let nodes take pods again."""
+    action = Action(verb="uncordon", done="uncordoned", body={"reason": reason}, dry_run=dry_run)
+    with client_of(ctx) as client:
+        perform(client, action, [(f"node/{name}", NODE.path("", name)) for name in nodes])
+
+
+def _queue_action(ctx: typer.Context, queue: str, namespace: str, action: Action) -> None:
+    with client_of(ctx) as client:
+        perform(client, action, [queue_target(queue, namespace)])
+
+
+def queue_target(queue: str, namespace: str) -> tuple[str, str]:
+    """Reference and path of `cq/NAME`, `lq/NAME`, `lq/NAMESPACE/NAME` or a bare ClusterQueue."""
+    kind, slash, rest = queue.partition("/")
+    if not slash:
+        return f"clusterqueue/{queue}", CLUSTER_QUEUE.path("", queue)
+    if kind.lower() in CLUSTER_QUEUE.words:
+        return f"clusterqueue/{rest}", CLUSTER_QUEUE.path("", rest)
+    if kind.lower() in LOCAL_QUEUE.words:
+        place, name = placed(rest, namespace)
+        return f"localqueue/{name}", LOCAL_QUEUE.path(place, name)
+    raise CommandFailed(f"{queue} is no queue", remedy="cq/NAME or lq/NAME", code=ExitCode.USAGE)
+
+
+def _targets(
+    client: HeadgateClient, workloads: list[str], selector: str, namespace: str
+) -> Iterable[tuple[str, str]]:
+    if bool(workloads) == bool(selector):
+        raise CommandFailed("name workloads, or select them with -l", code=ExitCode.USAGE)
+    for word in workloads:
+        place, name = workload_place(word, namespace or DEFAULT_NAMESPACE)
+        yield f"workload/{name}", WORKLOAD.path(place, name)
+    if selector:
+        for found in client.items(WORKLOAD.path(namespace), {"labelSelector": selector}):
+            metadata = found["metadata"]
+            path = WORKLOAD.path(metadata["namespace"], metadata["name"])
+            yield f"workload/{metadata['name']}", path
+
+
+def _with_expiry(body: Object, expires_in: str) -> Object:
+    if not expires_in:
+        return body
+    ends_at = wall_clock() + int(seconds_of(expires_in) * MICROSECONDS_PER_SECOND)
+    return {**body, "expiresAt": timestamp_of(ends_at)}

@@ -1,0 +1,132 @@
+"""`apply` and `delete`: objects brought to the state a manifest names, or taken away."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headgate.cli.commands.waiting import goal_of, wait_for
+from headgate.cli.exit_codes import ExitCode, code_of_status, worst
+from headgate.cli.failures import CommandFailed, problem_in, tell_problem
+from headgate.cli.kinds import WORKLOAD, placed, references
+from headgate.cli.options import DEFAULT_NAMESPACE, DryRun, Names, Namespace, Output, Timeout, Yes
+from headgate.cli.presentation.ages import seconds_of
+from headgate.cli.presentation.consoles import say, show
+from headgate.cli.presentation.formats import Format, show_value
+from headgate.cli.session import client_of
+from headgate.client.client import HeadgateClient
+from headgate.client.problems import ServerProblem
+from headgate.client.shapes import Batch, ItemResult
+
+SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+
+Files = Annotated[
+    list[str], typer.Option("--filename", "-f", help="A file, a directory, or - for stdin.")
+]
+Waiting = Annotated[bool, typer.Option("--wait", help="Wait until workloads are admitted.")]
+
+
+def apply(
+    ctx: typer.Context,
+    *,
+    files: Files,
+    dry_run: DryRun = False,
+    wait: Waiting = False,
+    timeout: Timeout = "10m",
+    output: Output = Format.TABLE,
+) -> None:
+    """Create or change what the manifests name; one line for each object, refused ones included."""
+    documents = documents_of(files)
+    with client_of(ctx) as client:
+        batch = client.apply(documents, dry_run=dry_run)
+        if not show_value(batch, output):
+            tell_results(batch, dry_run=dry_run)
+        code = code_of_results(batch)
+        if wait and not dry_run and code is ExitCode.OK:
+            _wait_for_admission(client, batch, seconds_of(timeout))
+    if code is not ExitCode.OK:
+        raise typer.Exit(code)
+
+
+def documents_of(files: list[str]) -> bytes:
+    """Everything in these files and directories (in order of path) as one multi-document text."""
+    texts = [text for name in files for text in _texts_of(name)]
+    return b"\n---\n".join(texts)
+
+
+def _texts_of(name: str) -> list[bytes]:
+    if name == "-":
+        return [sys.stdin.buffer.read()]
+    path = Path(name)
+    if path.is_dir():
+        found = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES)
+        if not found:
+            raise CommandFailed(f"{name} holds no .yaml, .yml or .json file", code=ExitCode.USAGE)
+        return [each.read_bytes() for each in found]
+    if not path.is_file():
+        raise CommandFailed(f"there is no file {name}", code=ExitCode.USAGE)
+    return [path.read_bytes()]
+
+
+def tell_results(batch: Batch, *, dry_run: bool = False) -> None:
+    """One line on stdout for each object, and its problem on stderr where there is one."""
+    for result in batch.results:
+        show(f"{result.reference} {result.outcome}" + (" (dry run)" if dry_run else ""))
+        if result.problem is not None:
+            tell_problem(problem_in(result.problem), result.reference)
+
+
+def code_of_results(batch: Batch) -> ExitCode:
+    """OK when nothing was rejected."""
+    return worst([_code_of(result) for result in batch.results])
+
+
+def _code_of(result: ItemResult) -> ExitCode:
+    if result.outcome != "rejected":
+        return ExitCode.OK
+    return code_of_status(problem_in(result.problem).status)
+
+
+def _wait_for_admission(client: HeadgateClient, batch: Batch, seconds: float) -> None:
+    goal = goal_of("condition=Admitted")
+    for result in batch.results:
+        if result.kind == WORKLOAD.name:
+            say(f"waiting for {result.reference}")
+            wait_for(client, f"{result.namespace}/{result.name}", goal, seconds)
+            show(f"{result.reference} admitted")
+
+
+def delete(
+    ctx: typer.Context,
+    *,
+    names: Names,
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Delete objects; one in use goes when nothing uses it any more."""
+    asked = references(names)
+    if len(asked) > 1 and not yes and not dry_run and sys.stdin.isatty():
+        typer.confirm(f"Delete {len(asked)} objects?", abort=True, err=True)
+    codes: list[ExitCode] = []
+    with client_of(ctx) as client:
+        for kind, name in asked:
+            place, short = placed(name, namespace)
+            path = kind.path(place, short)
+            codes.append(_delete_one(client, path, f"{kind.name.lower()}/{short}", dry_run=dry_run))
+    if worst(codes) is not ExitCode.OK:
+        raise typer.Exit(worst(codes))
+
+
+def _delete_one(client: HeadgateClient, path: str, reference: str, *, dry_run: bool) -> ExitCode:
+    try:
+        if dry_run:
+            client.read(path)
+        else:
+            client.remove(path)
+    except ServerProblem as refused:
+        tell_problem(refused.problem, reference)
+        return code_of_status(refused.problem.status)
+    show(f"{reference} {'would be deleted (dry run)' if dry_run else 'deleted'}")
+    return ExitCode.OK

@@ -1,0 +1,146 @@
+"""`describe`: everything about an object that helps a person, in words."""
+
+from typing import Any
+
+import typer
+
+from headgate.adapters.system.stopwatch import wall_clock
+from headgate.cli.commands.explaining import blocker_table
+from headgate.cli.kinds import WORKLOAD, Kind, placed, references
+from headgate.cli.options import DEFAULT_NAMESPACE, Names, Namespace
+from headgate.cli.presentation.ages import age_of
+from headgate.cli.presentation.consoles import show, tinted
+from headgate.cli.presentation.formats import as_yaml
+from headgate.cli.presentation.tables import columns, fields
+from headgate.cli.session import client_of
+from headgate.client.client import HeadgateClient
+
+TIMELINE_TAIL = 12
+
+Object = dict[str, Any]
+
+
+def describe(ctx: typer.Context, names: Names, namespace: Namespace = DEFAULT_NAMESPACE) -> None:
+    """Tell about objects in detail; a workload with why it waits and what happened to it."""
+    with client_of(ctx) as client:
+        for index, (kind, name) in enumerate(references(names)):
+            place, short = placed(name, namespace)
+            if index:
+                show("")
+            found = client.read(kind.path(place, short))
+            if kind is WORKLOAD:
+                _describe_workload(client, found, place, short)
+            else:
+                _describe_object(client, kind, found)
+
+
+def _describe_workload(client: HeadgateClient, found: Object, namespace: str, name: str) -> None:
+    path = WORKLOAD.path(namespace, name)
+    explanation = client.read(f"{path}/explanation")
+    status = found.get("status", {})
+    phase = status.get("phase", "")
+    show(explanation["sentence"])
+    show("")
+    place = explanation.get("position") or {}
+    spec = found["spec"]
+    show(
+        fields(
+            [
+                *_identity(found),
+                ("Phase", tinted(phase, phase)),
+                ("Queue", spec.get("queueName") or "-"),
+                ("Priority", str(status.get("priority", spec.get("priority", 0)))),
+                (
+                    "Place in line",
+                    f"{place.get('clusterQueue', '-')} of {place['of']}" if place else "-",
+                ),
+            ]
+        )
+    )
+    _describe_pod_sets(spec, status.get("admission") or {})
+    _describe_conditions(status.get("conditions", []))
+    if explanation["blockers"]:
+        show("\nIn the way:")
+        show(blocker_table(explanation["blockers"]))
+    _describe_timeline(client.read(f"{path}/timeline")["entries"])
+
+
+def _describe_pod_sets(spec: Object, admission: Object) -> None:
+    given = {each["name"]: each for each in admission.get("podSetAssignments", [])}
+    rows = []
+    for pod_set in spec.get("podSets", []):
+        name = pod_set.get("name", "main")
+        assigned = given.get(name, {})
+        flavors = sorted(set(assigned.get("flavors", {}).values()))
+        usage = assigned.get("resourceUsage", {})
+        amounts = ", ".join(f"{resource} {value}" for resource, value in sorted(usage.items()))
+        count = str(assigned.get("count", pod_set.get("count", 1)))
+        rows.append([name, count, ",".join(flavors) or "-", amounts or "-"])
+    show("\nPod sets:")
+    show(columns(["name", "pods", "flavors", "amounts"], rows))
+
+
+def _describe_conditions(conditions: list[Object]) -> None:
+    if not conditions:
+        return
+    now = wall_clock()
+    rows = [
+        [
+            each["type"],
+            each["status"],
+            each["reason"],
+            age_of(each.get("lastTransitionTime"), now),
+            each.get("message", ""),
+        ]
+        for each in conditions
+    ]
+    show("\nConditions:")
+    show(columns(["type", "status", "reason", "since", "message"], rows))
+
+
+def _describe_timeline(entries: list[Object]) -> None:
+    now = wall_clock()
+    rows = [
+        [age_of(each["at"], now), each["title"], each["actor"], each.get("detail", "")]
+        for each in entries[-TIMELINE_TAIL:]
+    ]
+    earlier = len(entries) - len(rows)
+    show(f"\nTimeline ({earlier} earlier):" if earlier > 0 else "\nTimeline:")
+    show(columns(["age", "what", "who", "detail"], rows))
+
+
+def _describe_object(client: HeadgateClient, kind: Kind, found: Object) -> None:
+    show(fields(_identity(found)))
+    rest = {key: value for key, value in found.items() if key not in _SAID_ALREADY}
+    if rest.get("spec") or rest.get("status") or "value" in rest:
+        show("")
+        show(as_yaml(rest))
+    metadata = found["metadata"]
+    place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
+    stream = f"{kind.name.lower()}/{place}{metadata['name']}"
+    events = client.read("/v1/events", {"stream": stream, "limit": str(TIMELINE_TAIL)})["items"]
+    if events:
+        now = wall_clock()
+        rows = [
+            [age_of(each["at"], now), each["type"], each["actor"], each.get("reason", "")]
+            for each in reversed(events)
+        ]
+        show("\nEvents:")
+        show(columns(["age", "what", "who", "reason"], rows))
+
+
+_SAID_ALREADY = frozenset({"apiVersion", "kind", "metadata"})
+
+
+def _identity(found: Object) -> list[tuple[str, str]]:
+    metadata = found["metadata"]
+    labels = [f"{key}={value}" for key, value in sorted((metadata.get("labels") or {}).items())]
+    now = wall_clock()
+    return [
+        ("Name", metadata["name"]),
+        *([("Namespace", metadata["namespace"])] if metadata.get("namespace") else []),
+        ("Labels", ", ".join(labels) or "-"),
+        ("Age", age_of(metadata.get("creationTimestamp"), now)),
+        ("Generation", str(metadata.get("generation", 1))),
+        *([("Terminating", "yes")] if metadata.get("deletionTimestamp") else []),
+    ]

@@ -1,0 +1,97 @@
+"""`why`: the one sentence, everything in the way, and what would help."""
+
+from typing import Annotated, Any
+
+import typer
+
+from headgate.adapters.system.stopwatch import wall_clock
+from headgate.cli.completion import complete_workloads
+from headgate.cli.kinds import WORKLOAD, placed
+from headgate.cli.options import DEFAULT_NAMESPACE, Namespace, Output
+from headgate.cli.presentation.ages import age_of
+from headgate.cli.presentation.amounts import amount
+from headgate.cli.presentation.consoles import show
+from headgate.cli.presentation.formats import Format, show_value
+from headgate.cli.presentation.tables import columns
+from headgate.cli.session import client_of
+
+Object = dict[str, Any]
+
+WorkloadName = Annotated[
+    str, typer.Argument(help="NAME, NAMESPACE/NAME or wl/NAME.", autocompletion=complete_workloads)
+]
+
+
+def why(
+    ctx: typer.Context,
+    *,
+    workload: WorkloadName,
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    output: Output = Format.TABLE,
+) -> None:
+    """Say why a workload waits: one sentence, what is in the way, what would unblock it."""
+    place, name = workload_place(workload, namespace)
+    with client_of(ctx) as client:
+        explanation = client.read(f"{WORKLOAD.path(place, name)}/explanation")
+    if show_value(explanation, output):
+        return
+    show(explanation["sentence"])
+    for line in (_standing(explanation), blocker_table(explanation["blockers"])):
+        if line:
+            show("")
+            show(line)
+    if explanation["wouldUnblock"]:
+        show("\nWould unblock it:")
+        for step in explanation["wouldUnblock"]:
+            show(f"  - {step}")
+
+
+def workload_place(word: str, namespace: str) -> tuple[str, str]:
+    """Namespace and name of `name`, `namespace/name`, `wl/name` or `wl/namespace/name`."""
+    kind, slash, rest = word.partition("/")
+    if slash and kind.lower() in WORKLOAD.words:
+        return placed(rest, namespace)
+    return placed(word, namespace)
+
+
+def blocker_table(blockers: list[Object]) -> str:
+    """The blockers with need, have and what is short."""
+    if not blockers:
+        return ""
+    rows = [
+        [
+            each["type"],
+            each["reason"],
+            _where(each),
+            _number(each, "need"),
+            _number(each, "have"),
+            _number(each, "shortBy"),
+            ", ".join(each.get("heldBy", [])[:3]) or "-",
+            each["message"],
+        ]
+        for each in blockers
+    ]
+    return columns(
+        ["blocker", "reason", "where", "need", "have", "short", "held by", "message"], rows
+    )
+
+
+def _where(blocker: Object) -> str:
+    names = ("podSet", "flavor", "resource", "level", "domain")
+    return " ".join(blocker[name] for name in names if blocker.get(name)) or "-"
+
+
+def _number(blocker: Object, name: str) -> str:
+    value = blocker.get(name)
+    return "-" if value is None else amount(blocker.get("resource", ""), value)
+
+
+def _standing(explanation: Object) -> str:
+    parts = [f"Phase {explanation['phase']}"]
+    place = explanation.get("position")
+    if place and place.get("clusterQueue"):
+        parts.append(f"place {place['clusterQueue']} of {place['of']}")
+    if explanation.get("unchangedSince"):
+        parts.append(f"unchanged for {age_of(explanation['unchangedSince'], wall_clock())}")
+    parts.append(f"log position {explanation['asOf']['position']}")
+    return ", ".join(parts)

@@ -1,0 +1,130 @@
+"""`get` and `list`: objects as lines, as they are, and as they change."""
+
+from typing import Annotated, Any
+
+import typer
+
+from headgate.adapters.system.stopwatch import wall_clock
+from headgate.cli.kinds import Kind, kind_of, placed, references
+from headgate.cli.options import (
+    DEFAULT_NAMESPACE,
+    AllNamespaces,
+    Names,
+    Namespace,
+    NoHeaders,
+    Output,
+    Selector,
+    Watching,
+)
+from headgate.cli.presentation.cells import cells_of
+from headgate.cli.presentation.consoles import say, show
+from headgate.cli.presentation.formats import Format, show_rows, show_value
+from headgate.cli.session import client_of
+from headgate.client.client import HeadgateClient
+from headgate.client.problems import ServerProblem
+from headgate.client.shapes import Event
+
+Object = dict[str, Any]
+NOT_FOUND = 404
+
+Phase = Annotated[str, typer.Option("--phase", "--status", help="Only these phases, by comma.")]
+Queue = Annotated[str, typer.Option("--queue", "-q", help="Only workloads of this LocalQueue.")]
+ClusterQueue = Annotated[
+    str, typer.Option("--cluster-queue", "-c", help="Only workloads of this ClusterQueue.")
+]
+
+
+def get(
+    ctx: typer.Context,
+    *,
+    names: Names,
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    all_namespaces: AllNamespaces = False,
+    selector: Selector = "",
+    phase: Phase = "",
+    queue: Queue = "",
+    cluster_queue: ClusterQueue = "",
+    output: Output = Format.TABLE,
+    no_headers: NoHeaders = False,
+    watch: Watching = False,
+) -> None:
+    """Show objects: `get wl`, `get cq gpu`, `get workload/train-7 -o yaml`.
+
+    Kinds: cq lq co rf wl topo no wpc ac db ns.
+    """
+    with client_of(ctx) as client:
+        if len(names) == 1 and "/" not in names[0]:
+            kind = kind_of(names[0])
+            filters = {
+                "labelSelector": selector,
+                "phase": phase,
+                "queueName": queue,
+                "clusterQueue": cluster_queue,
+            }
+            path = kind.path("" if all_namespaces else namespace)
+            answer = _whole_list(client, path, filters, kind)
+        else:
+            asked = [(kind, *placed(name, namespace)) for kind, name in references(names)]
+            kind = asked[0][0]
+            found = [client.read(kind.path(place, name)) for kind, place, name in asked]
+            answer = {"apiVersion": "v1", "kind": "List", "items": found}
+        _show(answer, output, with_headers=not no_headers, single=len(names) > 1 or "/" in names[0])
+        if watch:
+            after = int(answer.get("metadata", {}).get("resourceVersion") or client.head())
+            scope = "" if all_namespaces or not kind.namespaced else f"{namespace}/"
+            _watch(client, kind, f"{kind.name.lower()}/{scope}", after, output)
+
+
+def _whole_list(client: HeadgateClient, path: str, filters: dict[str, str], kind: Kind) -> Object:
+    """All pages as one list; the position is the first page's, so that a watch misses nothing."""
+    items: list[Object] = []
+    first: Object = {}
+    for page in client.pages(path, filters):
+        first = first or page
+        items.extend(page["items"])
+    metadata = {"resourceVersion": first["metadata"]["resourceVersion"]}
+    listed = [{"kind": kind.name, **item} for item in items]
+    return {
+        "apiVersion": first.get("apiVersion", ""),
+        "kind": first.get("kind", ""),
+        "metadata": metadata,
+        "items": listed,
+    }
+
+
+def _show(answer: Object, form: Format, *, with_headers: bool, single: bool) -> None:
+    items: list[Object] = answer["items"]
+    if form is Format.NAME:
+        for item in items:
+            show(f"{item['kind'].lower()}/{item['metadata']['name']}")
+        return
+    if show_value(items[0] if single and len(items) == 1 else answer, form):
+        return
+    if not items:
+        say("nothing found")
+        return
+    now = wall_clock()
+    rows = [cells_of(item, now, wide=form in {Format.WIDE, Format.CSV}) for item in items]
+    show_rows(
+        [name for name, _ in rows[0]],
+        [[text for _, text in row] for row in rows],
+        form,
+        with_headers=with_headers,
+    )
+
+
+def _watch(client: HeadgateClient, kind: Kind, streams: str, after: int, form: Format) -> None:
+    for event in client.follow(after, streams=(streams,)):
+        if not isinstance(event, Event):
+            continue
+        place, _, name = event.name.rpartition("/")
+        try:
+            found = client.read(kind.path(place, name))
+        except ServerProblem as problem:
+            if problem.problem.status != NOT_FOUND:
+                raise
+            say(f"{event.stream} is gone")
+            continue
+        listed = {"items": [{"kind": kind.name, **found}]}
+        single = form in {Format.JSON, Format.YAML}
+        _show(listed, form, with_headers=False, single=single)

@@ -1,0 +1,179 @@
+"""`submit`: one workload, from a file or from flags."""
+
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from headgate.adapters.system.chance import unique_key
+from headgate.cli.commands.applying import (
+    Files,
+    Waiting,
+    code_of_results,
+    documents_of,
+    tell_results,
+)
+from headgate.cli.commands.waiting import goal_of, wait_for
+from headgate.cli.exit_codes import ExitCode
+from headgate.cli.failures import CommandFailed
+from headgate.cli.options import DEFAULT_NAMESPACE, DryRun, Namespace, Output, Timeout
+from headgate.cli.presentation.ages import seconds_of
+from headgate.cli.presentation.consoles import say, show
+from headgate.cli.presentation.formats import Format, show_value
+from headgate.cli.session import client_of
+from headgate.client.shapes import Batch
+
+API_VERSION = "kueue.x-k8s.io/v1beta2"
+RUN_SECONDS = "headgate.dev/run-seconds"
+
+Object = dict[str, Any]
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """A workload of one pod set as flags describe it."""
+
+    name: str
+    namespace: str
+    queue: str
+    requests: dict[str, str]
+    pods: int = 1
+    minimum: int | None = None
+    priority_class: str = ""
+    topology: dict[str, Any] = {}
+    labels: dict[str, str] = {}
+    run_seconds: int | None = None
+    maximum_execution_seconds: int | None = None
+    preemptibility: str = ""
+
+
+def submit(
+    ctx: typer.Context,
+    *,
+    files: Files = [],  # noqa: B006 - Typer copies it
+    name: Annotated[str, typer.Option("--name", help="Its name; made up if left out.")] = "",
+    queue: Annotated[str, typer.Option("--queue", "-q", help="The LocalQueue.")] = "",
+    cpu: Annotated[str, typer.Option(help="CPU of one pod, such as 500m or 4.")] = "",
+    memory: Annotated[str, typer.Option(help="Memory of one pod, such as 4Gi.")] = "",
+    gpu: Annotated[int, typer.Option(help="GPUs of one pod (nvidia.com/gpu).")] = 0,
+    request: Annotated[list[str], typer.Option(help="Any other resource, NAME=AMOUNT.")] = [],  # noqa: B006
+    pods: Annotated[int, typer.Option(min=1, help="How many equal pods.")] = 1,
+    min_pods: Annotated[int | None, typer.Option(help="Start with fewer, down to this.")] = None,
+    priority_class: Annotated[str, typer.Option(help="A WorkloadPriorityClass.")] = "",
+    required_topology: Annotated[str, typer.Option(help="All pods in one such domain.")] = "",
+    preferred_topology: Annotated[
+        str, typer.Option(help="Pods in one such domain if possible.")
+    ] = "",
+    unconstrained_topology: Annotated[
+        bool, typer.Option(help="Pods anywhere in the topology.")
+    ] = False,
+    label: Annotated[list[str], typer.Option(help="A label, KEY=VALUE.")] = [],  # noqa: B006
+    run_seconds: Annotated[
+        int | None, typer.Option(help="How long a simulated executor runs it.")
+    ] = None,
+    max_execution_seconds: Annotated[
+        int | None, typer.Option(help="Stop it after that long.")
+    ] = None,
+    preemptibility: Annotated[
+        str, typer.Option(help="Preemptible, NonPreemptible, SemiPreemptible.")
+    ] = "",
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    dry_run: DryRun = False,
+    wait: Waiting = False,
+    timeout: Timeout = "10m",
+    output: Output = Format.TABLE,
+) -> None:
+    """Submit a workload: `submit --queue team-a --cpu 4 --memory 8Gi --gpu 1 --pods 8`."""
+    if files:
+        documents, content_type = documents_of(files), "application/yaml"
+    else:
+        wanted = Wanted(
+            name=name or f"workload-{unique_key()[:8]}",
+            namespace=namespace,
+            queue=queue,
+            requests=_requests(cpu, memory, gpu, request),
+            pods=pods,
+            minimum=min_pods,
+            priority_class=priority_class,
+            topology=_topology(required_topology, preferred_topology, unconstrained_topology),
+            labels=pairs(label),
+            run_seconds=run_seconds,
+            maximum_execution_seconds=max_execution_seconds,
+            preemptibility=preemptibility,
+        )
+        documents, content_type = msgspec.json.encode([manifest_of(wanted)]), "application/json"
+    with client_of(ctx) as client:
+        batch = client.apply(documents, content_type=content_type, dry_run=dry_run)
+        if not show_value(batch, output):
+            tell_results(batch, dry_run=dry_run)
+        code = code_of_results(batch)
+        if code is not ExitCode.OK:
+            raise typer.Exit(code)
+        if not dry_run:
+            _say_what_next(batch)
+        if wait and not dry_run:
+            for result in batch.results:
+                key = f"{result.namespace}/{result.name}"
+                wait_for(client, key, goal_of("condition=Admitted"), seconds_of(timeout))
+                show(f"{result.reference} admitted")
+
+
+def manifest_of(wanted: Wanted) -> Object:
+    """The Workload manifest that says the same as the flags."""
+    if not wanted.queue:
+        raise CommandFailed("name the queue with --queue, or a file with -f", code=ExitCode.USAGE)
+    container = {"name": "main", "image": "main", "resources": {"requests": wanted.requests}}
+    pod_set: Object = {
+        "name": "main",
+        "count": wanted.pods,
+        "template": {"spec": {"containers": [container]}},
+    }
+    if wanted.minimum is not None:
+        pod_set["minCount"] = wanted.minimum
+    if wanted.topology:
+        pod_set["topologyRequest"] = wanted.topology
+    spec: Object = {"queueName": wanted.queue, "podSets": [pod_set]}
+    if wanted.priority_class:
+        spec["priorityClassName"] = wanted.priority_class
+    if wanted.maximum_execution_seconds is not None:
+        spec["maximumExecutionTimeSeconds"] = wanted.maximum_execution_seconds
+    if wanted.preemptibility:
+        spec["preemptibility"] = wanted.preemptibility
+    metadata: Object = {"name": wanted.name, "namespace": wanted.namespace}
+    if wanted.labels:
+        metadata["labels"] = wanted.labels
+    if wanted.run_seconds is not None:
+        metadata["annotations"] = {RUN_SECONDS: str(wanted.run_seconds)}
+    return {"apiVersion": API_VERSION, "kind": "Workload", "metadata": metadata, "spec": spec}
+
+
+def pairs(words: list[str]) -> dict[str, str]:
+    """`KEY=VALUE` words as a mapping."""
+    found: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not key or not equals:
+            raise CommandFailed(f"{word!r} is not KEY=VALUE", code=ExitCode.USAGE)
+        found[key] = value
+    return found
+
+
+def _requests(cpu: str, memory: str, gpu: int, others: list[str]) -> dict[str, str]:
+    named = {"cpu": cpu, "memory": memory, "nvidia.com/gpu": str(gpu) if gpu else ""}
+    return {**{name: value for name, value in named.items() if value}, **pairs(others)}
+
+
+def _topology(required: str, preferred: str, unconstrained: bool) -> Object:
+    named = {"required": required, "preferred": preferred, "unconstrained": unconstrained}
+    chosen = {name: value for name, value in named.items() if value}
+    if len(chosen) > 1:
+        raise CommandFailed(
+            "at most one of --required-topology, --preferred-topology, --unconstrained-topology",
+            code=ExitCode.USAGE,
+        )
+    return chosen
+
+
+def _say_what_next(batch: Batch) -> None:
+    for result in batch.results:
+        if result.kind == "Workload":
+            say(f"  headgate why {result.namespace}/{result.name}")

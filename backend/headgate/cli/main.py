@@ -1,0 +1,82 @@
+"""The program `headgate`: every command and where it stands."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from headgate.cli.commands import (
+    accounts,
+    acting,
+    applying,
+    describing,
+    explaining,
+    overseeing,
+    reading,
+    submitting,
+    waiting,
+    watching,
+)
+from headgate.cli.exit_codes import MEANINGS
+from headgate.cli.program import Program, hoisted
+from headgate.cli.session import Flags
+
+app = typer.Typer(
+    cls=Program,
+    help="Headgate: every workload gets a place, or a reason why not.",
+    epilog=MEANINGS,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def connect(
+    ctx: typer.Context,
+    server: Annotated[str, typer.Option(help="The address of the API (HEADGATE_URL).")] = "",
+    token: Annotated[str, typer.Option(help="The token to show it (HEADGATE_TOKEN).")] = "",
+) -> None:
+    """Headgate: every workload gets a place, or a reason why not."""
+    ctx.obj = Flags(server=server, token=token)
+
+
+for command in (
+    applying.apply,
+    submitting.submit,
+    reading.get,
+    describing.describe,
+    applying.delete,
+    explaining.why,
+    waiting.wait,
+    watching.watch,
+    watching.events,
+    acting.requeue,
+    acting.activate,
+    acting.deactivate,
+    acting.hold,
+    acting.release,
+    acting.cancel,
+    acting.stop,
+    acting.resume,
+    acting.drain,
+    acting.cordon,
+    acting.uncordon,
+    overseeing.preemptions,
+    overseeing.tree,
+    accounts.whoami,
+    accounts.version,
+):
+    app.command(command.__name__)(command)
+app.command("list", help="The same as get.")(reading.get)
+
+top = typer.Typer(help="What is fullest.", no_args_is_help=True)
+top.command("queues")(overseeing.top_queues)
+top.command("nodes")(overseeing.top_nodes)
+app.add_typer(top, name="top")
+app.add_typer(accounts.tokens, name="token")
+
+
+def run() -> None:
+    """The entry point of the installed program."""
+    app(args=hoisted(sys.argv[1:]), prog_name="headgate")

@@ -1,0 +1,72 @@
+"""Ages and lengths of time as kubectl writes them."""
+
+from datetime import UTC, datetime, timedelta
+
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+
+MINUTE, HOUR, DAY, YEAR = 60, 3_600, 86_400, 365 * 86_400
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_UNITS = {"s": 1, "m": MINUTE, "h": HOUR, "d": DAY}
+
+
+def age(seconds: int) -> str:
+    """Two units while they matter, one when they no longer do (k8s duration.HumanDuration)."""
+    if seconds < 0:
+        return "0s"
+    if seconds < 2 * MINUTE:
+        return f"{seconds}s"
+    if seconds < 10 * MINUTE:
+        return _two(seconds, (MINUTE, "m"), (1, "s"))
+    if seconds < 3 * HOUR:
+        return f"{seconds // MINUTE}m"
+    if seconds < 8 * HOUR:
+        return _two(seconds, (HOUR, "h"), (MINUTE, "m"))
+    if seconds < 2 * DAY:
+        return f"{seconds // HOUR}h"
+    if seconds < 8 * DAY:
+        return _two(seconds, (DAY, "d"), (HOUR, "h"))
+    if seconds < 2 * YEAR:
+        return f"{seconds // DAY}d"
+    return _two(seconds, (YEAR, "y"), (DAY, "d"))
+
+
+def instant_of(text: str) -> Instant:
+    """The instant an RFC 3339 timestamp names."""
+    since = datetime.fromisoformat(text) - _EPOCH
+    return since // timedelta(microseconds=1)
+
+
+def timestamp_of(at: Instant) -> str:
+    """An instant as RFC 3339 in UTC, to the second."""
+    moment = _EPOCH + timedelta(microseconds=at)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def age_of(timestamp: str | None, now: Instant) -> str:
+    """How long ago that was, or `-`."""
+    if not timestamp:
+        return "-"
+    return age((now - instant_of(timestamp)) // MICROSECONDS_PER_SECOND)
+
+
+def seconds_of(text: str) -> float:
+    """The seconds in `90`, `30s`, `5m`, `1h30m` or `2d`; raises ValueError for anything else."""
+    if not text:
+        raise ValueError("a length of time is a number with a unit: 30s, 5m, 1h30m")
+    total, digits = 0.0, ""
+    for letter in text:
+        if letter.isdigit() or letter == ".":
+            digits += letter
+        elif letter in _UNITS and digits:
+            total += float(digits) * _UNITS[letter]
+            digits = ""
+        else:
+            raise ValueError(f"{text} is no length of time: write 30s, 5m, 1h30m")
+    return total + (float(digits) if digits else 0.0)
+
+
+def _two(seconds: int, large: tuple[int, str], small: tuple[int, str]) -> str:
+    whole, rest = divmod(seconds, large[0])
+    part = rest // small[0]
+    return f"{whole}{large[1]}{part}{small[1]}" if part else f"{whole}{large[1]}"
