@@ -1,9 +1,8 @@
-"""Runs the migrations on one database, one process at a time, and gives up rather than wait long."""
+"""Runs the migrations on one database, one process at a time, without waiting long."""
 
 from alembic import context
-from sqlalchemy import Connection, create_engine, pool, text
-
 from headgate.adapters.postgres.schema import METADATA, is_ours
+from sqlalchemy import Connection, create_engine, pool, text
 
 MIGRATION_LOCK = 730_501
 LOCK_TIMEOUT = "10s"
@@ -11,7 +10,8 @@ STATEMENT_TIMEOUT = "10min"
 
 
 def run() -> None:
-    engine = create_engine(context.config.get_main_option("sqlalchemy.url"), poolclass=pool.NullPool)
+    url = context.config.get_main_option("sqlalchemy.url")
+    engine = create_engine(url, poolclass=pool.NullPool)
     with engine.connect() as connection:
         # Held by the session, so that a second process waits for the whole of the migration.
         connection.execute(text("SELECT pg_advisory_lock(:number)"), {"number": MIGRATION_LOCK})

@@ -12,7 +12,6 @@ from pathlib import Path
 import psutil
 import psycopg
 import pytest
-
 from headgate.adapters.postgres.migrate import migrate
 from headgate.embedded.postgres import EmbeddedPostgres, start_postgres
 

@@ -28,8 +28,7 @@ def _decoder_of(event_class: type[DomainEvent]) -> msgspec.json.Decoder[DomainEv
 _ENCODER = msgspec.json.Encoder()
 _DECODERS = {name: _decoder_of(event_class) for name, event_class in CLASSES_BY_NAME.items()}
 _TAGS = {
-    event_class: (name, len(f'{{"type":"{name}"'))
-    for name, event_class in CLASSES_BY_NAME.items()
+    event_class: (name, len(f'{{"type":"{name}"')) for name, event_class in CLASSES_BY_NAME.items()
 }
 _CURRENT = {(name, schema_version_of(name)): _DECODERS[name] for name in CLASSES_BY_NAME}
 

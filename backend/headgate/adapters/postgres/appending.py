@@ -13,7 +13,6 @@ from headgate.application.ports import (
     IdempotencyKey,
     KeyReused,
     Replayed,
-    Row,
     Unit,
     Verdict,
 )
@@ -54,7 +53,7 @@ def verdicts_of(units: Sequence[Unit], answer: str) -> list[Verdict]:
 
 
 def independent_runs(units: Sequence[Unit]) -> Iterator[list[Unit]]:
-    """Splits where a unit depends on an earlier one: on its streams, key, guard or configuration."""
+    """Splits where a unit depends on an earlier one: by stream, key, guard or configuration."""
     run: list[Unit] = []
     read: set[str] = set()
     touched: set[str] = set()

@@ -1,6 +1,7 @@
 """The log on Postgres: appends by one server-side call a group, reads by position."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from headgate.adapters.postgres.appending import verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Pool, connection_of
@@ -15,17 +16,16 @@ _HEAD = "SELECT position FROM log_head"
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _READ = f"SELECT {COLUMNS} FROM event WHERE position > %s ORDER BY position LIMIT %s"
 _READ_UP_TO = (
-    f"SELECT {COLUMNS} FROM event WHERE position > %s AND position <= %s "
-    "ORDER BY position LIMIT %s"
+    f"SELECT {COLUMNS} FROM event WHERE position > %s AND position <= %s ORDER BY position LIMIT %s"
 )
-_READ_STREAM = (
-    f"SELECT {COLUMNS} FROM event WHERE stream = %s AND version > %s ORDER BY version"
-)
+_READ_STREAM = f"SELECT {COLUMNS} FROM event WHERE stream = %s AND version > %s ORDER BY version"
 
 
 class PostgresEventLog:
-    """Fills the port `EventLog`. An append whose connection breaks raises `Unavailable`, and it is
-    unknown whether it was done."""
+    """Fills the port `EventLog`.
+
+    An append whose connection breaks raises `Unavailable`, and it is unknown whether it was done.
+    """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -36,7 +36,9 @@ class PostgresEventLog:
             return []
         runs = written_runs(units)
         with connection_of(self._pool) as connection:
-            row = connection.execute("SELECT log_append(%s::jsonb)::text", (runs.decode(),)).fetchone()
+            row = connection.execute(
+                "SELECT log_append(%s::jsonb)::text", (runs.decode(),)
+            ).fetchone()
         assert row is not None
         return verdicts_of(units, row[0])
 
@@ -81,7 +83,7 @@ class PostgresEventLog:
             rows = connection.execute(query, (*values, limit)).fetchall()
         return [recorded_of(row) for row in rows]
 
-    def _value(self, query: str) -> object:
+    def _value(self, query: str) -> Any:  # noqa: ANN401 - whatever the query gives
         with connection_of(self._pool) as connection:
             row = connection.execute(query).fetchone()
         assert row is not None
