@@ -10,8 +10,8 @@ from typing import Any, Protocol, Self
 import msgspec
 
 from headgate.application.access import Token
+from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.values.instants import Instant
-from headgate.event_log.envelope import DomainEvent, Origin, Recorded
 
 
 class NewEvent(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ import msgspec
 
 from headgate.domain.config import CONFIGURED_EVOLVE, Config
 from headgate.domain.configured import Absent
+from headgate.domain.facts import DomainEvent, Recorded
 from headgate.domain.queues.events import (
     ClusterQueueResumed,
     ClusterQueueStopped,
@@ -21,7 +22,6 @@ from headgate.domain.topology.events import NodeCordoned, NodeReported, NodeUnco
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.evolve import evolve as evolve_workload
 from headgate.domain.workloads.state import Workload
-from headgate.event_log.envelope import DomainEvent, Recorded
 
 FOLD_VERSION = "1"
 """Changes with the fold or its dump, so that states cached by another fold are not read."""

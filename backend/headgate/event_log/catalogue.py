@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from headgate.event_log.envelope import DomainEvent
+from headgate.domain.facts import DomainEvent
 
 EVENT_CLASSES: tuple[type[DomainEvent], ...] = get_args(DomainEvent)
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from headgate.application.ports import GapInLog
+from headgate.domain.facts import Origin, Recorded
 from headgate.event_log.codec import decode
-from headgate.event_log.envelope import Origin, Recorded
 
 COLUMNS = (
     "position, stream, version, type, schema_version, data::text, at, "

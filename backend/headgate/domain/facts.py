@@ -1,0 +1,55 @@
+"""An event with everything the log keeps beside it."""
+
+from typing import TypeAlias
+
+import msgspec
+
+from headgate.domain.budgets.events import BudgetEvent
+from headgate.domain.checks.events import CheckEvent
+from headgate.domain.namespaces.events import NamespaceEvent
+from headgate.domain.priorities.events import PriorityEvent
+from headgate.domain.queues.events import QueueEvent
+from headgate.domain.rounds.events import RoundEvent
+from headgate.domain.topology.events import TopologyEvent
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.events import WorkloadEvent
+
+DomainEvent: TypeAlias = (
+    QueueEvent
+    | TopologyEvent
+    | PriorityEvent
+    | CheckEvent
+    | BudgetEvent
+    | NamespaceEvent
+    | WorkloadEvent
+    | RoundEvent
+)
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """Who caused an event and in what course of things.
+
+    `actor` is `user:<name>`, `executor:<name>` or `scheduler`; `causation` the position or request
+    that led here, `correlation` what belongs together (a request, a cycle), `trace` a traceparent.
+    """
+
+    actor: str
+    reason: str = ""
+    causation: str = ""
+    correlation: str = ""
+    trace: str = ""
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One event as read from the log.
+
+    `position` is its place in the whole log, without gaps from 1; `version` its place in `stream`,
+    from 1. `at` is the instant of the decision, on the database's clock.
+    """
+
+    position: int
+    stream: str
+    version: int
+    event: DomainEvent
+    at: Instant
+    origin: Origin
