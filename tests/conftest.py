@@ -12,8 +12,10 @@ from pathlib import Path
 import psutil
 import psycopg
 import pytest
+
 from headgate.adapters.postgres.migrate import migrate
 from headgate.embedded.postgres import EmbeddedPostgres, start_postgres
+from tests.hypothesis_profiles import load_profile
 
 RUN_VARIABLE = "HEADGATE_TEST_RUN"
 PREFIX = "hg-"
@@ -25,6 +27,7 @@ _numbers = count(1)
 
 def pytest_configure(config: pytest.Config) -> None:
     """The first process of a run gives it a directory; the others inherit its name."""
+    load_profile()
     if not hasattr(config, "workerinput"):
         _remove_leftovers()
         directory = Path(tempfile.gettempdir()) / f"{PREFIX}{os.getpid()}"
