@@ -129,6 +129,14 @@ class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
     until: Instant | None = None
 
 
+class EventCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How many events of one type were decided in the bucket of time that begins at `at`."""
+
+    at: Instant
+    type: str
+    count: int
+
+
 class EventLog(Protocol):
     """The log itself. Blocking; safe to use from several threads."""
 
@@ -164,6 +172,13 @@ class EventLog(Protocol):
         """The newest events matching `where`, before a position, newest first."""
         ...
 
+    def histogram(self, where: EventFilter, *, width: int) -> list[EventCount]:
+        """How many events match `where` by time and type, oldest first; empty ones left out.
+
+        A bucket is `width` microseconds long and begins at a whole multiple of that since the epoch.
+        """
+        ...
+
 
 class GapInLog(AssertionError):
     """A position is missing or went backwards: reading on would silently lose facts."""
@@ -188,6 +203,10 @@ class ReadModels(Protocol):
 
     def workloads(self, query: "WorkloadQuery") -> list[Loaded]:
         """Workloads that match, newest submission first, keyset paged."""
+        ...
+
+    def phase_counts(self, namespaces: Sequence[str] | None = None) -> dict[str, int]:
+        """How many workloads are in each phase, in these namespaces or in all."""
         ...
 
     def rounds(
