@@ -7,9 +7,9 @@ from headgate.adapters.postgres.appending import verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Pool, connection_of
 from headgate.adapters.postgres.filtering import matching
 from headgate.adapters.postgres.reading import COLUMNS, gapless, recorded_of
-from headgate.application.ports import EventFilter, Unit, Verdict
+from headgate.application.ports import EventCount, EventFilter, Unit, Verdict
+from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
-from headgate.event_log.envelope import Recorded
 
 PAGE = 2_000
 _HEAD = "SELECT position FROM log_head"
@@ -82,6 +82,17 @@ class PostgresEventLog:
         with connection_of(self._pool) as connection:
             rows = connection.execute(query, (*values, limit)).fetchall()
         return [recorded_of(row) for row in rows]
+
+    def histogram(self, where: EventFilter, *, width: int) -> list[EventCount]:
+        """How many events match `where` by time and type, oldest first; empty ones left out."""
+        condition, values = matching(where, None)
+        query = (
+            "SELECT at - at %% %s::bigint AS bucket, type, count(*) FROM event "
+            f"WHERE {condition} GROUP BY bucket, type ORDER BY bucket, type"
+        )
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(query, (width, *values)).fetchall()
+        return [EventCount(at=at, type=kind, count=number) for at, kind, number in rows]
 
     def _value(self, query: str) -> Any:  # noqa: ANN401 - whatever the query gives
         with connection_of(self._pool) as connection:

@@ -1,0 +1,208 @@
+"""Partitions on Postgres: which are due, and one transaction from lock to commit for each turn."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any, Self
+
+import msgspec
+
+from headgate.adapters.postgres.appending import verdicts_of, written_runs
+from headgate.adapters.postgres.connections import Connection, Pool, connection_of, outages
+from headgate.adapters.postgres.reading import COLUMNS, gapless
+from headgate.application.ports import Appended, Conflict, Fence, PartitionRow, Unit, Verdict
+from headgate.domain.facts import Recorded
+from headgate.domain.values.instants import Instant
+
+HANG_TIMEOUT = "10s"
+"""After so long without a word from a worker its session ends, and another may take over."""
+
+_COLUMNS = (
+    "key, last_position, idle_position, guard, epoch, next_due, owner, failures, failure, "
+    "halted_position, retry_at"
+)
+_NOW = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+_DUE = f"""
+    SELECT key FROM partition
+    WHERE CASE WHEN retry_at IS NOT NULL THEN retry_at <= {_NOW}
+               ELSE last_position > idle_position OR next_due <= {_NOW} END
+    ORDER BY key
+"""
+_LOCK = """
+    SELECT pg_try_advisory_xact_lock(partition_lock(%s)),
+           set_config('idle_in_transaction_session_timeout', %s, true)
+"""
+_COMMIT_IDLE = """
+    WITH fast AS (SELECT set_config('synchronous_commit', 'off', true))
+    UPDATE partition
+    SET idle_position = greatest(idle_position, %s), next_due = %s, epoch = epoch + 1, owner = %s,
+        failures = 0, failure = '', halted_position = NULL, retry_at = NULL
+    FROM fast WHERE key = %s
+"""
+_HALT = """
+    UPDATE partition
+    SET failures = failures + 1, failure = %s, halted_position = %s, retry_at = %s
+    WHERE key = %s
+"""
+
+
+class PostgresPartitions:
+    """Fills the port `Partitions`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def due(self) -> list[str]:
+        """Partitions with events past their idle position or a timer that has come."""
+        with connection_of(self._pool) as connection:
+            return [key for (key,) in connection.execute(_DUE).fetchall()]
+
+    def next_due(self) -> Instant | None:
+        """The earliest timer, or retry of a halted partition, of any partition."""
+        with connection_of(self._pool) as connection:
+            row = connection.execute(
+                "SELECT min(coalesce(retry_at, next_due)) FROM partition"
+            ).fetchone()
+        assert row is not None
+        found: Instant | None = row[0]
+        return found
+
+    def rows(self) -> list[PartitionRow]:
+        """Every partition as it stands, by key."""
+        with connection_of(self._pool) as connection:
+            found = connection.execute(f"SELECT {_COLUMNS} FROM partition ORDER BY key").fetchall()
+        return [_partition_row(row) for row in found]
+
+    def halt(self, key: str, *, position: int, failure: str, retry_at: Instant) -> None:
+        """Set a partition aside because planning it failed at that position; counts the failure."""
+        with connection_of(self._pool) as connection:
+            connection.execute(_HALT, (failure.replace("\0", ""), position, retry_at, key))
+
+    def reshape(self, keys: Sequence[str], *, config_position: int) -> None:
+        """Make the rows match these partitions; an older shape than the present changes nothing.
+
+        New rows start due, so that nothing can be missed.
+        """
+        wanted = sorted({*keys, "installation"})
+        with connection_of(self._pool) as connection, connection.transaction():
+            # The head row keeps appends away: none may wake a partition while it is being replaced.
+            shaped = connection.execute(
+                "UPDATE log_head SET reshaped_position = %s WHERE reshaped_position <= %s "
+                "RETURNING position",
+                (config_position, config_position),
+            ).fetchone()
+            if shaped is None:
+                return
+            connection.execute("DELETE FROM partition WHERE key <> ALL(%s)", (wanted,))
+            connection.execute(
+                "INSERT INTO partition (key, last_position) SELECT unnest(%s::text[]), %s "
+                "ON CONFLICT DO NOTHING",
+                (wanted, shaped[0]),
+            )
+
+    def try_lock(self, key: str, owner: str) -> "PostgresPartitionSession | None":
+        """The right to work on a partition now, or None while another worker has it."""
+        with ExitStack() as stack:
+            connection = stack.enter_context(connection_of(self._pool))
+            connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+            stack.callback(_end, connection)
+            answer = connection.execute(_LOCK, (key, HANG_TIMEOUT)).fetchone()
+            assert answer is not None
+            query = f"SELECT {_COLUMNS} FROM partition WHERE key = %s"
+            row = connection.execute(query, (key,)).fetchone() if answer[0] else None
+            if row is None:
+                return None
+            return PostgresPartitionSession(connection, _partition_row(row), owner, stack.pop_all())
+
+
+class PostgresPartitionSession:
+    """Fills the port `PartitionSession`; raises `Unavailable` once its session has gone.
+
+    The transaction writes nothing before its commit, so appends of others never wait for it.
+    """
+
+    def __init__(
+        self, connection: Connection, row: PartitionRow, owner: str, stack: ExitStack
+    ) -> None:
+        self.row = row
+        self._connection = connection
+        self._owner = owner
+        self._stack = stack
+
+    def catch_up(self, after: int, *, limit: int = 5_000) -> list[Recorded]:
+        """Events after a position, inside the transaction."""
+        query = f"SELECT {COLUMNS} FROM event WHERE position > %s ORDER BY position LIMIT %s"
+        with outages():
+            rows = self._connection.execute(query, (after, limit)).fetchall()
+        return list(gapless(rows, after))
+
+    def now(self) -> Instant:
+        """The database's clock, read afresh."""
+        with outages():
+            row = self._connection.execute(f"SELECT {_NOW}").fetchone()
+        assert row is not None
+        return int(row[0])
+
+    def commit_decisions(self, units: Sequence[Unit], *, next_due: Instant | None) -> list[Verdict]:
+        """Append under the fence and commit; any conflict rolls everything back."""
+        fenced = [_fenced(unit, self.row) for unit in units]
+        runs = written_runs(fenced).decode()
+        with outages():
+            row = self._connection.execute(
+                "SELECT log_append_decisions(%s::jsonb, %s, %s, %s)::text",
+                (runs, self.row.key, self._owner, next_due),
+            ).fetchone()
+            assert row is not None
+            verdicts = verdicts_of(fenced, row[0])
+            taken = all(isinstance(verdict, Appended) for verdict in verdicts)
+            self._connection.execute("COMMIT" if taken else "ROLLBACK")
+        return verdicts if taken else [_taken_back(verdict) for verdict in verdicts]
+
+    def commit_idle(self, *, idle_position: int, next_due: Instant | None) -> None:
+        """Record "seen everything up to here, nothing to do" and commit."""
+        values = (idle_position, next_due, self._owner, self.row.key)
+        with outages():
+            self._connection.execute(_COMMIT_IDLE, values)
+            self._connection.execute("COMMIT")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        with outages():
+            self._stack.close()
+
+
+def _fenced(unit: Unit, row: PartitionRow) -> Unit:
+    if unit.fence is not None:
+        return unit
+    fence = Fence(partition=row.key, epoch=row.epoch, guard=row.guard)
+    return msgspec.structs.replace(unit, fence=fence)
+
+
+def _taken_back(verdict: Verdict) -> Verdict:
+    """What is not committed was not appended, whatever was said of it before."""
+    if isinstance(verdict, Appended):
+        return Conflict(reason="another unit of the same commit was refused")
+    return verdict
+
+
+def _end(connection: Connection) -> None:
+    """Give everything up that was not committed; a connection that is gone has done so itself."""
+    if not connection.closed and connection.info.transaction_status:
+        connection.execute("ROLLBACK")
+
+
+def _partition_row(row: Sequence[Any]) -> PartitionRow:
+    return PartitionRow(
+        key=row[0],
+        last_position=row[1],
+        idle_position=row[2],
+        guard=row[3],
+        epoch=row[4],
+        next_due=row[5],
+        owner=row[6],
+        failures=row[7],
+        failure=row[8],
+        halted_position=row[9],
+        retry_at=row[10],
+    )

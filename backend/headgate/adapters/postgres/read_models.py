@@ -1,0 +1,147 @@
+"""The inline read models on Postgres."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from headgate.adapters.postgres.connections import Pool, connection_of
+from headgate.adapters.postgres.states import state_of
+from headgate.application.ports import IdempotencyKey, Loaded, Replayed, WorkloadQuery
+from headgate.domain.streams import workload_stream
+from headgate.domain.values.instants import Instant
+
+_LOAD = """
+    SELECT wanted.name, coalesce(s.version, 0), coalesce(s.position, 0),
+           coalesce(w.state, o.state, r.state)::text
+    FROM unnest(%s::text[]) WITH ORDINALITY AS wanted(name, nth)
+        LEFT JOIN stream AS s ON s.name = wanted.name
+        LEFT JOIN workload AS w ON w.stream = wanted.name
+        LEFT JOIN object AS o ON o.stream = wanted.name
+        LEFT JOIN round AS r ON r.stream = wanted.name
+    ORDER BY wanted.nth
+"""
+_REPLAY = (
+    "SELECT request_hash, status, answer, position FROM idempotency WHERE key = %s AND actor = %s"
+)
+# A workload without a place belongs to the queue its door leads to.
+_IN_CLUSTER_QUEUE = """(cluster_queue = %s OR (cluster_queue = '' AND (namespace, local_queue) IN (
+    SELECT o.namespace, o.name FROM object AS o
+    WHERE o.kind = 'localqueue' AND o.cluster_queue = %s)))"""
+_TOUCHES_WORKLOAD = """(preemptor = %s OR stream IN (
+    SELECT v.stream FROM round_victim AS v WHERE v.workload = %s))"""
+_TOUCHES_QUEUE = """(cluster_queue = %s OR stream IN (
+    SELECT v.stream FROM round_victim AS v WHERE v.cluster_queue = %s))"""
+
+
+class _Where:
+    """Conditions on a table, with the values of their placeholders."""
+
+    def __init__(self) -> None:
+        self.conditions = ["true"]
+        self.values: list[Any] = []
+
+    def add(self, condition: str, *values: Any) -> None:  # noqa: ANN401 - any value of a column
+        self.conditions.append(condition)
+        self.values.extend(values)
+
+    def select(self, table: str, order: str, limit: int) -> tuple[str, list[Any]]:
+        condition = " AND ".join(self.conditions)
+        columns = "stream, version, position, state::text"
+        query = f"SELECT {columns} FROM {table} WHERE {condition} ORDER BY {order} LIMIT %s"
+        return query, [*self.values, limit]
+
+
+class PostgresReadModels:
+    """Fills the port `ReadModels`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def load(self, streams: Sequence[str]) -> list[Loaded]:
+        """The objects of these streams, in the same order."""
+        return self._loaded(_LOAD, [list(streams)])
+
+    def objects(
+        self, kind: str, *, namespace: str | None = None, after: str = "", limit: int = 500
+    ) -> list[Loaded]:
+        """Objects of one configured kind in order of stream name, keyset paged by stream."""
+        where = _Where()
+        where.add("kind = %s AND stream > %s", kind, after)
+        if namespace is not None:
+            where.add("namespace = %s", namespace)
+        return self._loaded(*where.select("object", "stream", limit))
+
+    def workloads(self, query: WorkloadQuery) -> list[Loaded]:
+        """Workloads that match, newest submission first, keyset paged."""
+        where = _matching(query)
+        return self._loaded(*where.select("workload", "created_at DESC, stream DESC", query.limit))
+
+    def phase_counts(self, namespaces: Sequence[str] | None = None) -> dict[str, int]:
+        """How many workloads are in each phase, in these namespaces or in all."""
+        condition = "true" if namespaces is None else "namespace = ANY(%s)"
+        values = [] if namespaces is None else [list(namespaces)]
+        query = (
+            f"SELECT phase, count(*) FROM workload WHERE {condition} GROUP BY phase ORDER BY phase"
+        )
+        with connection_of(self._pool) as connection:
+            return dict(connection.execute(query, values).fetchall())
+
+    def rounds(
+        self,
+        *,
+        after: tuple[Instant, str] | None = None,
+        limit: int = 100,
+        workload: str = "",
+        cluster_queue: str = "",
+    ) -> list[Loaded]:
+        """Preemption rounds, newest first, optionally those that touch a workload or queue."""
+        where = _Where()
+        if after is not None:
+            where.add("(committed_at, stream) < (%s, %s)", after[0], f"round/{after[1]}")
+        if workload:
+            where.add(_TOUCHES_WORKLOAD, workload, workload)
+        if cluster_queue:
+            where.add(_TOUCHES_QUEUE, cluster_queue, cluster_queue)
+        return self._loaded(*where.select("round", "committed_at DESC, stream DESC", limit))
+
+    def replay_of(self, key: str, actor: str) -> Replayed | None:
+        """The first answer given under this idempotency key, if any."""
+        with connection_of(self._pool) as connection:
+            row = connection.execute(_REPLAY, (key, actor)).fetchone()
+        if row is None:
+            return None
+        request_hash, status, answer, position = row
+        first = IdempotencyKey(
+            key=key, actor=actor, request_hash=request_hash, status=status, answer=answer
+        )
+        return Replayed(key=first, position=position)
+
+    def _loaded(self, query: str, values: Sequence[Any]) -> list[Loaded]:
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(query, values).fetchall()
+        return [
+            Loaded(
+                stream=stream, version=version, position=position, state=state_of(stream, written)
+            )
+            for stream, version, position, written in rows
+        ]
+
+
+def _matching(query: WorkloadQuery) -> _Where:
+    where = _Where()
+    if query.namespaces is not None:
+        where.add("namespace = ANY(%s)", list(query.namespaces))
+    if query.phases:
+        where.add("phase = ANY(%s)", list(query.phases))
+    if query.local_queue:
+        where.add("local_queue = %s", query.local_queue)
+    if query.cluster_queue:
+        where.add(_IN_CLUSTER_QUEUE, query.cluster_queue, query.cluster_queue)
+    if query.name_contains:
+        where.add("position(%s IN name) > 0", query.name_contains)
+    if query.labels:
+        where.add("labels @> %s::jsonb", json.dumps(query.labels))
+    if query.after is not None:
+        created_at, key = query.after
+        where.add("(created_at, stream) < (%s, %s)", created_at, workload_stream(key))
+    return where

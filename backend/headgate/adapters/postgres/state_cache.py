@@ -1,0 +1,51 @@
+"""Cached folds on Postgres, checked against their digest on the way out."""
+
+import hashlib
+
+from headgate.adapters.postgres.connections import Pool, connection_of
+
+KEPT = 3
+_NEWEST = """
+    SELECT position, sha256, body FROM state_cache
+    WHERE name = %s AND fold_version = %s AND position <= coalesce(%s, position)
+    ORDER BY position DESC
+"""
+_PUT = """
+    INSERT INTO state_cache (name, fold_version, position, sha256, body)
+    VALUES (%s, %s, %s, %s, %s)
+    ON CONFLICT (name, fold_version, position)
+    DO UPDATE SET sha256 = excluded.sha256, body = excluded.body
+"""
+_FORGET = """
+    DELETE FROM state_cache WHERE name = %s AND (fold_version, position) NOT IN (
+        SELECT fold_version, position FROM state_cache WHERE name = %s
+        ORDER BY created_at DESC, position DESC LIMIT %s)
+"""
+
+
+class PostgresStateCache:
+    """Fills the port `StateCache`; keeps the newest few folds of a name."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def newest(
+        self, name: str, fold_version: str, *, at_most: int | None = None
+    ) -> tuple[int, bytes] | None:
+        """The latest cached fold not past `at_most`, with its position."""
+        with connection_of(self._pool) as connection:
+            for position, digest, body in connection.execute(
+                _NEWEST, (name, fold_version, at_most)
+            ):
+                if hashlib.sha256(body).digest() == digest:
+                    return position, body
+        return None
+
+    def put(self, name: str, fold_version: str, position: int, body: bytes) -> None:
+        """Keep a fold."""
+        digest = hashlib.sha256(body).digest()
+        with connection_of(self._pool) as connection, connection.transaction():
+            # Losing a cached fold in a crash costs time only.
+            connection.execute("SET LOCAL synchronous_commit = off")
+            connection.execute(_PUT, (name, fold_version, position, digest, body))
+            connection.execute(_FORGET, (name, name, KEPT))

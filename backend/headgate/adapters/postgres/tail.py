@@ -1,0 +1,63 @@
+"""Follows the log as it grows: a notification says look, and a slow poll stands behind it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import psycopg
+
+from headgate.adapters.postgres.connections import CONNECT_TIMEOUT_SECONDS
+from headgate.adapters.postgres.reading import COLUMNS, gapless
+from headgate.domain.facts import Recorded
+
+CHANNEL = "headgate_log"
+BATCH = 1_000
+POLL_SECONDS = 1.0
+RECONNECT_SECONDS = 0.5
+_READ = f"SELECT {COLUMNS} FROM event WHERE position > %s ORDER BY position LIMIT {BATCH}"
+
+
+class PostgresTail:
+    """Fills the port `Tail`; an outage of the database only makes it wait."""
+
+    def __init__(self, url: str, *, poll_seconds: float = POLL_SECONDS) -> None:
+        self._url = url
+        self._poll_seconds = poll_seconds
+
+    async def follow(self, after: int) -> AsyncIterator[list[Recorded]]:
+        """Batches of new events in order, for ever; raises `GapInLog` at a gap."""
+        position = after
+        while True:
+            try:
+                async for batch in self._connected(position):
+                    position = batch[-1].position
+                    yield batch
+            except psycopg.OperationalError:
+                # The database is away: what was missed is read by position once it is back.
+                await asyncio.sleep(RECONNECT_SECONDS)
+
+    async def _connected(self, position: int) -> AsyncIterator[list[Recorded]]:
+        async with await psycopg.AsyncConnection.connect(
+            self._url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_SECONDS
+        ) as connection:
+            await connection.execute(f"LISTEN {CHANNEL}")
+            while True:
+                batch = await _batch(connection, position)
+                if batch:
+                    position = batch[-1].position
+                    yield batch
+                if len(batch) < BATCH:
+                    await _notified(connection, self._poll_seconds)
+
+
+async def _batch(
+    connection: psycopg.AsyncConnection[tuple[Any, ...]], position: int
+) -> list[Recorded]:
+    rows = await (await connection.execute(_READ, (position,))).fetchall()
+    return list(gapless(rows, position))
+
+
+async def _notified(connection: psycopg.AsyncConnection[tuple[Any, ...]], seconds: float) -> None:
+    """Return at the next notification, or after a while without one."""
+    async for _ in connection.notifies(timeout=seconds, stop_after=1):
+        return
