@@ -1,0 +1,141 @@
+"""What can be asked of a workload, and what executors report of it.
+
+Reports carry the `uid` they are about: what is said of an earlier workload of the same name never
+touches the present one. Commands that may have to stop something carry the id of that `eviction`.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.events import DeactivationCause
+from headgate.domain.workloads.specs import WorkloadSpec
+
+Authority = Literal["User", "Admin"]
+
+
+class Submit(msgspec.Struct, frozen=True, kw_only=True):
+    """Ask for a place; priorities are resolved (`domain.workloads.priority`)."""
+
+    uid: str
+    namespace: str
+    name: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    spec: WorkloadSpec
+
+
+class ChangeSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Give a workload these labels, annotations and spec, as far as its stage allows."""
+
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    spec: WorkloadSpec
+    eviction: str
+
+
+class ReportPodsReady(msgspec.Struct, frozen=True, kw_only=True):
+    """All pods are ready, or no longer all of them are."""
+
+    uid: str
+    ready: bool
+    message: str = ""
+
+
+class ReportFinished(msgspec.Struct, frozen=True, kw_only=True):
+    """Its pods are done, for good or ill."""
+
+    uid: str
+    succeeded: bool
+    message: str = ""
+
+
+class AcknowledgeEviction(msgspec.Struct, frozen=True, kw_only=True):
+    """A handler has taken the eviction over and expects to be through by then."""
+
+    uid: str
+    eviction: str
+    handler: str = ""
+    expected_end_at: Instant | None = None
+
+
+class ReportEvictionProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """The handler is still at it."""
+
+    uid: str
+    eviction: str
+    note: str = ""
+
+
+class ReportStopped(msgspec.Struct, frozen=True, kw_only=True):
+    """Its pods are gone; no `eviction` means the one that is open."""
+
+    uid: str
+    eviction: str = ""
+
+
+class HoldWorkload(msgspec.Struct, frozen=True, kw_only=True):
+    """Keep it from admission; what an admin holds only an admin releases."""
+
+    owner: str
+    authority: Authority = "User"
+    reason: str
+    expires_at: Instant | None = None
+
+
+class ReleaseWorkload(msgspec.Struct, frozen=True, kw_only=True):
+    """End a hold; `expired` asks only for one that has run out by now."""
+
+    authority: Authority = "User"
+    expired: bool = False
+
+
+class RequeueWorkload(msgspec.Struct, frozen=True, kw_only=True):
+    """Stop it and let it compete again, or end its backoff at once."""
+
+    eviction: str
+    reason: str = ""
+
+
+class ActivateWorkload(msgspec.Struct, frozen=True, kw_only=True):
+    """Let an inactive workload compete again, from a clean requeue state."""
+
+
+class DeactivateWorkload(msgspec.Struct, frozen=True, kw_only=True):
+    """Take it out of the queues until it is activated, stopping it if it runs."""
+
+    eviction: str
+    cause: DeactivationCause = "Requested"
+    message: str = ""
+
+
+class CancelWorkload(msgspec.Struct, frozen=True, kw_only=True):
+    """End it for good, stopping it first if it runs."""
+
+    eviction: str
+    message: str = ""
+
+
+class DeleteWorkload(msgspec.Struct, frozen=True, kw_only=True):
+    """Remove it, stopping it first if it runs."""
+
+    eviction: str
+
+
+WorkloadCommand = (
+    Submit
+    | ChangeSpec
+    | ReportPodsReady
+    | ReportFinished
+    | AcknowledgeEviction
+    | ReportEvictionProgress
+    | ReportStopped
+    | HoldWorkload
+    | ReleaseWorkload
+    | RequeueWorkload
+    | ActivateWorkload
+    | DeactivateWorkload
+    | CancelWorkload
+    | DeleteWorkload
+)

@@ -1,0 +1,167 @@
+"""What a workload answers to commands and reports (reference queueing.md §5)."""
+
+from msgspec.structs import replace
+
+from headgate.domain.configured import Absent
+from headgate.domain.decider import Decider
+from headgate.domain.metadata import identity_violations, marking_violations, refuse
+from headgate.domain.rejection import AlreadyExists, IllegalNow
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.change_rules import change_violations
+from headgate.domain.workloads.commands import (
+    AcknowledgeEviction,
+    ActivateWorkload,
+    CancelWorkload,
+    ChangeSpec,
+    DeactivateWorkload,
+    DeleteWorkload,
+    HoldWorkload,
+    ReleaseWorkload,
+    ReportEvictionProgress,
+    ReportFinished,
+    ReportPodsReady,
+    ReportStopped,
+    RequeueWorkload,
+    Submit,
+    WorkloadCommand,
+)
+from headgate.domain.workloads.ending import (
+    activate,
+    cancel,
+    deactivate,
+    delete,
+    requeue,
+)
+from headgate.domain.workloads.events import (
+    WorkloadEvent,
+    WorkloadSpecChanged,
+    WorkloadSubmitted,
+)
+from headgate.domain.workloads.evolve import evolve
+from headgate.domain.workloads.holding import hold, release
+from headgate.domain.workloads.living import existing, unfinished
+from headgate.domain.workloads.reporting import (
+    acknowledge_eviction,
+    report_eviction_progress,
+    report_finished,
+    report_pods_ready,
+    report_stopped,
+)
+from headgate.domain.workloads.rules import workload_violations
+from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.state import Workload, WorkloadState
+
+SUBMITTED_AS = "headgate.dev/submitted-as"
+"""The annotation that tells what kind of manifest a workload came from; absent for a Workload."""
+
+
+def decide(
+    state: WorkloadState, command: WorkloadCommand, at: Instant
+) -> tuple[WorkloadEvent, ...]:
+    """The facts that follow for a workload, or a `Rejection`."""
+    match command:
+        case Submit():
+            return _submit(state, command)
+        case ChangeSpec():
+            return _change_spec(state, command)
+        case ReportPodsReady():
+            return report_pods_ready(state, command)
+        case ReportFinished():
+            return report_finished(state, command)
+        case AcknowledgeEviction():
+            return acknowledge_eviction(state, command)
+        case ReportEvictionProgress():
+            return report_eviction_progress(state, command)
+        case ReportStopped():
+            return report_stopped(state, command)
+        case HoldWorkload():
+            return hold(state, command, at)
+        case ReleaseWorkload():
+            return release(state, command, at)
+        case RequeueWorkload():
+            return requeue(state, command)
+        case ActivateWorkload():
+            return activate(state)
+        case DeactivateWorkload():
+            return deactivate(state, command)
+        case CancelWorkload():
+            return cancel(state, command)
+        case DeleteWorkload():
+            return delete(state, command)
+
+
+def _submit(state: WorkloadState, command: Submit) -> tuple[WorkloadEvent, ...]:
+    if isinstance(state, Workload):
+        leaving = state.terminating_at is not None
+        raise AlreadyExists(
+            f"Workload {state.key} {'is being deleted' if leaving else 'exists'}.",
+            remedy="Wait until it is gone, or choose another name."
+            if leaving
+            else "Choose another name, or delete that one first.",
+        )
+    refuse(
+        "Workload",
+        f"{command.namespace}/{command.name}",
+        (
+            *identity_violations("Workload", command.name, command.namespace),
+            *marking_violations(command.labels, command.annotations),
+            *workload_violations(command.spec),
+        ),
+    )
+    return (
+        WorkloadSubmitted(
+            uid=command.uid,
+            namespace=command.namespace,
+            name=command.name,
+            labels=command.labels,
+            annotations=command.annotations,
+            spec=command.spec,
+        ),
+    )
+
+
+def _change_spec(state: WorkloadState, command: ChangeSpec) -> tuple[WorkloadEvent, ...]:
+    workload = existing(state)
+    spec = replace(command.spec, active=workload.spec.active)
+    events = _marked_and_specified(workload, command, spec)
+    if command.spec.active == workload.spec.active:
+        return events
+    if command.spec.active:
+        return (*events, *activate(state))
+    return (*events, *deactivate(state, DeactivateWorkload(eviction=command.eviction)))
+
+
+def _marked_and_specified(
+    workload: Workload, command: ChangeSpec, spec: WorkloadSpec
+) -> tuple[WorkloadEvent, ...]:
+    wanted = (command.labels, command.annotations, spec)
+    if (workload.labels, workload.annotations, workload.spec) == wanted:
+        return ()
+    _refuse_another_kind(workload, command)
+    if spec != workload.spec:
+        unfinished(workload)
+    refuse(
+        "Workload",
+        workload.key,
+        (
+            *marking_violations(command.labels, command.annotations),
+            *workload_violations(spec),
+            *change_violations(workload, spec),
+        ),
+    )
+    return (WorkloadSpecChanged(labels=command.labels, annotations=command.annotations, spec=spec),)
+
+
+def _refuse_another_kind(workload: Workload, command: ChangeSpec) -> None:
+    before = workload.annotations.get(SUBMITTED_AS, "Workload")
+    after = command.annotations.get(SUBMITTED_AS, "Workload")
+    if before not in {"Workload", after} and after != "Workload":
+        raise IllegalNow(
+            f"{workload.key} was submitted as {before} and cannot become a {after}.",
+            remedy="Choose another name for this one.",
+        )
+
+
+WORKLOAD: Decider[WorkloadCommand, WorkloadState, WorkloadEvent] = Decider(
+    initial_state=Absent(), decide=decide, evolve=evolve
+)

@@ -1,0 +1,47 @@
+"""Which workload a command is about, and whether it is still there to be acted upon."""
+
+from headgate.domain.rejection import IllegalNow, NotFound
+from headgate.domain.workloads.state import Workload, WorkloadState, phase_of
+
+
+def existing(state: WorkloadState) -> Workload:
+    """The workload, or `NotFound`."""
+    if not isinstance(state, Workload):
+        raise NotFound(
+            "There is no such workload.", remedy="Check its name and namespace, or submit it."
+        )
+    return state
+
+
+def unfinished(state: WorkloadState) -> Workload:
+    """The workload if its life is not over, or a `Rejection`."""
+    workload = existing(state)
+    if workload.finished_at is not None:
+        raise IllegalNow(
+            f"Workload {workload.key} has ended as {phase_of(workload)}.",
+            remedy="Submit it again under another name, or delete it first.",
+        )
+    return workload
+
+
+def staying(state: WorkloadState) -> Workload:
+    """The workload if nobody has asked for its end, or a `Rejection`."""
+    workload = unfinished(state)
+    if workload.terminating_at is not None or workload.cancelling_at is not None:
+        wish = "deleted" if workload.terminating_at is not None else "cancelled"
+        raise IllegalNow(
+            f"Workload {workload.key} is being {wish} and goes once its pods have stopped.",
+            remedy="Submit it again when it is gone.",
+        )
+    return workload
+
+
+def reported(state: WorkloadState, uid: str) -> Workload:
+    """The workload that a report with this uid is about, or a `Rejection`."""
+    workload = existing(state)
+    if workload.uid != uid:
+        raise IllegalNow(
+            f"The report is about an earlier workload {workload.key} (uid {uid}).",
+            remedy=f"Stop what runs for it; the present one has uid {workload.uid}.",
+        )
+    return workload

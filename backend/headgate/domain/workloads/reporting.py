@@ -1,0 +1,108 @@
+"""What executors report of a workload; saying it twice changes nothing (queueing.md §5.2-5.4)."""
+
+from headgate.domain.rejection import IllegalNow
+from headgate.domain.workloads.commands import (
+    AcknowledgeEviction,
+    ReportEvictionProgress,
+    ReportFinished,
+    ReportPodsReady,
+    ReportStopped,
+)
+from headgate.domain.workloads.events import (
+    EvictionAcknowledged,
+    EvictionProgressed,
+    WorkloadDeleted,
+    WorkloadEvent,
+    WorkloadFinished,
+    WorkloadPodsNotReady,
+    WorkloadPodsReady,
+    WorkloadRequeued,
+    WorkloadStopped,
+)
+from headgate.domain.workloads.living import reported
+from headgate.domain.workloads.state import Workload, WorkloadState, holds, is_admitted, phase_of
+
+
+def report_pods_ready(state: WorkloadState, command: ReportPodsReady) -> tuple[WorkloadEvent, ...]:
+    """Ready, or no longer so; of a workload that is on its way out it no longer matters."""
+    workload = reported(state, command.uid)
+    if workload.eviction is not None or workload.finished_at is not None:
+        return ()
+    _refuse_unless_admitted(workload)
+    was_ready = holds(workload, "PodsReady")
+    if command.ready == was_ready:
+        return ()
+    if command.ready:
+        return (WorkloadPodsReady(recovered=workload.not_ready_cause == "WaitForRecovery"),)
+    return (WorkloadPodsNotReady(message=command.message),)
+
+
+def report_finished(state: WorkloadState, command: ReportFinished) -> tuple[WorkloadEvent, ...]:
+    """The end; one that comes while it is evicted ends the eviction with it."""
+    workload = reported(state, command.uid)
+    if workload.finished_at is not None:
+        return ()
+    _refuse_unless_admitted(workload)
+    finished = WorkloadFinished(
+        reason="Succeeded" if command.succeeded else "Failed", message=command.message
+    )
+    return (finished, WorkloadDeleted()) if workload.terminating_at is not None else (finished,)
+
+
+def acknowledge_eviction(
+    state: WorkloadState, command: AcknowledgeEviction
+) -> tuple[WorkloadEvent, ...]:
+    """A handler has taken over; the first one to say so does."""
+    workload = reported(state, command.uid)
+    eviction = workload.eviction
+    if eviction is None or eviction.id != command.eviction or eviction.acknowledged_at is not None:
+        return ()
+    return (
+        EvictionAcknowledged(
+            eviction=command.eviction,
+            handler=command.handler,
+            expected_end_at=command.expected_end_at,
+        ),
+    )
+
+
+def report_eviction_progress(
+    state: WorkloadState, command: ReportEvictionProgress
+) -> tuple[WorkloadEvent, ...]:
+    """The handler is still at it."""
+    workload = reported(state, command.uid)
+    if workload.eviction is None or workload.eviction.id != command.eviction:
+        return ()
+    return (EvictionProgressed(eviction=command.eviction, note=command.note),)
+
+
+def report_stopped(state: WorkloadState, command: ReportStopped) -> tuple[WorkloadEvent, ...]:
+    """Its pods are gone, and what was waiting for that happens with it."""
+    workload = reported(state, command.uid)
+    eviction = workload.eviction
+    if eviction is None or command.eviction not in {"", eviction.id}:
+        return ()
+    return (WorkloadStopped(eviction=eviction.id), *_after_stop(workload))
+
+
+def _after_stop(workload: Workload) -> tuple[WorkloadEvent, ...]:
+    if workload.terminating_at is not None:
+        return (WorkloadDeleted(),)
+    if workload.cancelling_at is not None:
+        return (WorkloadFinished(reason="Cancelled", message="It was cancelled while it ran"),)
+    eviction = workload.eviction
+    if eviction is None or not workload.spec.active or workload.requeue.requeue_at is not None:
+        return ()
+    if eviction.reason == "Deactivated":
+        return (WorkloadRequeued(reason="Reactivated"),)
+    if eviction.reason == "PodsReadyTimeout":
+        return (WorkloadRequeued(reason="BackoffFinished"),)
+    return ()
+
+
+def _refuse_unless_admitted(workload: Workload) -> None:
+    if not is_admitted(workload):
+        raise IllegalNow(
+            f"Workload {workload.key} is {phase_of(workload)}; it has no pods to report of.",
+            remedy="Stop what runs for it, and start pods only for workloads that are assigned.",
+        )

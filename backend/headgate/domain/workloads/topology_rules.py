@@ -1,0 +1,172 @@
+"""Rules for topology requests: levels, slices and groups of pod sets (reference topology.md §2)."""
+
+from collections.abc import Iterator
+
+from headgate.domain.metadata import violation_of
+from headgate.domain.rejection import Violation
+from headgate.domain.values.names import LONGEST_LABEL, broken_rule_of_label_key
+from headgate.domain.values.pointers import child
+from headgate.domain.workloads.specs import PodSet, SliceLayer, TopologyRequest
+
+MOST_LAYERS = 3
+PODSETS_IN_GROUP = 2
+
+
+def topology_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
+    """What is wrong with the topology request of one pod set, whose pointer is `place`."""
+    request = pod_set.topology_request
+    if request is None:
+        return
+    yield from _kind_violations(place, request)
+    levels = (("required", request.required), ("preferred", request.preferred))
+    for field, level in levels:
+        if level is not None:
+            yield from _level_violations(child(place, field), level)
+    yield from _layer_violations(place, request.slice_layers, pod_set.count)
+    yield from _group_name_violations(place, request)
+
+
+def group_violations(place: str, pod_sets: tuple[PodSet, ...]) -> Iterator[Violation]:
+    """What is wrong with groups: a leader and its workers, placed together."""
+    members: dict[str, list[int]] = {}
+    for index, pod_set in enumerate(pod_sets):
+        name = pod_set.topology_request and pod_set.topology_request.pod_set_group_name
+        if name:
+            members.setdefault(name, []).append(index)
+    for name, indexes in members.items():
+        group = [pod_sets[index] for index in indexes]
+        for index in indexes:
+            pointer = child(place, index, "topologyRequest", "podSetGroupName")
+            rule = _broken_rule_of_group(name, group)
+            if rule:
+                yield Violation(
+                    pointer=pointer,
+                    rule=rule,
+                    remedy="Group a leader of one pod with its workers, with the same levels.",
+                )
+
+
+def slice_pointers(place: str, layers: int) -> list[tuple[str, str]]:
+    """Where the level and the size of each slice layer stand, for a request with so many layers."""
+    if layers == 1:
+        return [(child(place, "podSetSliceRequiredTopology"), child(place, "podSetSliceSize"))]
+    constraints = child(place, "podsetSliceRequiredTopologyConstraints")
+    return [
+        (child(constraints, index, "topology"), child(constraints, index, "size"))
+        for index in range(layers)
+    ]
+
+
+def _kind_violations(place: str, request: TopologyRequest) -> Iterator[Violation]:
+    kinds = {
+        "required": request.required,
+        "preferred": request.preferred,
+        "unconstrained": request.unconstrained,
+    }
+    chosen = [field for field, value in kinds.items() if value]
+    if len(chosen) > 1:
+        yield Violation(
+            pointer=child(place, chosen[-1]),
+            rule=f"At most one of required, preferred and unconstrained is set; here "
+            f"{' and '.join(chosen)} are.",
+            remedy="Keep one of them.",
+        )
+    if request.balanced and not request.preferred:
+        yield Violation(
+            pointer=child(place, "balanced"),
+            rule="Balanced placement spreads over the domains of a preferred level.",
+            remedy="Set preferred, or remove balanced.",
+        )
+
+
+def _level_violations(pointer: str, level: str) -> Iterator[Violation]:
+    found = violation_of(pointer, level, broken_rule_of_label_key)
+    if found:
+        yield found
+    elif len(level) > LONGEST_LABEL:
+        yield Violation(
+            pointer=pointer,
+            rule=f"A requested level has at most {LONGEST_LABEL} characters.",
+            remedy="Name a level of the Topology with a shorter key.",
+        )
+
+
+def _layer_violations(
+    place: str, layers: tuple[SliceLayer, ...], count: int
+) -> Iterator[Violation]:
+    if len(layers) > MOST_LAYERS:
+        yield Violation(
+            pointer=child(place, "podsetSliceRequiredTopologyConstraints"),
+            rule=f"There are 1 to {MOST_LAYERS} layers of slices.",
+            remedy=f"Remove {len(layers) - MOST_LAYERS} of them.",
+        )
+    seen: dict[str, int] = {}
+    pointers = slice_pointers(place, len(layers))
+    for index, (layer, (level_at, size_at)) in enumerate(zip(layers, pointers, strict=True)):
+        yield from _level_violations(level_at, layer.level)
+        first = seen.setdefault(layer.level, index)
+        if first != index:
+            yield Violation(
+                pointer=level_at,
+                rule=f"Level {layer.level} is used by layer {first} already.",
+                remedy="Name each level once, from wide to narrow.",
+            )
+        outer = layers[index - 1].size if index else None
+        rule = _broken_rule_of_size(layer.size, outer, count)
+        if rule:
+            yield Violation(
+                pointer=size_at, rule=rule, remedy="Choose a size that divides without remainder."
+            )
+
+
+def _broken_rule_of_size(size: int, outer: int | None, count: int) -> str | None:
+    if size < 1:
+        return "A slice has at least 1 pod."
+    if outer is not None:
+        divides = outer >= 1 and outer % size == 0
+        return (
+            None if divides else f"The size of a layer divides that of the layer around: {outer}."
+        )
+    if size > count:
+        return f"A slice is not greater than the count of its pod set, {count}."
+    if count % size:
+        return f"Slices of {size} leave {count % size} of {count} pods without a place."
+    return None
+
+
+def _group_name_violations(place: str, request: TopologyRequest) -> Iterator[Violation]:
+    name = request.pod_set_group_name
+    if name is None:
+        return
+    pointer = child(place, "podSetGroupName")
+    if not name or name.isdecimal():
+        yield Violation(
+            pointer=pointer,
+            rule="The name of a group is not empty and not a number.",
+            remedy="Choose a word.",
+        )
+    if request.slice_layers:
+        yield Violation(
+            pointer=pointer,
+            rule="A pod set in a group has no slices.",
+            remedy="Remove the slices, or leave the group.",
+        )
+    if not (request.required or request.preferred):
+        yield Violation(
+            pointer=pointer,
+            rule="A pod set in a group asks for a required or preferred level.",
+            remedy="Set one of them, the same for the whole group.",
+        )
+
+
+def _broken_rule_of_group(name: str, group: list[PodSet]) -> str | None:
+    if len(group) != PODSETS_IN_GROUP:
+        return f"Group {name} has exactly {PODSETS_IN_GROUP} pod sets; it has {len(group)}."
+    if all(pod_set.count != 1 for pod_set in group):
+        counts = " and ".join(str(pod_set.count) for pod_set in group)
+        return f"One pod set of group {name} has exactly 1 pod; they have {counts}."
+    requests = [pod_set.topology_request or TopologyRequest() for pod_set in group]
+    levels = {(request.required, request.preferred) for request in requests}
+    if len(levels) > 1:
+        return f"The pod sets of group {name} ask for the same required or preferred level."
+    return None
