@@ -1,0 +1,53 @@
+"""`python -m tests.bench`: submits, admissions and replay, each as a ratio to its yardstick.
+
+Nothing here passes or fails: absolute numbers belong to the machine, ratios can be compared.
+"""
+
+import argparse
+import asyncio
+import tempfile
+from pathlib import Path
+
+from tests.bench.admissions import measure_admissions
+from tests.bench.commits import measure_bare_commits
+from tests.bench.installation import running_installation
+from tests.bench.replay import measure_bare_decoding, measure_replay
+from tests.bench.report import Measured, as_json, as_table
+from tests.bench.submits import measure_submits
+
+
+def main() -> None:
+    """Start an installation in a directory of its own, measure, print."""
+    options = parse_options()
+    with tempfile.TemporaryDirectory(prefix="headgate-bench-") as directory:
+        measured = measure(Path(directory), options.seconds)
+    print(as_json(measured) if options.output == "json" else as_table(measured))
+
+
+def parse_options() -> argparse.Namespace:
+    """What the person asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--seconds", type=int, default=10, help="how long each part runs")
+    parser.add_argument("-o", "--output", choices=["table", "json"], default="table")
+    return parser.parse_args()
+
+
+def measure(directory: Path, seconds: int) -> Measured:
+    """All three parts, the yardstick of each before it."""
+    with running_installation(directory) as installation:
+        commits = measure_bare_commits(installation.database_url, seconds)
+        submits = asyncio.run(measure_submits(installation, seconds))
+        waits = asyncio.run(measure_admissions(installation, seconds))
+        decoded = measure_bare_decoding(installation.database_url)
+        replayed = measure_replay(installation.database_url)
+    return Measured(
+        commits_per_second=commits,
+        submits_per_second=submits,
+        waits_milliseconds=waits,
+        decoded_per_second=decoded,
+        replayed_per_second=replayed,
+    )
+
+
+if __name__ == "__main__":
+    main()

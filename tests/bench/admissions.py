@@ -1,0 +1,68 @@
+"""From the submit to the admission as a watcher sees it, over API, log, worker and event stream."""
+
+import asyncio
+import json
+import time
+
+from tests.bench.installation import Installation, ask
+from tests.bench.wire import connect, head_of, submission
+
+PER_SECOND = 100
+SETTLE_SECONDS = 60
+
+
+async def measure_admissions(installation: Installation, seconds: int) -> tuple[float, ...]:
+    """The wait of each workload in milliseconds, ascending, at a steady rate of submits."""
+    await until_nothing_waits(installation)
+    sent: dict[str, float] = {}
+    waits: list[float] = []
+    wanted = seconds * PER_SECOND
+    watching = asyncio.create_task(watch(installation, sent, waits, wanted))
+    await submit_steadily(installation, sent, wanted)
+    await asyncio.wait_for(watching, SETTLE_SECONDS)
+    return tuple(sorted(waits))
+
+
+async def until_nothing_waits(installation: Installation) -> None:
+    """Let the workers finish what the throughput part has left to them."""
+    until = time.monotonic() + SETTLE_SECONDS
+    while time.monotonic() < until:
+        page = ask(installation, "/v1/workloads?phase=Pending&limit=1")
+        if isinstance(page, dict) and not page["items"]:
+            return
+        await asyncio.sleep(0.2)
+    raise TimeoutError("workloads of the throughput part were still pending after a minute")
+
+
+async def submit_steadily(installation: Installation, sent: dict[str, float], wanted: int) -> None:
+    """One submit every hundredth of a second, whatever the answers take."""
+    started = time.monotonic()
+    connections = [await connect(installation) for _ in range(PER_SECOND)]
+    running = []
+    for number in range(wanted):
+        await asyncio.sleep(max(0.0, started + number / PER_SECOND - time.monotonic()))
+        name = f"latency-{number}"
+        sent[f"workload/bench/{name}"] = time.monotonic()
+        connection = connections[number % PER_SECOND]
+        running.append(asyncio.create_task(connection.exchange(submission(name))))
+    for status, body in await asyncio.gather(*running):
+        assert status == 201, f"a submit was refused with {status}: {body.decode()}"
+    for connection in connections:
+        connection.close()
+
+
+async def watch(
+    installation: Installation, sent: dict[str, float], waits: list[float], wanted: int
+) -> None:
+    """Note when each admission arrives on the event stream, until all have."""
+    connection = await connect(installation)
+    async for line in connection.lines(head_of("GET", "/v1/stream?types=workload.admitted")):
+        field, _, value = line.partition(":")
+        if field != "data" or not value.strip().startswith("{"):
+            continue
+        stream = json.loads(value).get("stream")
+        if stream in sent:
+            waits.append((time.monotonic() - sent[stream]) * 1000)
+        if len(waits) == wanted:
+            connection.close()
+            return

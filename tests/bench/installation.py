@@ -1,0 +1,119 @@
+"""A whole Headgate on this machine: embedded Postgres, and the processes of `headgate up`."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from socket import socket
+
+from headgate.embedded.postgres import start_postgres
+
+TOKEN = "bench-admin-token-of-this-run-only"
+START_SECONDS = 90
+STOP_SECONDS = 30
+QUEUES = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: bench}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: default}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: bench}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors:
+    - name: default
+      resources: [{name: cpu, nominalQuota: 100000000}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: bench, namespace: bench}
+spec: {clusterQueue: bench}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Where the API listens and where its database is."""
+
+    port: int
+    database_url: str
+
+
+@contextmanager
+def running_installation(directory: Path) -> Iterator[Installation]:
+    """Started, filled with one queue that admits everything, and stopped at the end."""
+    directory.chmod(0o755)
+    postgres = start_postgres(directory / "postgres")
+    installation = Installation(port=free_port(), database_url=postgres.url)
+    environment = os.environ | {
+        "HEADGATE_ADMIN_TOKEN": TOKEN,
+        "HEADGATE_DATABASE_URL": postgres.url,
+        "HEADGATE_DIRECTORY": str(directory / "headgate"),
+        "HEADGATE_PORT": str(installation.port),
+    }
+    with (directory / "up.log").open("wb") as log:
+        command = [str(Path(sys.executable).with_name("headgate")), "up"]
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        try:
+            wait_until_ready(installation, process, directory / "up.log")
+            ask(installation, "/v1/apply", QUEUES.encode(), "application/yaml")
+            yield installation
+        finally:
+            process.terminate()
+            process.wait(STOP_SECONDS)
+            postgres.stop()
+
+
+def wait_until_ready(
+    installation: Installation, process: "subprocess.Popen[bytes]", log: Path
+) -> None:
+    """Return when the API is ready; raise with its log if it ends or takes too long."""
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            ask(installation, "/readyz")
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+        else:
+            return
+    raise RuntimeError(f"headgate up did not become ready:\n{log.read_text()[-4000:]}")
+
+
+def ask(
+    installation: Installation,
+    path: str,
+    body: bytes | None = None,
+    content_type: str = "application/json",
+) -> object:
+    """One request outside of what is measured; the JSON of the answer, None for other answers."""
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{installation.port}{path}",
+        data=body,
+        headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": content_type},
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        if "json" not in answer.headers.get("Content-Type", ""):
+            return None
+        decoded: object = json.load(answer)
+        return decoded
+
+
+def free_port() -> int:
+    """A port nobody listens on now."""
+    with socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
