@@ -58,8 +58,9 @@ def build() -> None:
 
 def describe_api() -> None:
     """Write the API's description, from which the page's client is generated."""
-    command = [sys.executable, "-m", "headgate.api.describe", str(FRONTEND / "openapi.json")]
-    subprocess.run(command, check=True)
+    command = [sys.executable, "-m", "headgate.api.openapi"]
+    described = subprocess.run(command, check=True, capture_output=True).stdout
+    (FRONTEND / "openapi.json").write_bytes(described)
 
 
 def sources() -> list[Path]:
