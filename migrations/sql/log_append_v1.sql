@@ -31,10 +31,10 @@ BEGIN
             THEN log_conflict('the configuration has changed')
         ELSE (
             SELECT log_conflict(format('%s is at version %s, not %s',
-                min(e.key), min(coalesce(s.version, 0)), min(e.value)))
+                e.key, coalesce(s.version, 0), e.value))
             FROM jsonb_each_text(u.expected) AS e LEFT JOIN stream AS s ON s.name = e.key
             WHERE coalesce(s.version, 0) <> e.value::integer
-            HAVING count(*) > 0)
+            ORDER BY e.key COLLATE "C" LIMIT 1)
         END ORDER BY u.number)
     FROM ROWS FROM (jsonb_to_recordset(units) AS (
             key text, key_actor text, request_hash text, partition text,
@@ -88,27 +88,29 @@ $$;
 CREATE FUNCTION log_wake(units jsonb, first bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     WITH woken AS (
-        SELECT w.key, coalesce(u.partition, '') AS fenced,
-               max(first[u.unit] + w.nth) AS position, max(w.guards) AS guards
+        SELECT u.unit, u.partition AS fenced, w.key, first[u.unit] + w.nth AS position, w.guards
         FROM jsonb_to_recordset(units) AS u(unit integer, partition text, wakes jsonb),
             jsonb_to_recordset(u.wakes) AS w(key text, nth integer, guards integer)
         WHERE first[u.unit] > 0
-        GROUP BY 1, 2
     ), addressed AS (
-        SELECT p.key, w.position, CASE WHEN w.fenced = p.key THEN 0 ELSE w.guards END AS guards
+        SELECT p.key, w.unit, w.fenced, w.position, w.guards
         FROM woken AS w JOIN partition AS p ON p.key = w.key
         UNION ALL
-        SELECT p.key, w.position, CASE WHEN w.fenced = p.key THEN 0 ELSE w.guards END
+        SELECT p.key, w.unit, w.fenced, w.position, w.guards
         FROM woken AS w CROSS JOIN partition AS p
         WHERE NOT EXISTS (SELECT FROM partition AS known WHERE known.key = w.key)
+    ), by_unit AS (
+        -- A worker knows what it did itself: that does not move the guard of its own partition.
+        SELECT key, max(position) AS position,
+               max(CASE WHEN fenced = key THEN 0 ELSE guards END) AS guards
+        FROM addressed GROUP BY key, unit
     )
     UPDATE partition AS p
-    SET last_position = greatest(p.last_position, a.position), guard = p.guard + a.guards
+    SET last_position = greatest(p.last_position, moved.position), guard = p.guard + moved.guards
     FROM (
-        SELECT key, max(position) AS position, max(guards) AS guards
-        FROM addressed GROUP BY key
-    ) AS a
-    WHERE p.key = a.key;
+        SELECT key, max(position) AS position, sum(guards) AS guards FROM by_unit GROUP BY key
+    ) AS moved
+    WHERE p.key = moved.key;
 END
 $$;
 

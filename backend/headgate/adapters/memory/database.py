@@ -1,0 +1,174 @@
+"""What the memory adapters share: one log, all that is kept beside it, and how it is appended to."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from headgate.application.access import Token
+from headgate.application.ports import (
+    Appended,
+    Conflict,
+    Fence,
+    IdempotencyKey,
+    KeyReused,
+    NewEvent,
+    PartitionRow,
+    Replayed,
+    Row,
+    Unit,
+    Verdict,
+)
+from headgate.domain.facts import Recorded
+from headgate.domain.values.instants import Instant
+
+Columns = dict[str, Any]
+TABLES = ("object", "workload", "round", "round_victim")
+
+
+class MemoryDatabase:
+    """The whole database of one installation; `clock` is its clock.
+
+    Safe to use from several threads: every method of an adapter holds `lock`.
+    """
+
+    def __init__(self, clock: Callable[[], Instant], log_id: str = "memory") -> None:
+        self.clock = clock
+        self.log_id = log_id
+        self.lock = threading.RLock()
+        self.events: list[Recorded] = []
+        self.by_stream: dict[str, list[Recorded]] = {}
+        self.config_position = 0
+        self.reshaped_position = -1
+        self.rows: dict[str, dict[tuple[str, ...], Columns]] = {name: {} for name in TABLES}
+        self.keys: dict[tuple[str, str], Replayed] = {}
+        self.partitions = {"installation": new_partition("installation", 0)}
+        self.sessions: dict[str, object] = {}
+        self.tokens: dict[str, Token] = {}
+        self.listeners: list[Callable[[], None]] = []
+
+    @property
+    def head(self) -> int:
+        """The last position, 0 while empty."""
+        return len(self.events)
+
+    def version_of(self, stream: str) -> int:
+        """How many events the stream has."""
+        return len(self.by_stream.get(stream, ()))
+
+    def append(self, units: Sequence[Unit], session: object = None) -> list[Verdict]:
+        """Append each unit with its own verdict; `session` is the lock the caller holds."""
+        with self.lock:
+            before = self.head
+            verdicts = [self._append_one(unit, session) for unit in units]
+            grown = self.head > before
+        if grown:
+            for wake_up in tuple(self.listeners):
+                wake_up()
+        return verdicts
+
+    def refusal(self, unit: Unit, session: object) -> Verdict | None:
+        """What is wrong with a unit now; None if it may be appended."""
+        if unit.idempotency is not None:
+            earlier = self.keys.get((unit.idempotency.key, unit.idempotency.actor))
+            if earlier is not None:
+                return _replay(earlier, unit.idempotency)
+        reason = self._fence_conflict(unit.fence, session) or self._conflict(unit)
+        return Conflict(reason=reason) if reason else None
+
+    def _append_one(self, unit: Unit, session: object) -> Verdict:
+        refused = self.refusal(unit, session)
+        if refused is not None:
+            return refused
+        first = self.head + 1
+        for new in unit.events:
+            self._record(unit, new)
+        for row in unit.rows:
+            self._write_row(row)
+        if unit.idempotency is not None:
+            key = (unit.idempotency.key, unit.idempotency.actor)
+            self.keys[key] = Replayed(key=unit.idempotency, position=self.head)
+        self._wake(unit, first)
+        return Appended(first_position=first, last_position=self.head)
+
+    def _fence_conflict(self, fence: Fence | None, session: object) -> str:
+        if fence is None:
+            return ""
+        row = self.partitions.get(fence.partition)
+        if row is None:
+            return "the partition is no more"
+        holder = self.sessions.get(fence.partition)
+        if row.epoch != fence.epoch or (holder is not None and holder is not session):
+            return "another worker has taken the partition"
+        if row.guard != fence.guard:
+            return "something has moved the guard of the partition"
+        return ""
+
+    def _conflict(self, unit: Unit) -> str:
+        if unit.config_position is not None and unit.config_position < self.config_position:
+            return "the configuration has changed"
+        for stream, version in sorted(unit.expected.items()):
+            if self.version_of(stream) != version:
+                return f"{stream} is at version {self.version_of(stream)}, not {version}"
+        return ""
+
+    def _record(self, unit: Unit, new: NewEvent) -> None:
+        known = self.by_stream.setdefault(new.stream, [])
+        recorded = Recorded(
+            position=self.head + 1,
+            stream=new.stream,
+            version=len(known) + 1,
+            event=new.event,
+            at=unit.at,
+            origin=unit.origin,
+        )
+        known.append(recorded)
+        self.events.append(recorded)
+        if new.configures:
+            self.config_position = recorded.position
+
+    def _write_row(self, row: Row) -> None:
+        table = self.rows[row.table]
+        if row.columns is None:
+            table.pop((row.stream,), None)
+            return
+        last = self.by_stream[row.stream][-1]
+        victim = (row.columns["workload"],) if row.table == "round_victim" else ()
+        table[row.stream, *victim] = {
+            **row.columns,
+            "stream": row.stream,
+            "version": last.version,
+            "position": last.position,
+        }
+
+    def _wake(self, unit: Unit, first: int) -> None:
+        fenced = unit.fence.partition if unit.fence else ""
+        moved: set[str] = set()
+        for position, new in enumerate(unit.events, start=first):
+            for key in self._addressed(new.wakes):
+                row = self.partitions[key]
+                self.partitions[key] = replace(row, last_position=position)
+                if new.guards and key != fenced:
+                    moved.add(key)
+        for key in moved:
+            row = self.partitions[key]
+            self.partitions[key] = replace(row, guard=row.guard + 1)
+
+    def _addressed(self, wakes: Sequence[str]) -> Sequence[str]:
+        """A name that is no partition (any more) means all of them, as `*` does."""
+        if any(key not in self.partitions for key in wakes):
+            return tuple(self.partitions)
+        return wakes
+
+
+def new_partition(key: str, head: int) -> PartitionRow:
+    """A partition that nobody has looked at yet: it is due."""
+    return PartitionRow(
+        key=key, last_position=head, idle_position=-1, guard=0, epoch=0, next_due=None
+    )
+
+
+def _replay(earlier: Replayed, key: IdempotencyKey) -> Verdict:
+    same = earlier.key.request_hash == key.request_hash
+    return earlier if same else KeyReused(key=key.key)

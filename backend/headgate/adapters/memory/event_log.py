@@ -1,0 +1,88 @@
+"""The log in memory."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from headgate.adapters.memory.database import MemoryDatabase
+from headgate.application.ports import EventCount, EventFilter, Unit, Verdict
+from headgate.domain.facts import Recorded
+from headgate.domain.values.instants import Instant
+from headgate.event_log.catalogue import name_of
+
+
+class MemoryEventLog:
+    """Fills the port `EventLog`."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._database = database
+
+    def append(self, units: Sequence[Unit]) -> list[Verdict]:
+        """Append each unit with its own verdict, in order."""
+        return self._database.append(units)
+
+    def head(self) -> int:
+        """The last position, 0 while empty."""
+        return self._database.head
+
+    def log_id(self) -> str:
+        """The identity of this log."""
+        return self._database.log_id
+
+    def now(self) -> Instant:
+        """The clock the database was given."""
+        return self._database.clock()
+
+    def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[Recorded]:
+        """Up to `limit` events after that position in order."""
+        with self._database.lock:
+            end = min(after + limit, self._database.head if up_to is None else up_to)
+            return self._database.events[after:end]
+
+    def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[Recorded]:
+        """Every event after that position in order."""
+        yield from self.read(after, limit=self.head(), up_to=up_to)
+
+    def read_stream(self, stream: str, after_version: int = 0) -> list[Recorded]:
+        """One stream from its beginning, or after a version."""
+        with self._database.lock:
+            return self._database.by_stream.get(stream, [])[after_version:]
+
+    def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[Recorded]:
+        """The newest events matching `where`, before a position, newest first."""
+        with self._database.lock:
+            events = self._database.events
+            end = len(events) if before is None else min(max(before - 1, 0), len(events))
+            found: list[Recorded] = []
+            for recorded in reversed(events[:end]):
+                if len(found) == limit:
+                    break
+                if matches(where, recorded):
+                    found.append(recorded)
+            return found
+
+    def histogram(self, where: EventFilter, *, width: int) -> list[EventCount]:
+        """How many events match `where` by time and type, oldest first; empty ones left out."""
+        with self._database.lock:
+            counted = Counter(
+                (recorded.at - recorded.at % width, name_of(type(recorded.event)))
+                for recorded in self._database.events
+                if matches(where, recorded)
+            )
+        return [EventCount(at=at, type=kind, count=n) for (at, kind), n in sorted(counted.items())]
+
+
+def matches(where: EventFilter, recorded: Recorded) -> bool:
+    """Whether an event passes a filter."""
+    origin = recorded.origin
+    return (
+        (not where.types or name_of(type(recorded.event)) in where.types)
+        and (not where.streams or any(_covers(s, recorded.stream) for s in where.streams))
+        and (not where.actor or origin.actor == where.actor)
+        and (not where.correlation or origin.correlation == where.correlation)
+        and (where.since is None or recorded.at >= where.since)
+        and (where.until is None or recorded.at < where.until)
+    )
+
+
+def _covers(wanted: str, stream: str) -> bool:
+    return stream.startswith(wanted) if wanted.endswith("/") else stream == wanted

@@ -1,0 +1,187 @@
+"""Partitions in memory: which are due, and the right to work on one."""
+
+from collections.abc import Sequence
+from typing import Self
+
+from msgspec.structs import replace
+
+from headgate.adapters.memory.database import MemoryDatabase, new_partition
+from headgate.application.ports import (
+    Appended,
+    Conflict,
+    Fence,
+    PartitionRow,
+    Unavailable,
+    Unit,
+    Verdict,
+)
+from headgate.domain.facts import Recorded
+from headgate.domain.values.instants import Instant
+
+
+class MemoryPartitions:
+    """Fills the port `Partitions`."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._database = database
+
+    def due(self) -> list[str]:
+        """Partitions with events past their idle position or a timer that has come."""
+        with self._database.lock:
+            now = self._database.clock()
+            return sorted(row.key for row in self._database.partitions.values() if is_due(row, now))
+
+    def next_due(self) -> Instant | None:
+        """The earliest timer, or retry of a halted partition, of any partition."""
+        with self._database.lock:
+            timers = [
+                row.next_due if row.retry_at is None else row.retry_at
+                for row in self._database.partitions.values()
+            ]
+        return min((timer for timer in timers if timer is not None), default=None)
+
+    def rows(self) -> list[PartitionRow]:
+        """Every partition as it stands, by key."""
+        with self._database.lock:
+            return sorted(self._database.partitions.values(), key=lambda row: row.key)
+
+    def halt(self, key: str, *, position: int, failure: str, retry_at: Instant) -> None:
+        """Set a partition aside because planning it failed at that position; counts the failure."""
+        with self._database.lock:
+            row = self._database.partitions.get(key)
+            if row is not None:
+                self._database.partitions[key] = replace(
+                    row,
+                    failures=row.failures + 1,
+                    failure=failure,
+                    halted_position=position,
+                    retry_at=retry_at,
+                )
+
+    def reshape(self, keys: Sequence[str], *, config_position: int) -> None:
+        """Make the rows match these partitions; an older shape than the present changes nothing."""
+        database = self._database
+        with database.lock:
+            if config_position < database.reshaped_position:
+                return
+            database.reshaped_position = config_position
+            known = database.partitions
+            database.partitions = {
+                key: known.get(key) or new_partition(key, database.head)
+                for key in sorted({*keys, "installation"})
+            }
+
+    def try_lock(self, key: str, owner: str) -> "MemoryPartitionSession | None":
+        """The right to work on a partition now, or None while another worker has it."""
+        with self._database.lock:
+            if key in self._database.sessions or key not in self._database.partitions:
+                return None
+            session = MemoryPartitionSession(self._database, key, owner)
+            self._database.sessions[key] = session
+            return session
+
+    def break_session(self, key: str) -> None:
+        """End the session that holds a partition, as a lost connection does."""
+        with self._database.lock:
+            self._database.sessions.pop(key, None)
+
+
+class MemoryPartitionSession:
+    """Fills the port `PartitionSession`; raises `Unavailable` once its session has gone."""
+
+    def __init__(self, database: MemoryDatabase, key: str, owner: str) -> None:
+        self.row = database.partitions[key]
+        self._database = database
+        self._owner = owner
+
+    def catch_up(self, after: int, *, limit: int = 5_000) -> list[Recorded]:
+        """Events after a position."""
+        self._require_session()
+        with self._database.lock:
+            return self._database.events[after : after + limit]
+
+    def now(self) -> Instant:
+        """The clock the database was given."""
+        self._require_session()
+        return self._database.clock()
+
+    def commit_decisions(self, units: Sequence[Unit], *, next_due: Instant | None) -> list[Verdict]:
+        """Append under the fence and commit; any conflict leaves nothing behind."""
+        fence = Fence(partition=self.row.key, epoch=self.row.epoch, guard=self.row.guard)
+        fenced = [unit if unit.fence else replace(unit, fence=fence) for unit in units]
+        with self._database.lock:
+            self._require_session()
+            refusals = self._refusals(fenced)
+            if any(refused is not None for refused in refusals):
+                self._release()
+                taken_back = Conflict(reason="another unit of the same commit was refused")
+                return [refused or taken_back for refused in refusals]
+            verdicts = self._database.append(fenced, self)
+            assert all(isinstance(verdict, Appended) for verdict in verdicts)
+            self._settle(next_due=next_due)
+        return verdicts
+
+    def commit_idle(self, *, idle_position: int, next_due: Instant | None) -> None:
+        """Record "seen everything up to here, nothing to do"."""
+        with self._database.lock:
+            self._require_session()
+            row = self._database.partitions.get(self.row.key)
+            if row is not None:
+                seen = max(row.idle_position, idle_position)
+                self._database.partitions[row.key] = replace(row, idle_position=seen)
+            self._settle(next_due=next_due)
+
+    def _refusals(self, units: Sequence[Unit]) -> list[Verdict | None]:
+        """What would be wrong with each unit if those before it were appended."""
+        ahead: dict[str, int] = {}
+        configures = False
+        refusals: list[Verdict | None] = []
+        for unit in units:
+            seen = {s: v - ahead.get(s, 0) for s, v in unit.expected.items()}
+            refused = self._database.refusal(replace(unit, expected=seen), self)
+            if refused is None and configures and unit.config_position is not None:
+                refused = Conflict(reason="the configuration has changed")
+            refusals.append(refused)
+            configures = configures or any(new.configures for new in unit.events)
+            for new in unit.events:
+                ahead[new.stream] = ahead.get(new.stream, 0) + 1
+        return refusals
+
+    def _settle(self, *, next_due: Instant | None) -> None:
+        row = self._database.partitions.get(self.row.key)
+        if row is not None:
+            self._database.partitions[row.key] = replace(
+                row,
+                epoch=row.epoch + 1,
+                owner=self._owner,
+                next_due=next_due,
+                failures=0,
+                failure="",
+                halted_position=None,
+                retry_at=None,
+            )
+        self._release()
+
+    def _require_session(self) -> None:
+        if self._database.sessions.get(self.row.key) is not self:
+            raise Unavailable("the session has gone")
+
+    def _release(self) -> None:
+        if self._database.sessions.get(self.row.key) is self:
+            del self._database.sessions[self.row.key]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        with self._database.lock:
+            self._release()
+
+
+def is_due(row: PartitionRow, now: Instant) -> bool:
+    """The comparison that stands for a wake flag (architecture §4)."""
+    if row.retry_at is not None:
+        return row.retry_at <= now
+    return row.last_position > row.idle_position or (
+        row.next_due is not None and row.next_due <= now
+    )
