@@ -1,1 +1,1 @@
-"""Objects as people write them (Kueue's YAML and JSON) to and from the domain's specs; pure."""
+"""Kueue's manifests: from YAML or JSON to what is wanted, and from states back to manifests."""

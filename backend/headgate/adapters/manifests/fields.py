@@ -1,0 +1,234 @@
+"""Typed reading of one mapping of a manifest; every problem is noted with its pointer."""
+
+import math
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
+
+from headgate.domain.rejection import Violation
+from headgate.domain.values.amounts import NotAQuantity, amount_of, milli_of
+from headgate.domain.values.pointers import child
+
+Problems = list[Violation]
+
+
+class Fields:
+    """A mapping of which each field is asked for by name and type.
+
+    Problems go to a list shared by the whole document and the reading goes on with a default, so
+    that all of them are told at once. `close` names the fields that nobody asked for. A field that
+    is null is as good as absent, as in Kubernetes.
+    """
+
+    def __init__(self, values: dict[str, Any], pointer: str, problems: Problems) -> None:
+        self.values = values
+        self.pointer = pointer
+        self.problems = problems
+        self._known: set[str] = set()
+
+    def has(self, name: str) -> bool:
+        """Whether the field is given."""
+        self._known.add(name)
+        return self.values.get(name) is not None
+
+    def raw(self, name: str) -> Any:
+        """The field as it is."""
+        self._known.add(name)
+        return self.values.get(name)
+
+    def ignore(self, *names: str) -> None:
+        """Fields that may be there and mean nothing to us."""
+        self._known.update(names)
+
+    def text(self, name: str, default: str = "") -> str:
+        """A text."""
+        value = self.raw(name)
+        if value is None:
+            return default
+        if isinstance(value, str):
+            return value
+        self._mistyped(name, "a text", "Put it in quotes.")
+        return default
+
+    def optional_text(self, name: str) -> str | None:
+        """A text, or None where it is absent."""
+        return self.text(name) if self.has(name) else None
+
+    def required_text(self, name: str) -> str:
+        """A text that must be there and not be empty."""
+        if not self.has(name) or self.values[name] == "":
+            self.note(name, f"{name} is required.", f"Add {name}.")
+            return ""
+        return self.text(name)
+
+    def optional_integer(self, name: str) -> int | None:
+        """An integer, or None where it is absent."""
+        value = self.raw(name)
+        if value is None:
+            return None
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        self._mistyped(name, "an integer", "Write it without quotes, point or unit.")
+        return None
+
+    def integer(self, name: str, default: int) -> int:
+        """An integer."""
+        value = self.optional_integer(name)
+        return default if value is None else value
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """True or false."""
+        value = self.raw(name)
+        if value is None:
+            return default
+        if isinstance(value, bool):
+            return value
+        self._mistyped(name, "true or false", "Write true or false without quotes.")
+        return default
+
+    def choice(self, name: str, choices: tuple[Any, ...], default: Any) -> Any:
+        """One of a few words."""
+        value = self.raw(name)
+        if value is None or value in choices:
+            return default if value is None else value
+        listed = ", ".join(str(choice) for choice in choices)
+        near = get_close_matches(str(value), [str(c) for c in choices], 1)
+        remedy = f"Did you mean {near[0]}?" if near else "Choose one of these."
+        self.note(name, f"{name} is one of {listed}; not {value!r:.80}.", remedy)
+        return default
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts."""
+        found = []
+        for index, value in enumerate(self._list(name)):
+            if isinstance(value, str):
+                found.append(value)
+            else:
+                self._mistyped_at(child(name, index), "a text", "Put it in quotes.")
+        return tuple(found)
+
+    def text_map(self, name: str) -> dict[str, str]:
+        """Texts by key, as in labels."""
+        found = {}
+        for key, value in self._mapping(name).items():
+            if isinstance(value, str):
+                found[key] = value
+            elif value is not None:
+                self._mistyped_at(child(name, key), "a text", "Put it in quotes.")
+        return found
+
+    def amounts(self, name: str) -> dict[str, int]:
+        """Amounts by resource, from quantities; sorted by resource."""
+        found = {}
+        for resource, value in sorted(self._mapping(name).items()):
+            amount = self._amount(child(name, resource), resource, value)
+            if amount is not None:
+                found[resource] = amount
+        return found
+
+    def amount(self, name: str, resource: str) -> int | None:
+        """An amount of `resource` from a quantity, or None where it is absent."""
+        value = self.raw(name)
+        return None if value is None else self._amount(child("", name)[1:], resource, value)
+
+    def milli(self, name: str, default: int) -> int:
+        """A number in thousandths from a quantity."""
+        value = self.raw(name)
+        if value is None:
+            return default
+        text = quantity_text(value)
+        try:
+            return milli_of(text or "?")
+        except NotAQuantity:
+            self._mistyped(name, "a quantity", "Write it like 1, 0.5 or 500m.")
+            return default
+
+    def child(self, name: str) -> "Fields | None":
+        """The mapping under a field, or None where it is absent."""
+        value = self.raw(name)
+        if value is None:
+            return None
+        if isinstance(value, dict):
+            return Fields(value, child(self.pointer, name), self.problems)
+        self._mistyped(name, "a mapping", "Write its fields below it.")
+        return None
+
+    def child_or_empty(self, name: str) -> "Fields":
+        """The mapping under a field, or one without fields."""
+        return self.child(name) or Fields({}, child(self.pointer, name), self.problems)
+
+    def children(self, name: str) -> Iterator["Fields"]:
+        """The mappings of a list."""
+        for index, value in enumerate(self._list(name)):
+            if isinstance(value, dict):
+                yield Fields(value, child(self.pointer, name, index), self.problems)
+            else:
+                self._mistyped_at(child(name, index), "a mapping", "Write its fields.")
+
+    def note(self, name: str, rule: str, remedy: str) -> None:
+        """Note a problem with one field; an empty name is the mapping itself."""
+        pointer = child(self.pointer, name) if name else self.pointer
+        self.problems.append(Violation(pointer=pointer, rule=rule, remedy=remedy))
+
+    def refuse_if_given(self, name: str, rule: str, remedy: str) -> None:
+        """Note a field that Kueue has and we do not serve."""
+        if self.has(name) and self.values[name] not in ([], {}, ""):
+            self.note(name, rule, remedy)
+
+    def close(self) -> None:
+        """Note every field that nobody asked for, with the name that may have been meant."""
+        for name in self.values:
+            if name in self._known:
+                continue
+            near = get_close_matches(name, sorted(self._known), 1)
+            listed = ", ".join(sorted(self._known))
+            remedy = f"Did you mean {near[0]}?" if near else f"Known here: {listed}."
+            self.note(name, f"There is no field {name!r:.80} here.", remedy)
+
+    def _list(self, name: str) -> list[Any]:
+        value = self.raw(name)
+        if value is None:
+            return []
+        if isinstance(value, list):
+            return value
+        self._mistyped(name, "a list", "Write each entry with a dash before it.")
+        return []
+
+    def _mapping(self, name: str) -> dict[str, Any]:
+        value = self.raw(name)
+        if value is None:
+            return {}
+        if isinstance(value, dict):
+            return value
+        self._mistyped(name, "a mapping", "Write its entries as key: value.")
+        return {}
+
+    def _amount(self, place: str, resource: str, value: Any) -> int | None:
+        text = quantity_text(value)
+        try:
+            return amount_of(resource, text or "?")
+        except NotAQuantity:
+            remedy = "Write it like 2, 500m, 1.5, 1e3 or 4Gi."
+            self._mistyped_at(place, "a quantity", remedy)
+            return None
+
+    def _mistyped(self, name: str, wanted: str, remedy: str) -> None:
+        self._mistyped_at(child("", name)[1:], wanted, remedy)
+
+    def _mistyped_at(self, place: str, wanted: str, remedy: str) -> None:
+        pointer = f"{self.pointer}/{place}"
+        name = place.rpartition("/")[2]
+        self.problems.append(Violation(pointer=pointer, rule=f"{name} is {wanted}.", remedy=remedy))
+
+
+def quantity_text(value: Any) -> str | None:
+    """A quantity as text, however it was written; None for what can be none."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return repr(value)
+    return None

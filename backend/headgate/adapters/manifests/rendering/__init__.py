@@ -1,0 +1,1 @@
+"""From states to manifests in Kueue's shape, with status and conditions."""
