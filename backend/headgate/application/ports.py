@@ -358,6 +358,18 @@ class Followers(Protocol):
         ...
 
 
+class Housekeeping(Protocol):
+    """Chores that keep the store small; safe to run anywhere, any time, and twice."""
+
+    def forget_idempotency_keys(self, *, older_than_seconds: float, limit: int = 5_000) -> int:
+        """Delete keys nobody will repeat any more, the oldest first; how many went."""
+        ...
+
+    def extend_log(self) -> None:
+        """Make room for the next million positions."""
+        ...
+
+
 class Nudges(Protocol):
     """Tells workers to look at partitions now; carries no facts and may be lost."""
 

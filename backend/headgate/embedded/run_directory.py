@@ -1,0 +1,137 @@
+"""The directory of one installation on this machine: who runs it, where, and its secrets."""
+
+import fcntl
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import msgspec
+import psutil
+
+OWNER_ONLY = 0o600
+
+
+class Running(msgspec.Struct, frozen=True, kw_only=True):
+    """What a running `headgate up` says of itself in `run.json`; clients read it too."""
+
+    url: str
+    token_path: str
+    pid: int
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    """A process of the installation; the time tells it from a later one of the same number."""
+
+    name: str
+    pid: int
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory:
+    """Paths of an installation under `root`, which is made if need be."""
+
+    root: Path
+
+    @property
+    def logs(self) -> Path:
+        """Where every child writes what it says."""
+        return self.root / "logs"
+
+    @property
+    def token_path(self) -> Path:
+        """Where the admin token is kept, readable by the owner alone."""
+        return self.root / "admin-token"
+
+    @property
+    def _running_path(self) -> Path:
+        return self.root / "run.json"
+
+    @property
+    def _started_path(self) -> Path:
+        return self.root / "started.json"
+
+    def prepare(self) -> None:
+        """Make what is missing."""
+        # Others may pass through: run by root, the embedded Postgres is another user.
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.logs.mkdir(exist_ok=True, mode=0o700)
+
+    def claim(self) -> IO[bytes] | None:
+        """The right to run this installation while the file is open; None while another has it.
+
+        The system gives the lock up with its process, so a kill -9 leaves none behind.
+        """
+        lock = (self.root / "run.lock").open("ab")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            return None
+        return lock
+
+    def admin_token(self, make_secret: Callable[[], str]) -> str:
+        """The token of this installation's admin, made at the first use."""
+        if not self.token_path.exists():
+            _write_secret(self.token_path, make_secret())
+        return self.token_path.read_text().strip()
+
+    def running(self) -> Running | None:
+        """What the process that runs this installation says of itself, once it serves."""
+        try:
+            return msgspec.json.decode(self._running_path.read_bytes(), type=Running)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+
+    def say_running(self, url: str) -> None:
+        """Let clients and a second `headgate up` find this one."""
+        saying = Running(url=url, token_path=str(self.token_path), pid=os.getpid())
+        _replace(self._running_path, msgspec.json.encode(saying))
+
+    def say_stopped(self) -> None:
+        """Nothing runs here any more."""
+        self._running_path.unlink(missing_ok=True)
+        self._started_path.unlink(missing_ok=True)
+
+    def remember(self, pids: dict[str, int]) -> None:
+        """Note the processes started, so that they are found again if this one is killed."""
+        started = [found for name, pid in pids.items() if (found := _started(name, pid))]
+        _replace(self._started_path, msgspec.json.encode(started))
+
+    def leftovers(self) -> list[psutil.Process]:
+        """Processes an earlier run started and could not end, with all they started."""
+        try:
+            started = msgspec.json.decode(self._started_path.read_bytes(), type=list[Started])
+        except (FileNotFoundError, msgspec.DecodeError):
+            return []
+        return [process for entry in started if (process := _still(entry)) is not None]
+
+
+def _started(name: str, pid: int) -> Started | None:
+    try:
+        return Started(name=name, pid=pid, created_at=psutil.Process(pid).create_time())
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _still(entry: Started) -> psutil.Process | None:
+    try:
+        process = psutil.Process(entry.pid)
+        return process if abs(process.create_time() - entry.created_at) < 1.0 else None
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _write_secret(path: Path, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text + "\n")
+
+
+def _replace(path: Path, body: bytes) -> None:
+    """Write so that a reader sees the old or the new content, never half."""
+    fresh = path.with_suffix(".new")
+    fresh.write_bytes(body)
+    fresh.replace(path)

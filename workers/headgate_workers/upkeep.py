@@ -1,0 +1,22 @@
+"""The ticker that tidies up: followers all the time, chores when they are due."""
+
+from collections.abc import Callable
+
+from headgate.application.follow import Following
+from headgate.application.housekeeping import ChoreList
+from headgate_workers.schedule import SECONDS_BETWEEN_FOLLOWING
+from headgate_workers.ticker import Ticker
+
+
+class Upkeep:
+    """Keeps read models fresh and the store small."""
+
+    def __init__(self, following: Following, chores: ChoreList, broken: Callable[[], None]) -> None:
+        self._following = following
+        self._chores = chores
+        self.ticker = Ticker("upkeep", self._turn, broken)
+
+    def _turn(self, _asked_for: frozenset[str]) -> float:
+        self._following.advance_all(self.ticker.is_stopping)
+        self._chores.run_due()
+        return SECONDS_BETWEEN_FOLLOWING
