@@ -17,8 +17,10 @@ from headgate.cli.commands import (
     waiting,
     watching,
 )
+from headgate.cli.executor.command import executor
 from headgate.cli.exit_codes import MEANINGS
 from headgate.cli.program import Program, hoisted
+from headgate.cli.replay.command import replays
 from headgate.cli.session import Flags
 
 app = typer.Typer(
@@ -64,6 +66,7 @@ for command in (
     acting.uncordon,
     overseeing.preemptions,
     overseeing.tree,
+    executor,
     accounts.whoami,
     accounts.version,
 ):
@@ -75,6 +78,7 @@ top.command("queues")(overseeing.top_queues)
 top.command("nodes")(overseeing.top_nodes)
 app.add_typer(top, name="top")
 app.add_typer(accounts.tokens, name="token")
+app.add_typer(replays, name="replay")
 
 
 def run() -> None:

@@ -76,7 +76,7 @@ def _from_run_file(path: Path) -> Connection | None:
         return None
     running: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     token_path = Path(str(running.get("token_path", "")))
-    if not token_path.is_absolute():
-        token_path = path.parent / token_path
+    if not token_path.is_file():  # written relative to where `headgate up` was started
+        token_path = path.parent / token_path.name
     token = token_path.read_text().strip() if token_path.is_file() else ""
     return Connection(url=str(running.get("url", DEFAULT_URL)), token=token, source=str(path))

@@ -1,0 +1,62 @@
+"""`headgate executor`: run everything that is admitted, in pretence."""
+
+import signal
+import threading
+from typing import Annotated
+
+import typer
+
+from headgate.cli.executor.behaviour import Behaviour, Habits, behaviour_of
+from headgate.cli.executor.loop import SimulatedExecutor
+from headgate.cli.executor.roster import Decide, Roster
+from headgate.cli.presentation.consoles import say
+from headgate.cli.session import connection_of
+
+Rate = Annotated[float, typer.Option(min=0.0, max=1.0)]
+
+
+def executor(
+    ctx: typer.Context,
+    *,
+    seed: Annotated[int, typer.Option(help="Same seed, same behaviour of each workload.")] = 0,
+    mean_run_seconds: Annotated[
+        float, typer.Option(help="Of workloads without headgate.dev/run-seconds.")
+    ] = 30.0,
+    failure_rate: Rate = 0.0,
+    never_ready_rate: Rate = 0.0,
+    max_start_seconds: Annotated[float, typer.Option(help="From admitted to ready.")] = 3.0,
+    max_stop_seconds: Annotated[float, typer.Option(help="From evicted to stopped.")] = 2.0,
+) -> None:
+    """Run a simulated executor until interrupted."""
+    habits = Habits(
+        seed=seed,
+        mean_run_seconds=mean_run_seconds,
+        failure_rate=failure_rate,
+        never_ready_rate=never_ready_rate,
+        start_seconds=(min(0.2, max_start_seconds), max_start_seconds),
+        stop_seconds=(min(0.1, max_stop_seconds), max_stop_seconds),
+    )
+    stopped = stop_signal()
+    working = SimulatedExecutor(connection_of(ctx), Roster(deciding(habits)))
+    try:
+        working.run(stopped.is_set)
+    finally:
+        working.close()
+        say(f"{working.reported} reports recorded, {working.refused} refused")
+
+
+def deciding(habits: Habits) -> Decide:
+    """Behaviour by habit, for a roster."""
+
+    def decide(_key: str, uid: str, annotations: dict[str, str]) -> Behaviour:
+        return behaviour_of(uid, annotations, habits)
+
+    return decide
+
+
+def stop_signal() -> threading.Event:
+    """Set by SIGTERM or SIGINT, so that the work at hand is finished first."""
+    stopped = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopped.set())
+    return stopped

@@ -1,0 +1,82 @@
+"""The executor at work: what the log says goes in, reports go out, whatever breaks in between."""
+
+from collections.abc import Callable
+
+from headgate.adapters.system.stopwatch import elapsed_seconds, pause
+from headgate.cli.executor.inbox import Inbox
+from headgate.cli.executor.roster import EVENT_TYPES, Roster
+from headgate.cli.presentation.consoles import say
+from headgate.client.client import HeadgateClient
+from headgate.client.connection import Connection
+from headgate.client.problems import ServerProblem, ServerUnreachable
+from headgate.client.shapes import Report, StreamReset
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+
+BATCH = 500
+IDLE_SECONDS = 1.0
+RETRY_SECONDS = 1.0
+
+
+class SimulatedExecutor:
+    """Runs every workload that has quota until told to stop; safe to start again at any time."""
+
+    def __init__(self, connection: Connection, roster: Roster) -> None:
+        self._roster = roster
+        self._sender = HeadgateClient(connection, patience_seconds=60.0)
+        self._listener = HeadgateClient(connection, patience_seconds=60.0)
+        self.reported = 0
+        self.refused = 0
+
+    def run(self, should_stop: Callable[[], bool]) -> None:
+        """Work until `should_stop` says so."""
+        after = self._synchronize()
+        inbox = Inbox(self._listener, after=after, types=EVENT_TYPES)
+        while not should_stop():
+            for item in inbox.wait(self._idle_seconds()):
+                if isinstance(item, StreamReset):
+                    self._roster.needs_assignments = True
+                else:
+                    self._roster.observe(item, _now())
+            if self._roster.needs_assignments:
+                self._synchronize()
+            self._send(self._roster.take_due(_now(), BATCH))
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._sender.close()
+        self._listener.close()
+
+    def _idle_seconds(self) -> float:
+        due = self._roster.next_due()
+        if due is None:
+            return IDLE_SECONDS
+        return min(IDLE_SECONDS, max(0.0, (due - _now()) / MICROSECONDS_PER_SECOND))
+
+    def _synchronize(self) -> int:
+        while True:
+            try:
+                position, assignments = self._sender.assignments()
+            except ServerUnreachable as failure:
+                say(str(failure))
+                pause(RETRY_SECONDS)
+                continue
+            self._roster.reconcile(position, assignments, _now())
+            return position
+
+    def _send(self, reports: list[Report]) -> None:
+        if not reports:
+            return
+        try:
+            results = self._sender.report(reports)
+        except (ServerUnreachable, ServerProblem) as failure:
+            say(f"reports not delivered: {failure}")
+            retry_at = _now() + int(RETRY_SECONDS * MICROSECONDS_PER_SECOND)
+            self._roster.give_back(reports, retry_at)
+            return
+        refused = sum(result.outcome == "rejected" for result in results)
+        self.reported += len(results) - refused
+        self.refused += refused
+
+
+def _now() -> int:
+    return int(elapsed_seconds() * MICROSECONDS_PER_SECOND)

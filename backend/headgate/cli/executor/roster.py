@@ -1,0 +1,182 @@
+"""Which workloads run, and what must be reported of them when; time comes from outside."""
+
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from headgate.cli.executor.behaviour import Behaviour
+from headgate.client.shapes import Assignment, Event, Report, ReportType
+
+EVENT_TYPES = (
+    "workload.submitted",
+    "workload.admitted",
+    "workload.evicted",
+    "workload.stopped",
+    "workload.reservation_dropped",
+    "workload.finished",
+    "workload.deleted",
+)
+
+Decide = Callable[[str, str, dict[str, str]], Behaviour]
+"""The behaviour of a workload by key, uid and annotations."""
+
+
+class Run(msgspec.Struct, kw_only=True):
+    """One stay of a workload on its hosts; `serial` tells one stay from the next."""
+
+    uid: str
+    serial: int
+    eviction: str = ""
+
+
+class Due(msgspec.Struct, frozen=True, order=True):
+    """A report that becomes true at an instant, unless the stay it belongs to is over by then."""
+
+    at: int
+    serial: int
+    workload: str
+    type: ReportType
+    eviction: str = ""
+
+
+class Roster:
+    """Folds the log into stays and due reports; `needs_assignments` asks for the server's list."""
+
+    def __init__(self, decide: Decide, *, reports_ready: bool = True) -> None:
+        self._decide = decide
+        self._reports_ready = reports_ready
+        self._known: dict[str, tuple[str, dict[str, str]]] = {}
+        self._agenda: list[Due] = []
+        self._serial = 0
+        self._position = 0
+        self.runs: dict[str, Run] = {}
+        self.needs_assignments = False
+
+    def observe(self, event: Event, now: int) -> None:
+        """Take in one event that happened at about `now`."""
+        if event.position <= self._position:
+            return
+        self._position = event.position
+        key = event.name
+        match event.type:
+            case "workload.submitted":
+                annotations = event.data.get("annotations") or {}
+                self._known[key] = (str(event.data["uid"]), dict(annotations))
+            case "workload.admitted":
+                self._admit(key, now)
+            case "workload.evicted":
+                self._evict(key, str(event.data["eviction"]), now)
+            case "workload.stopped" | "workload.reservation_dropped":
+                self.runs.pop(key, None)
+            case "workload.finished" | "workload.deleted":
+                self.runs.pop(key, None)
+                self._known.pop(key, None)
+            case _:
+                pass
+
+    def reconcile(self, position: int, assignments: Iterable[Assignment], now: int) -> None:
+        """Take the server's whole list as the truth at `position`."""
+        self._position = max(self._position, position)
+        self.needs_assignments = False
+        there = {each.workload: each for each in assignments}
+        for gone in [key for key in self.runs if key not in there]:
+            del self.runs[gone]
+        for key, assignment in there.items():
+            self._known[key] = (assignment.uid, _annotations(assignment))
+            run = self.runs.get(key)
+            if run is None or run.uid != assignment.uid:
+                self.runs.pop(key, None)
+                self._begin(key, assignment, now)
+            elif assignment.eviction is not None and run.eviction != assignment.eviction.id:
+                self._evict(key, assignment.eviction.id, now)
+
+    def take_due(self, now: int, limit: int) -> list[Report]:
+        """Up to `limit` reports that are true by now; each is given out once."""
+        reports: list[Report] = []
+        while self._agenda and self._agenda[0].at <= now and len(reports) < limit:
+            due = heapq.heappop(self._agenda)
+            run = self.runs.get(due.workload)
+            if run is not None and run.serial == due.serial:
+                reports.append(
+                    Report(workload=due.workload, uid=run.uid, type=due.type, eviction=due.eviction)
+                )
+        return reports
+
+    def give_back(self, reports: Sequence[Report], at: int) -> None:
+        """Have reports that could not be delivered fall due again."""
+        for report in reports:
+            run = self.runs.get(report.workload)
+            if run is not None and run.uid == report.uid:
+                self._plan(report.workload, report.type, at, report.eviction)
+
+    def next_due(self) -> int | None:
+        """When the next report becomes true; None if nothing is planned."""
+        while self._agenda:
+            run = self.runs.get(self._agenda[0].workload)
+            if run is not None and run.serial == self._agenda[0].serial:
+                return self._agenda[0].at
+            heapq.heappop(self._agenda)
+        return None
+
+    def due_after(self, count: int) -> int | None:
+        """When the `count`-th report from now, or the last one, becomes true."""
+        live = [due.at for due in self._agenda if self._is_live(due)]
+        return heapq.nsmallest(count, live)[-1] if live else None
+
+    def _is_live(self, due: Due) -> bool:
+        run = self.runs.get(due.workload)
+        return run is not None and run.serial == due.serial
+
+    def _begin(self, key: str, assignment: Assignment, now: int) -> None:
+        if assignment.eviction is not None:
+            self._stay(key)
+            self._evict(key, assignment.eviction.id, now)
+        elif assignment.phase in {"Starting", "Running"}:
+            self._admit(key, now)
+
+    def _admit(self, key: str, now: int) -> None:
+        if key in self.runs:
+            return
+        if key not in self._known:
+            self.needs_assignments = True
+            return
+        uid, annotations = self._known[key]
+        behaviour = self._decide(key, uid, annotations)
+        self._stay(key)
+        if behaviour.is_never_ready:
+            return
+        ready_at = now + behaviour.start_delay
+        if self._reports_ready:
+            self._plan(key, "podsReady", ready_at)
+        end: ReportType = "failed" if behaviour.fails else "finished"
+        self._plan(key, end, ready_at + behaviour.run_length)
+
+    def _evict(self, key: str, eviction: str, now: int) -> None:
+        if key not in self._known:
+            self.needs_assignments = True
+            return
+        uid, annotations = self._known[key]
+        run = self._stay(key)
+        run.eviction = eviction
+        delay = self._decide(key, uid, annotations).stop_delay
+        self._plan(key, "stopped", now + delay, eviction)
+
+    def _stay(self, key: str) -> Run:
+        self._serial += 1
+        run = Run(uid=self._known[key][0], serial=self._serial)
+        self.runs[key] = run
+        return run
+
+    def _plan(self, key: str, kind: ReportType, at: int, eviction: str = "") -> None:
+        serial = self.runs[key].serial
+        heapq.heappush(self._agenda, Due(at, serial, key, kind, eviction))
+
+
+def _annotations(assignment: Assignment) -> dict[str, str]:
+    """The workload's own annotations, or those of its pod templates where it tells no others."""
+    found: dict[str, str] = {}
+    for pod_set in assignment.pod_sets:
+        metadata = (pod_set.get("template") or {}).get("metadata") or {}
+        found.update(metadata.get("annotations") or {})
+    return {**found, **assignment.annotations}

@@ -1,0 +1,80 @@
+"""What a replay brings: configuration to apply, and workloads with the time they arrive at."""
+
+from typing import Any
+
+import msgspec
+
+Object = dict[str, Any]
+
+
+class Arrival(msgspec.Struct, frozen=True, kw_only=True):
+    """One workload: when it arrives in trace time, and how long it runs once admitted.
+
+    Times are microseconds of trace time; `requests` are what all its pods ask for together.
+    """
+
+    key: str
+    at: int
+    run_length: int
+    label: str
+    requests: dict[str, int]
+    manifest: Object
+
+
+class Play(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything one replay does; `nominal` is the quota its use is measured against."""
+
+    name: str
+    namespace: str
+    configuration: list[Object]
+    arrivals: list[Arrival]
+    nominal: dict[str, int]
+    reports_ready: bool = True
+
+
+def workload(
+    *, namespace: str, name: str, queue: str, priority_class: str, pod_set: Object, run: str
+) -> Object:
+    """The manifest of a workload of one pod set."""
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": {"headgate.dev/replay": run},
+        },
+        "spec": {
+            "queueName": queue,
+            "priorityClassName": priority_class,
+            "podSets": [pod_set],
+        },
+    }
+
+
+def pod_set(
+    requests: dict[str, str],
+    *,
+    count: int = 1,
+    pod: Object | None = None,
+    topology: Object | None = None,
+) -> Object:
+    """A pod set of one container; `pod` holds what else the pod's spec says."""
+    container = {"name": "main", "image": "main", "resources": {"requests": requests}}
+    found: Object = {
+        "name": "main",
+        "count": count,
+        "template": {"spec": {"containers": [container], **(pod or {})}},
+    }
+    return {**found, "topologyRequest": topology} if topology else found
+
+
+def named(kind: str, name: str, *, namespace: str = "", **rest: Any) -> Object:  # noqa: ANN401
+    """An object of a kind with the right API version."""
+    version = {
+        "Node": "v1",
+        "Namespace": "v1",
+    }.get(kind, "kueue.x-k8s.io/v1beta2")
+    metadata: Object = {"name": name, **({"namespace": namespace} if namespace else {})}
+    metadata.update({key: rest.pop(key) for key in ("labels",) if key in rest})
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **rest}

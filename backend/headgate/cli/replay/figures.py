@@ -1,0 +1,102 @@
+"""The figures of a replay, computed from its journal (scenarios' README names them)."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from headgate.cli.replay.journal import Journal, Life, Use
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Time from submission to first admission of one class, in seconds."""
+
+    workloads: int
+    admitted: int
+    mean_seconds: float | None
+    p99_seconds: float | None
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is reported of a run; of the `lost` the server cannot say what became."""
+
+    name: str
+    run: str
+    workloads: int
+    finished: int
+    explained: int
+    refused: int
+    lost: int
+    wall_seconds: float
+    mean_use_percent: dict[str, float]
+    time_to_admission: dict[str, Waiting]
+    admissions: int
+    admissions_per_second: float
+    preemptions: int
+    evictions: dict[str, int]
+    log_events: int
+    cpu_seconds: dict[str, float]
+    cores: int
+    parts: str
+    problems: dict[str, int] = {}
+
+
+def waiting_by_class(journal: Journal) -> dict[str, Waiting]:
+    """Waiting times by class of workload, in order of class."""
+    by_class: dict[str, list[Life]] = {}
+    for life in journal.lives.values():
+        by_class.setdefault(life.arrival.label, []).append(life)
+    return {label: _waiting(lives) for label, lives in sorted(by_class.items())}
+
+
+def wall_seconds(journal: Journal) -> float:
+    """From the first submission to the last finish, or to the last event where nothing finished."""
+    starts = [life.submitted_at for life in journal.lives.values() if life.submitted_at]
+    ends = [life.finished_at for life in journal.lives.values() if life.finished_at]
+    if not starts:
+        return 0.0
+    return (max(ends, default=journal.last_at) - min(starts)) / MICROSECONDS_PER_SECOND
+
+
+def mean_use(journal: Journal, nominal: dict[str, int]) -> dict[str, float]:
+    """Percent of nominal quota in use, averaged over first admission to last creation."""
+    admitted = [life.admitted_at for life in journal.lives.values() if life.admitted_at]
+    created = [life.submitted_at for life in journal.lives.values() if life.submitted_at]
+    if not admitted or not created or max(created) <= min(admitted):
+        return {}
+    begin, end = min(admitted), max(created)
+    return {
+        name: round(100 * _average(journal.uses, name, begin, end) / total, 1)
+        for name, total in nominal.items()
+        if total
+    }
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that at least `share` of all do not exceed (nearest rank)."""
+    ordered = sorted(values)
+    rank = max(1, -(-int(share * 1_000) * len(ordered) // 1_000))
+    return ordered[min(rank, len(ordered)) - 1]
+
+
+def _average(uses: Sequence[Use], name: str, begin: Instant, end: Instant) -> float:
+    total, level, since = 0, 0, begin
+    for use in uses:
+        at = min(max(use.at, begin), end)
+        total += level * (at - since)
+        level, since = use.amounts.get(name, 0), at
+    return (total + level * (end - since)) / (end - begin)
+
+
+def _waiting(lives: list[Life]) -> Waiting:
+    waits = [
+        (life.admitted_at - life.submitted_at) / MICROSECONDS_PER_SECOND
+        for life in lives
+        if life.admitted_at is not None and life.submitted_at is not None
+    ]
+    return Waiting(
+        workloads=len(lives),
+        admitted=len(waits),
+        mean_seconds=round(sum(waits) / len(waits), 3) if waits else None,
+        p99_seconds=round(percentile(waits, 0.99), 3) if waits else None,
+    )

@@ -1,0 +1,130 @@
+"""What became of each workload of a replay, folded from the log alone."""
+
+import msgspec
+
+from headgate.cli.presentation.ages import instant_of
+from headgate.cli.replay.arrivals import Arrival
+from headgate.client.shapes import Event
+from headgate.domain.values.instants import Instant
+
+
+class Life(msgspec.Struct, kw_only=True):
+    """One workload so far; instants are the server's."""
+
+    arrival: Arrival
+    submitted_at: Instant | None = None
+    admitted_at: Instant | None = None
+    finished_at: Instant | None = None
+    is_decided: bool = False
+    has_quota: bool = False
+    admissions: int = 0
+    problem: str = ""
+
+
+class Use(msgspec.Struct, frozen=True):
+    """From an instant on, so much of each resource is in use."""
+
+    at: Instant
+    amounts: dict[str, int]
+
+
+class Journal:
+    """Folds events; asks nothing and knows nothing but what the log told."""
+
+    def __init__(self, arrivals: list[Arrival]) -> None:
+        self.lives = {arrival.key: Life(arrival=arrival) for arrival in arrivals}
+        self.evictions: dict[str, int] = {}
+        self.uses: list[Use] = []
+        self.finished = 0
+        self.admissions = 0
+        self.last_at: Instant = 0
+        self._used: dict[str, int] = {}
+        self._undecided: set[str] = set()
+        self._position = 0
+
+    @property
+    def undecided(self) -> int:
+        """Workloads sent that were neither admitted nor told why not."""
+        return len(self._undecided)
+
+    def sent(self, key: str) -> None:
+        """The workload is on its way to the server."""
+        self._undecided.add(key)
+
+    def refused(self, key: str, problem: str) -> None:
+        """The server did not take it."""
+        self.lives[key].problem = problem
+        self._decide(key)
+
+    def give_up_waiting(self) -> None:
+        """Count everything sent as decided: the server has nothing to say of it for now."""
+        for key in list(self._undecided):
+            self._decide(key)
+
+    def observe(self, event: Event) -> None:
+        """Take in one event; those seen before and those of others change nothing."""
+        life = self.lives.get(event.name)
+        if event.position <= self._position or life is None:
+            return
+        self._position = event.position
+        self.last_at = instant_of(event.at)
+        self._fold(life, event, self.last_at)
+
+    def _fold(self, life: Life, event: Event, at: Instant) -> None:
+        match event.type:
+            case "workload.submitted":
+                life.submitted_at = at
+            case "workload.explained":
+                self._decide(life.arrival.key)
+            case "workload.quota_reserved":
+                self._take(life, at)
+            case "workload.admitted":
+                life.admissions += 1
+                self.admissions += 1
+                life.admitted_at = life.admitted_at or at
+                self._decide(life.arrival.key)
+            case "workload.evicted":
+                reason = str(event.data.get("reason", ""))
+                self.evictions[reason] = self.evictions.get(reason, 0) + 1
+            case "workload.stopped" | "workload.reservation_dropped":
+                self._give(life, at)
+            case "workload.finished":
+                self._give(life, at)
+                if life.finished_at is None:
+                    self.finished += 1
+                life.finished_at = at
+                self._decide(life.arrival.key)
+            case _:
+                pass
+
+    def _decide(self, key: str) -> None:
+        self._undecided.discard(key)
+        self.lives[key].is_decided = True
+
+    def _take(self, life: Life, at: Instant) -> None:
+        if not life.has_quota:
+            life.has_quota = True
+            self._change(life, at, 1)
+
+    def _give(self, life: Life, at: Instant) -> None:
+        if life.has_quota:
+            life.has_quota = False
+            self._change(life, at, -1)
+
+    def _change(self, life: Life, at: Instant, sign: int) -> None:
+        for name, amount in life.arrival.requests.items():
+            self._used[name] = self._used.get(name, 0) + sign * amount
+        self.uses.append(Use(at, dict(self._used)))
+
+
+JOURNAL_TYPES = (
+    "workload.submitted",
+    "workload.explained",
+    "workload.quota_reserved",
+    "workload.admitted",
+    "workload.evicted",
+    "workload.stopped",
+    "workload.reservation_dropped",
+    "workload.finished",
+    "workload.deleted",
+)

@@ -1,0 +1,188 @@
+"""One replay from the first submission to the last word on every workload."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import msgspec
+
+from headgate.adapters.system.stopwatch import elapsed_seconds
+from headgate.cli.executor.behaviour import Behaviour
+from headgate.cli.executor.inbox import Inbox
+from headgate.cli.executor.roster import Roster
+from headgate.cli.failures import problem_in
+from headgate.cli.replay.arrivals import Arrival, Play
+from headgate.cli.replay.journal import JOURNAL_TYPES, Journal
+from headgate.cli.replay.trace_time import FreeTime, TraceTime
+from headgate.client.client import HeadgateClient
+from headgate.client.connection import Connection
+from headgate.client.shapes import Batch, Report, ReportResult, StreamReset
+
+PATIENCE_SECONDS = 600.0
+REPORT_BATCH = 1_000
+STEP_OF_ENDS = 64
+SUBMISSIONS_IN_FLIGHT = 2
+SILENCE_SECONDS = 2.0
+END_SILENCE_SECONDS = 5.0
+LOOK_SECONDS = 0.05
+
+
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    """How many may be on their way undecided at once, and how many go in one request."""
+
+    window: int = 512
+    batch: int = 128
+
+
+class Player:
+    """Sends arrivals, answers admissions as an executor does, and keeps the journal.
+
+    Submissions and reports each have a thread and a connection of their own; everything else
+    happens in `play`, in one thread. Whatever breaks is asked for again: submissions by name and key,
+    reports by uid, events by position, and after a reset the server's own list of assignments.
+    """
+
+    def __init__(self, connection: Connection, play: Play, pace: Pace, time: TraceTime) -> None:
+        self._play = play
+        self._pace = pace
+        self._time = time
+        self._runs = {arrival.key: arrival.run_length for arrival in play.arrivals}
+        self._roster = Roster(self._behaviour, reports_ready=play.reports_ready)
+        self._clients = [
+            HeadgateClient(connection, patience_seconds=PATIENCE_SECONDS) for _ in range(4)
+        ]
+        self._threads = [ThreadPoolExecutor(1), ThreadPoolExecutor(1)]
+        self._submissions: list[tuple[Future[Batch], list[Arrival]]] = []
+        self._reports: list[tuple[Future[list[ReportResult]], list[Report]]] = []
+        self._next = 0
+        self._heard_at = elapsed_seconds()
+        self.journal = Journal(play.arrivals)
+        self.first_position = 0
+
+    def play(self, tell: Callable[[Journal], None]) -> None:
+        """Go on until every workload is finished, or nothing more can happen to the rest."""
+        reading, listening = self._clients[:2]
+        self.first_position = reading.head()
+        streams = (f"workload/{self._play.namespace}/",)
+        inbox = Inbox(listening, after=self.first_position, types=JOURNAL_TYPES, streams=streams)
+        while not self._is_over():
+            self._hear(inbox, reading)
+            self._collect()
+            self._submit()
+            self._report()
+            tell(self.journal)
+
+    def close(self) -> None:
+        """Let go of threads and connections."""
+        for pool in self._threads:
+            pool.shutdown(wait=False, cancel_futures=True)
+        for client in self._clients:
+            client.close()
+
+    def _behaviour(self, key: str, _uid: str, _annotations: dict[str, str]) -> Behaviour:
+        return Behaviour(start_delay=0, run_length=self._runs.get(key, 0), stop_delay=0)
+
+    def _hear(self, inbox: Inbox, reading: HeadgateClient) -> None:
+        for item in inbox.wait(self._idle_seconds()):
+            self._heard_at = elapsed_seconds()
+            if isinstance(item, StreamReset):
+                self._roster.needs_assignments = True
+            else:
+                self._roster.observe(item, self._time.now())
+                self.journal.observe(item)
+        if self._roster.needs_assignments:
+            position, assignments = reading.assignments()
+            ours = [each for each in assignments if each.workload in self._runs]
+            self._roster.reconcile(position, ours, self._time.now())
+
+    def _idle_seconds(self) -> float:
+        instants = [self._roster.next_due()]
+        if self._next < len(self._play.arrivals):
+            instants.append(self._play.arrivals[self._next].at)
+        waits = [self._time.seconds_until(at) for at in instants if at is not None]
+        if isinstance(self._time, FreeTime):
+            return LOOK_SECONDS
+        return min([LOOK_SECONDS, *waits])
+
+    def _collect(self) -> None:
+        for future, arrivals in _finished(self._submissions):
+            for arrival, result in zip(arrivals, future.result().results, strict=True):
+                if result.outcome == "rejected":
+                    problem = problem_in(result.problem)
+                    self.journal.refused(arrival.key, problem.detail or problem.title)
+        for sent, reports in _finished(self._reports):
+            sent.result()
+            del reports
+
+    def _submit(self) -> None:
+        """Send what has arrived by now, in order, as far as the window has room."""
+        while len(self._submissions) < SUBMISSIONS_IN_FLIGHT:
+            room = min(self._pace.window - self.journal.undecided, self._pace.batch)
+            arrivals = self._take_arrivals(room)
+            if not arrivals:
+                break
+            for arrival in arrivals:
+                self.journal.sent(arrival.key)
+            key = f"{self._play.namespace}-{self._next}"
+            manifests = [arrival.manifest for arrival in arrivals]
+            future = self._threads[0].submit(self._clients[2].submit_batch, manifests, key=key)
+            self._submissions.append((future, arrivals))
+            self._heard_at = elapsed_seconds()
+        if self.journal.undecided and self._is_silent(SILENCE_SECONDS):
+            self.journal.give_up_waiting()
+
+    def _take_arrivals(self, room: int) -> list[Arrival]:
+        free = isinstance(self._time, FreeTime)
+        left = len(self._play.arrivals) - self._next
+        if free and room < min(self._pace.batch // 2, left):
+            return []
+        taken: list[Arrival] = []
+        while self._next < len(self._play.arrivals) and (len(taken) < room or not free):
+            arrival = self._play.arrivals[self._next]
+            if len(taken) >= self._pace.batch or not self._time.reach(arrival.at):
+                break
+            taken.append(arrival)
+            self._next += 1
+        return taken
+
+    def _report(self) -> None:
+        """Report what is due; once nothing else is to come, go to the next ends."""
+        if self._reports:
+            return
+        if self._may_jump():
+            ahead = self._roster.due_after(STEP_OF_ENDS)
+            if ahead is not None:
+                self._time.reach(ahead)
+        reports = self._roster.take_due(self._time.now(), REPORT_BATCH)
+        if reports:
+            future = self._threads[1].submit(self._clients[3].report, reports)
+            self._reports.append((future, reports))
+            self._heard_at = elapsed_seconds()
+
+    def _may_jump(self) -> bool:
+        """Whether nothing arrives any more and everything sent has been answered."""
+        return (
+            self._next == len(self._play.arrivals)
+            and not self._submissions
+            and self.journal.undecided == 0
+        )
+
+    def _is_over(self) -> bool:
+        if not self._may_jump() or self._reports:
+            return False
+        if self.journal.finished + self._refused() == len(self.journal.lives):
+            return True
+        return not self._roster.runs and self._is_silent(END_SILENCE_SECONDS)
+
+    def _refused(self) -> int:
+        return sum(1 for life in self.journal.lives.values() if life.problem)
+
+    def _is_silent(self, seconds: float) -> bool:
+        busy = self._submissions or self._reports
+        return not busy and elapsed_seconds() - self._heard_at > seconds
+
+
+def _finished(waiting: list[tuple[Future, list]]) -> list[tuple[Future, list]]:  # type: ignore[type-arg]
+    """The entries whose future is done, taken out of the list."""
+    done = [entry for entry in waiting if entry[0].done()]
+    waiting[:] = [entry for entry in waiting if not entry[0].done()]
+    return done

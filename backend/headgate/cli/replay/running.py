@@ -1,0 +1,152 @@
+"""Setting a replay up, showing how it goes, and reporting what came of it."""
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from headgate.cli.exit_codes import ExitCode
+from headgate.cli.failures import CommandFailed, problem_in, tell_problem
+from headgate.cli.presentation.consoles import show, talk
+from headgate.cli.presentation.tables import columns, fields
+from headgate.cli.replay.arrivals import Object, Play
+from headgate.cli.replay.audit import Outcome, audit
+from headgate.cli.replay.figures import Figures, mean_use, waiting_by_class, wall_seconds
+from headgate.cli.replay.journal import Journal
+from headgate.cli.replay.player import Pace, Player
+from headgate.cli.replay.process_times import cpu_seconds, spent_between
+from headgate.cli.replay.trace_time import TraceTime
+from headgate.client.client import HeadgateClient
+from headgate.client.connection import Connection
+
+CONFIGURATION_BATCH = 400
+PARTS = "the whole system over REST: API, log and read models in Postgres, workers, broker"
+
+
+def run_play(
+    connection: Connection, play: Play, begin: Callable[[], TraceTime], pace: Pace, directory: Path
+) -> Figures:
+    """Apply the configuration, play all arrivals, and compute the figures.
+
+    `begin` starts the time of the trace, once everything is applied.
+    """
+    with HeadgateClient(connection, patience_seconds=120.0) as client:
+        configure(client, play.configuration)
+        before = cpu_seconds(directory)
+        player = Player(connection, play, pace, begin())
+        try:
+            _watched(player, len(play.arrivals))
+        finally:
+            player.close()
+        spent = spent_between(before, cpu_seconds(directory))
+        outcome = audit(client, play)
+        events = client.head() - player.first_position
+    return _figures(play, player.journal, outcome, spent, events)
+
+
+def configure(client: HeadgateClient, configuration: list[Object]) -> None:
+    """Apply objects in their order, in a few requests; raises if any is rejected."""
+    for start in range(0, len(configuration), CONFIGURATION_BATCH):
+        batch = client.apply_objects(configuration[start : start + CONFIGURATION_BATCH])
+        refused = [result for result in batch.results if result.outcome == "rejected"]
+        for result in refused[:5]:
+            tell_problem(problem_in(result.problem), result.reference)
+        if refused:
+            raise CommandFailed(
+                f"{len(refused)} objects of the replay were rejected", code=ExitCode.REFUSED
+            )
+
+
+def show_figures(figures: Figures) -> None:
+    """The closing report, for people."""
+    show(
+        fields(
+            [
+                ("Replay", f"{figures.name}, run {figures.run}"),
+                ("Workloads", str(figures.workloads)),
+                ("Finished", str(figures.finished)),
+                ("Waiting, explained", str(figures.explained)),
+                ("Refused", str(figures.refused)),
+                ("Lost", str(figures.lost)),
+                ("Wall time", f"{figures.wall_seconds:.1f} s"),
+                ("Mean quota use", _percentages(figures.mean_use_percent)),
+                (
+                    "Admissions",
+                    f"{figures.admissions}, {figures.admissions_per_second:.1f} a second",
+                ),
+                ("Preemptions", str(figures.preemptions)),
+                ("Log events", str(figures.log_events)),
+                ("CPU seconds", _numbers(figures.cpu_seconds)),
+                ("Ran", f"{figures.parts}, on {figures.cores} cores"),
+            ]
+        )
+    )
+    rows = [
+        [label, str(each.workloads), str(each.admitted), _seconds(each.mean_seconds),
+         _seconds(each.p99_seconds)]
+        for label, each in figures.time_to_admission.items()
+    ]  # fmt: skip
+    show("\nTime to admission:")
+    show(columns(["class", "workloads", "admitted", "mean s", "p99 s"], rows))
+    for reason, count in figures.problems.items():
+        show(f"  {count} x {reason}")
+
+
+def _watched(player: Player, total: int) -> None:
+    parts = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total} {task.fields[told]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*parts, console=talk(), refresh_per_second=4) as progress:
+        task = progress.add_task("finished", total=total, told="")
+
+        def tell(journal: Journal) -> None:
+            told = f"{journal.admissions} admitted, {journal.undecided} undecided"
+            progress.update(task, completed=journal.finished, told=told)
+
+        player.play(tell)
+
+
+def _figures(
+    play: Play, journal: Journal, outcome: Outcome, spent: dict[str, float], events: int
+) -> Figures:
+    wall = wall_seconds(journal)
+    problems = Counter(life.problem for life in journal.lives.values() if life.problem)
+    refused = sum(problems.values())
+    return Figures(
+        name=play.name,
+        run=play.namespace.removeprefix(f"{play.name}-"),
+        workloads=len(play.arrivals),
+        finished=outcome.finished,
+        explained=outcome.explained,
+        refused=refused,
+        lost=outcome.lost - refused,
+        wall_seconds=round(wall, 3),
+        mean_use_percent=mean_use(journal, play.nominal),
+        time_to_admission=waiting_by_class(journal),
+        admissions=journal.admissions,
+        admissions_per_second=round(journal.admissions / wall, 2) if wall else 0.0,
+        preemptions=journal.evictions.get("Preempted", 0),
+        evictions=journal.evictions,
+        log_events=events,
+        cpu_seconds=spent,
+        cores=os.cpu_count() or 1,
+        parts=PARTS,
+        problems={**dict(problems.most_common(10)), **outcome.reasons},
+    )
+
+
+def _percentages(shares: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value} %" for name, value in shares.items()) or "-"
+
+
+def _numbers(values: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.1f}" for name, value in values.items()) or "not local"
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
