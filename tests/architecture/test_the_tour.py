@@ -1,0 +1,75 @@
+"""What the README tells a newcomer to open, type and call is there."""
+
+import ast
+import re
+
+from typer.main import get_command
+
+from headgate.cli.main import app
+from tests.architecture.readme import BACKEND_README, README, shell_lines, symbols_of_the_tour
+from tests.architecture.sources import ROOT, assert_none, tree
+
+TARGET = re.compile(r"^([a-z]+):", re.MULTILINE)
+LINES_OF_HELP = re.compile(r"^([a-z]+):.*  ## .+$", re.MULTILINE)
+
+
+def test_the_tour_names_what_exists() -> None:
+    tour = symbols_of_the_tour()
+    assert len(tour) > 8, "The README has lost its tour."
+    found = [f"{path}::{name}" for path, name in tour if not defines(path, name)]
+    assert_none(found, "Moved or renamed; mend the tour in README.md:")
+
+
+def test_make_commands_named_in_the_guides_exist() -> None:
+    targets = set(TARGET.findall((ROOT / "Makefile").read_text()))
+    found = [
+        line
+        for guide in (README, BACKEND_README)
+        for line in shell_lines(guide)
+        if line.startswith("make ") and line.split()[1] not in targets
+    ]
+    assert_none(found, "The Makefile has no such command:")
+
+
+def test_make_lists_the_commands_of_the_house() -> None:
+    listed = set(LINES_OF_HELP.findall((ROOT / "Makefile").read_text()))
+    promised = {"up", "demo", "test", "check", "fix", "bench", "simulate", "chaos", "docs", "clean"}
+    assert_none(sorted(promised - listed), "Give the command its line in the Makefile:")
+
+
+def test_headgate_commands_named_in_the_readme_exist() -> None:
+    known = set(getattr(get_command(app), "commands", {}))
+    found = [
+        line
+        for line in shell_lines(README)
+        if line.startswith("headgate ")
+        and not line.split()[1].startswith("-")
+        and line.split()[1] not in known
+    ]
+    assert_none(found, "headgate has no such command:")
+
+
+def defines(path: str, name: str) -> bool:
+    """Whether a file defines a name; `Class.method` looks inside the class."""
+    if not (ROOT / path).is_file():
+        return False
+    body: list[ast.stmt] = tree(ROOT / path).body
+    for part in name.split("."):
+        found = [node for node in body if part in names_of(node)]
+        if not found:
+            return False
+        body = getattr(found[0], "body", [])
+    return True
+
+
+def names_of(node: ast.stmt) -> list[str]:
+    """The names a statement binds."""
+    match node:
+        case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return [name]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+        case ast.Assign(targets=targets):
+            return [target.id for target in targets if isinstance(target, ast.Name)]
+        case _:
+            return []
