@@ -7,9 +7,9 @@ from headgate.application.ports import NewEvent, Row, Unit
 from headgate.application.rows import rows_of
 from headgate.domain.cell import REPORTS
 from headgate.domain.config import CONFIGURED_EVOLVE
+from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
-from headgate.event_log.envelope import DomainEvent, Origin
 
 StateOf = Callable[[str], Any]
 """The state of a stream after everything decided."""

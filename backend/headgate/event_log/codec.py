@@ -6,8 +6,8 @@ from typing import cast
 
 import msgspec
 
+from headgate.domain.facts import DomainEvent
 from headgate.event_log.catalogue import CLASSES_BY_NAME, name_of, schema_version_of
-from headgate.event_log.envelope import DomainEvent
 from headgate.event_log.upcasters import UPCASTERS, Fields, Step
 
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")

@@ -1,4 +1,4 @@
-"""What the memory adapters share: one log, all that is kept beside it, and how it is appended to."""
+"""What the memory adapters share: one log, all kept beside it, and how it is appended to."""
 
 import threading
 from collections.abc import Callable, Sequence

@@ -1,0 +1,88 @@
+"""The adapters of one installation, whichever world they are of."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import psycopg
+
+from headgate.adapters.memory.database import MemoryDatabase
+from headgate.adapters.memory.event_log import MemoryEventLog
+from headgate.adapters.memory.partitions import MemoryPartitions
+from headgate.adapters.memory.read_models import MemoryReadModels
+from headgate.adapters.memory.state_cache import MemoryStateCache
+from headgate.adapters.memory.tail import MemoryTail
+from headgate.adapters.memory.tokens import MemoryTokens
+from headgate.adapters.postgres.connections import open_pool
+from headgate.adapters.postgres.event_log import PostgresEventLog
+from headgate.adapters.postgres.partitions import PostgresPartitions
+from headgate.adapters.postgres.read_models import PostgresReadModels
+from headgate.adapters.postgres.state_cache import PostgresStateCache
+from headgate.adapters.postgres.tail import PostgresTail
+from headgate.adapters.postgres.tokens import PostgresTokens
+from headgate.adapters.system.stopwatch import wall_clock
+from headgate.application.ports import (
+    EventLog,
+    Partitions,
+    ReadModels,
+    StateCache,
+    Tail,
+    Tokens,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """Every port filled; `break_session` cuts off whoever works on a partition now."""
+
+    log: EventLog
+    models: ReadModels
+    partitions: Partitions
+    tokens: Tokens
+    state_cache: StateCache
+    tail: Tail
+    break_session: Callable[[str], None]
+
+
+def in_memory() -> Adapters:
+    """A new and empty installation in memory."""
+    database = MemoryDatabase(wall_clock)
+    partitions = MemoryPartitions(database)
+    return Adapters(
+        log=MemoryEventLog(database),
+        models=MemoryReadModels(database),
+        partitions=partitions,
+        tokens=MemoryTokens(database),
+        state_cache=MemoryStateCache(),
+        tail=MemoryTail(database),
+        break_session=partitions.break_session,
+    )
+
+
+@contextmanager
+def on_postgres(url: str) -> Iterator[Adapters]:
+    """The installation whose database is at `url`."""
+    pool = open_pool(url, most=12)
+    try:
+        yield Adapters(
+            log=PostgresEventLog(pool),
+            models=PostgresReadModels(pool),
+            partitions=PostgresPartitions(pool),
+            tokens=PostgresTokens(pool),
+            state_cache=PostgresStateCache(pool),
+            tail=PostgresTail(url),
+            break_session=lambda key: _terminate_holder(url, key),
+        )
+    finally:
+        pool.close()
+
+
+def _terminate_holder(url: str, key: str) -> None:
+    """End the session that holds the advisory lock of a partition, and wait until it has gone."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        ended = connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' "
+            "AND ((classid::bigint << 32) | objid::bigint) = partition_lock(%s)",
+            (key,),
+        ).fetchall()
+        assert ended == [(True,)]

@@ -1,0 +1,67 @@
+"""Units for the contract suites; everything that a test does not set has a default."""
+
+from collections.abc import Sequence
+
+from headgate.application.ports import (
+    Appended,
+    Conflict,
+    Fence,
+    IdempotencyKey,
+    NewEvent,
+    PartitionRow,
+    Row,
+    Unit,
+    Verdict,
+)
+from headgate.application.rows import rows_of
+from headgate.domain.facts import DomainEvent, Origin
+from headgate.domain.workloads.events import WorkloadActivated, WorkloadPodsNotReady
+
+AT = 1_800_000_000_000_000
+ORIGIN = Origin(actor="user:ada")
+
+
+def event(stream: str = "workload/a/1", note: str = "", **given: object) -> NewEvent:
+    """An event whose contents do not matter."""
+    return NewEvent(stream=stream, event=WorkloadPodsNotReady(message=note), **given)  # type: ignore[arg-type]
+
+
+def unit(*events: NewEvent, expected: dict[str, int] | None = None, **given: object) -> Unit:
+    """A unit of these events on streams that were never used, unless `expected` says more."""
+    unused = {new.stream: 0 for new in events}
+    values = {"at": AT, "origin": ORIGIN, **given}
+    return Unit(expected={**unused, **(expected or {})}, events=events, **values)  # type: ignore[arg-type]
+
+
+def shown(stream: str, state: object, fact: DomainEvent | None = None, version: int = 0) -> Unit:
+    """A unit that makes the read models show a state."""
+    return Unit(
+        at=AT,
+        origin=ORIGIN,
+        expected={stream: version},
+        events=(NewEvent(stream=stream, event=fact or WorkloadActivated()),),
+        rows=rows_of(stream, state),
+    )
+
+
+def row(stream: str, columns: dict[str, object] | None) -> Row:
+    """A row as given."""
+    return Row(table="workload", stream=stream, columns=columns)
+
+
+def key(name: str = "k", request: str = "r", answer: bytes = b"{}") -> IdempotencyKey:
+    """An idempotency key of Ada's."""
+    return IdempotencyKey(
+        key=name, actor="user:ada", request_hash=request, status=201, answer=answer
+    )
+
+
+def fence(of: PartitionRow) -> Fence:
+    """What a worker saw of a partition."""
+    return Fence(partition=of.key, epoch=of.epoch, guard=of.guard)
+
+
+def are_appended(verdicts: Sequence[Verdict]) -> list[bool]:
+    """Which units are in the log."""
+    assert all(isinstance(verdict, Appended | Conflict) for verdict in verdicts)
+    return [isinstance(verdict, Appended) for verdict in verdicts]

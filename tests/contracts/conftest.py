@@ -1,0 +1,17 @@
+"""Every test that asks for `adapters` runs once on each world."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contracts.adapters import Adapters, in_memory, on_postgres
+
+
+@pytest.fixture(params=["memory", "postgres"])
+def adapters(request: pytest.FixtureRequest) -> Iterator[Adapters]:
+    """An empty installation."""
+    if request.param == "memory":
+        yield in_memory()
+    else:
+        with on_postgres(request.getfixturevalue("fresh_database_url")) as opened:
+            yield opened
