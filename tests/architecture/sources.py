@@ -21,6 +21,12 @@ def files() -> tuple[Path, ...]:
     return tuple(sorted(path for path in paths if path.is_file()))
 
 
+def is_ignored(name: str) -> bool:
+    """Whether git ignores a path, as it does what is built and what is fetched."""
+    command = ["git", "check-ignore", "--quiet", name]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+
+
 def files_below(folder: Path, *suffixes: str) -> list[Path]:
     """Those below a folder with one of the suffixes."""
     return [path for path in files() if path.suffix in suffixes and path.is_relative_to(folder)]

@@ -23,6 +23,7 @@ from tests.architecture.sources import (
     files,
     files_below,
     first_sentence,
+    is_ignored,
     shown,
 )
 
@@ -73,7 +74,8 @@ def test_every_path_a_guide_names_exists(guide: Path) -> None:
     found = [
         path
         for path in paths_named(guide)
-        if not any((folder / path).exists() for folder in (ROOT, BACKEND, ROOT / "backend"))
+        if not is_ignored(path)
+        and not any((folder / path).exists() for folder in (ROOT, BACKEND, ROOT / "backend"))
     ]
     assert_none(found, f"{shown(guide)} names what is not there; rename or remove:")
 
