@@ -23,7 +23,7 @@ def files() -> tuple[Path, ...]:
 
 def is_ignored(name: str) -> bool:
     """Whether git ignores a path, as it does what is built and what is fetched."""
-    command = ["git", "check-ignore", "--quiet", name]
+    command = ["git", "check-ignore", "--quiet", name, f"{name.rstrip('/')}/"]
     return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 
