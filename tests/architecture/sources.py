@@ -23,8 +23,8 @@ def files() -> tuple[Path, ...]:
 
 def is_ignored(name: str) -> bool:
     """Whether git ignores a path, as it does what is built and what is fetched."""
-    command = ["git", "check-ignore", "--quiet", name, f"{name.rstrip('/')}/"]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+    command = ["git", "check-ignore", name, f"{name.rstrip('/')}/"]
+    return subprocess.run(command, cwd=ROOT, check=False, capture_output=True).returncode == 0
 
 
 def files_below(folder: Path, *suffixes: str) -> list[Path]:
