@@ -31,7 +31,7 @@ demo:  ## the same as make up DEMO=1
 test: browser interface  ## everything that must hold: check, the page's own tests, every test
 	@$(BIN)/python .ci/frontend.py check
 	@$(MAKE) --no-print-directory check
-	@$(BIN)/pytest -n 2 $(ARGS)
+	@$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
 
 .PHONY: check
 check: $(READY)  ## lint, formatting, types and the direction of imports

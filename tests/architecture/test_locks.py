@@ -1,4 +1,4 @@
-"""Locked dependencies come from the public registries, whatever the machine that locked them uses."""
+"""Locked dependencies come from the public registries, whatever the locking machine uses."""
 
 import re
 
