@@ -17,7 +17,10 @@ from headgate.domain.queues.events import (
 )
 from headgate.domain.rounds.evolve import evolve as evolve_round
 from headgate.domain.rounds.state import Round, is_open
-from headgate.domain.streams import kind_and_key
+from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.partition_keys import INSTALLATION
+from headgate.domain.scheduling.partitioning import Partitioning
+from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.topology.events import NodeCordoned, NodeReported, NodeUncordoned
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.evolve import evolve as evolve_workload
@@ -82,6 +85,7 @@ class Cell:
         self.set_aside: dict[str, str] = {}
         self.base_position = 0
         self._journal: list[tuple[str, Any, int, int]] | None = None
+        self._partitioning: Partitioning | None = None
 
     def apply(self, recorded: Recorded) -> None:
         """Fold the next event of the log; a gap, or a step back, is a bug and crashes."""
@@ -116,6 +120,34 @@ class Cell:
             if not trial.kept:
                 self._undo(journal)
             self.base_position = self.position
+
+    @property
+    def partitioning(self) -> Partitioning:
+        """All partitions, up to date; built anew after a change of configuration."""
+        if self._partitioning is None:
+            built = Partitioning(self.config, self.set_aside)
+            for key, reason in built.fill(self.workloads, self.rounds).items():
+                self.set_aside[workload_stream(key)] = reason
+            self._partitioning = built
+        return self._partitioning
+
+    def partition(self, key: str) -> Partition:
+        """One partition, up to date."""
+        return self.partitioning.partitions[key]
+
+    def partition_keys(self) -> tuple[str, ...]:
+        """The partitions of the present configuration, `installation` among them."""
+        return self.partitioning.keys
+
+    def put_aside(self, stream: str, reason: str) -> None:
+        """Leave an object out of account until its next event; everything else goes on."""
+        self.set_aside[stream] = reason
+        self._partitioning = None
+
+    def partition_of_workload(self, workload: Workload) -> str:
+        """The partition that schedules it; empty if it has no queue."""
+        key = self.partitioning.key_of(workload)
+        return "" if key == INSTALLATION else key
 
     @property
     def in_trial(self) -> bool:
@@ -170,14 +202,40 @@ class Cell:
         except Exception as error:  # noqa: BLE001 - one poison event must not stop all others
             self.set_aside[stream] = f"{type(event).__name__} could not be applied: {error}"
             return
+        if self.set_aside.pop(stream, None) is not None:
+            self._partitioning = None
         self._replace(kind, key, after)
 
     def _replace(self, kind: str, key: str, after: Any) -> None:  # noqa: ANN401 - same
         states = self._states(kind)
+        before = states.get(key)
         if isinstance(after, Absent):
             states.pop(key, None)
         else:
             states[key] = after
+        if self._partitioning is not None and before is not states.get(key):
+            self._index(kind, key, before)
+
+    def _index(self, kind: str, key: str, before: Any) -> None:  # noqa: ANN401 - same
+        partitioning = self._partitioning
+        assert partitioning is not None, "there is nothing to keep up to date"
+        try:
+            if kind == "workload":
+                partitioning.replace_workload(before, self.workloads.get(key))
+            elif kind == "round":
+                partitioning.replace_round(before, self.rounds.get(key))
+            elif not self._node_reported(kind, key, before):
+                self._partitioning = None
+        except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
+            self.set_aside[f"{kind}/{key}"] = f"{type(error).__name__}: {error}"
+            self._partitioning = None
+
+    def _node_reported(self, kind: str, key: str, before: Any) -> bool:  # noqa: ANN401 - same
+        node = self.config.nodes.get(key) if kind == "node" else None
+        if node is None or before is None:
+            return False
+        same = (node.labels, node.spec.taints) == (before.labels, before.spec.taints)
+        return same and self.partitioning.node_changed(node)
 
     def _undo(self, journal: list[tuple[str, Any, int, int]]) -> None:
         for stream, state, version, config_position in reversed(journal):
@@ -188,6 +246,9 @@ class Cell:
                 self.versions[stream] = version
             else:
                 self.versions.pop(stream, None)
+        if journal and self._partitioning is not None:
+            # What did not fit beside assumed admissions may fit without them.
+            self._partitioning.unpark()
 
     def _states(self, kind: str) -> dict[str, Any]:
         if kind == "workload":

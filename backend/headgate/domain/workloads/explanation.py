@@ -62,9 +62,17 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fingerprint(self) -> tuple[str, bool, tuple[tuple[str, ...], ...]]:
-        """What must change for the explanation to be worth recording again."""
+        """What must change for the explanation to be worth recording again.
+
+        A shortage counts by its order of magnitude (powers of two): on a busy installation it moves
+        with everyone who comes or goes, and that is no news.
+        """
         matrix = tuple(
-            (b.type, b.reason, b.pod_set, b.flavor, b.resource, b.level, str(b.short_by))
+            (b.type, b.reason, b.pod_set, b.flavor, b.resource, b.level, _magnitude(b.short_by))
             for b in self.blockers
         )
         return (self.dominant, self.evaluated, matrix)
+
+
+def _magnitude(short_by: int | None) -> str:
+    return "" if short_by is None else str(short_by.bit_length())

@@ -63,7 +63,7 @@ def after_stop(workload: Workload, at: Instant) -> Workload:
 def after_reservation_dropped(
     workload: Workload, event: ReservationDropped, at: Instant
 ) -> Workload:
-    """Its quota is free again; that is no eviction, and it waits where it waited before (trap T30)."""
+    """Its quota is free again; that is no eviction (trap T30), and it waits as before."""
     changes = _unreserved("Suspended", event.reason)
     return replace(
         workload,
@@ -101,6 +101,7 @@ def may_compete(workload: Workload) -> bool:
         workload.admission is None
         and workload.finished_at is None
         and workload.terminating_at is None
+        and workload.cancelling_at is None
         and workload.spec.active
         and workload.hold is None
         and workload.requeue.requeue_at is None

@@ -1,0 +1,77 @@
+"""What one family of rules tells the cycle, in words that other families understand."""
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+
+class Mode(IntEnum):
+    """How well a request fits, worst first.
+
+    DEFERRED fits once those already leaving have left; PREEMPT may fit if others are made to leave.
+    """
+
+    NO_FIT = 0
+    PREEMPT = 1
+    DEFERRED = 2
+    FIT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaAnswer:
+    """The mode, the borrowing level, and the numbers behind them; `reason` is Kueue's word."""
+
+    mode: Mode
+    level: int
+    need: int
+    have: int
+    nominal: int
+    most: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FlavorTry:
+    """One flavor looked at for one pod set: why it is out, or how quota answered."""
+
+    pod_set: str
+    flavor: str
+    refusal: str = ""
+    answers: dict[str, QuotaAnswer] = field(default_factory=dict)
+
+    @property
+    def mode(self) -> Mode:
+        """The worst of its resources."""
+        if self.refusal:
+            return Mode.NO_FIT
+        return min((answer.mode for answer in self.answers.values()), default=Mode.FIT)
+
+    @property
+    def level(self) -> int:
+        """The farthest that anything would be borrowed from."""
+        return max((answer.level for answer in self.answers.values()), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """Why there is no place: units that fit and are needed, at a level, and hosts left out."""
+
+    reason: str
+    unit: str = "pods"
+    fits: int = 0
+    needs: int = 0
+    level: str = ""
+    domain: tuple[str, ...] = ()
+    hosts: int = 0
+    excluded: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VictimSearch:
+    """A search for victims: how many were looked at, and who may not be one.
+
+    `reason` says why it found too few; `refused` pairs a workload with the rule that protects it.
+    """
+
+    reason: str
+    considered: int = 0
+    refused: tuple[tuple[str, str], ...] = ()

@@ -1,0 +1,154 @@
+"""What follows for one workload from its state, its queues and the time, without anyone asking.
+
+Firing twice is harmless: each consequence ends the state it follows from.
+"""
+
+from headgate.domain.config import Config
+from headgate.domain.scheduling.backoff import is_past_limit, wait_microseconds
+from headgate.domain.scheduling.timers import (
+    execution_deadline,
+    must_be_requeued,
+    must_leave,
+    pods_ready_deadline,
+    waits_for_pods_ready,
+)
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.events import (
+    DeactivationCause,
+    EvictionReason,
+    RequeueReason,
+    ReservationDropped,
+    WorkloadDeactivated,
+    WorkloadDeleted,
+    WorkloadEvent,
+    WorkloadEvicted,
+    WorkloadFinished,
+    WorkloadReleased,
+    WorkloadRequeued,
+)
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.state import Workload, condition, is_admitted
+
+Events = tuple[WorkloadEvent, ...]
+
+STOP_MESSAGES: dict[EvictionReason, str] = {
+    "ClusterQueueStopped": "The ClusterQueue is stopped",
+    "LocalQueueStopped": "The LocalQueue is stopped",
+}
+
+
+def consequences(config: Config, workload: Workload, at: Instant, eviction_id: str) -> Events:
+    """The next facts about a workload that is due; `eviction_id` names an eviction if it is one."""
+    return _wish_for_its_end(workload, eviction_id) or _while_alive(
+        config, workload, at, eviction_id
+    )
+
+
+def _wish_for_its_end(workload: Workload, eviction_id: str) -> Events:
+    if workload.terminating_at is not None:
+        if not holds_quota(workload):
+            return (WorkloadDeleted(),)
+        return _sent_away(workload, "Deleted", "It is being deleted", eviction_id)
+    if workload.cancelling_at is not None and workload.finished_at is None:
+        if not holds_quota(workload):
+            return (WorkloadFinished(reason="Cancelled", message="It was cancelled"),)
+        return _sent_away(workload, "Cancelled", "It is being cancelled", eviction_id)
+    return ()
+
+
+def _while_alive(config: Config, workload: Workload, at: Instant, eviction_id: str) -> Events:
+    if workload.finished_at is not None:
+        return ()
+    if holds_quota(workload) and workload.eviction is None:
+        found = _loses_its_place(config, workload, at, eviction_id)
+        if found:
+            return found
+    if workload.hold is not None and _is_past(workload.hold.expires_at, at):
+        return (WorkloadReleased(expired=True),)
+    if not holds_quota(workload):
+        return _may_come_back(config, workload, at)
+    return ()
+
+
+def _loses_its_place(config: Config, workload: Workload, at: Instant, eviction_id: str) -> Events:
+    if not workload.spec.active:
+        return _sent_away(workload, "Deactivated", "It was deactivated", eviction_id)
+    stop = must_leave(config, workload)
+    if stop is not None:
+        return _sent_away(workload, stop, STOP_MESSAGES[stop], eviction_id)
+    if _is_past(execution_deadline(workload), at):
+        message = f"It ran for {workload.spec.maximum_execution_time_seconds} s, as long as it may"
+        return _deactivated(workload, "MaximumExecutionTimeExceeded", message, eviction_id)
+    if _is_past(pods_ready_deadline(config, workload), at):
+        return _not_ready_in_time(config, workload, at, eviction_id)
+    return ()
+
+
+def _not_ready_in_time(config: Config, workload: Workload, at: Instant, eviction_id: str) -> Events:
+    waits = waits_for_pods_ready(config, workload)
+    assert waits is not None, "a deadline that has passed was set by someone"
+    strategy = waits.requeuing_strategy
+    count = workload.requeue.count + 1
+    if is_past_limit(strategy, count):
+        message = f"Its pods were not ready in time, {count} times in all"
+        return _deactivated(workload, "RequeuingLimitExceeded", message, eviction_id)
+    again = at + wait_microseconds(strategy, count, workload.uid)
+    limit = (
+        waits.recovery_timeout_seconds
+        if workload.not_ready_cause == "WaitForRecovery"
+        else waits.timeout_seconds
+    )
+    evicted = WorkloadEvicted(
+        eviction=eviction_id,
+        reason="PodsReadyTimeout",
+        underlying_cause=workload.not_ready_cause or "WaitForStart",
+        message=f"Its pods were not ready within {limit} s",
+        count=count,
+        requeue_at=max(again, workload.requeue.requeue_at or 0),
+    )
+    return (evicted,)
+
+
+def _may_come_back(config: Config, workload: Workload, at: Instant) -> Events:
+    if _is_past(workload.requeue.requeue_at, at):
+        return (WorkloadRequeued(reason="BackoffFinished"),)
+    if must_be_requeued(config, workload):
+        return (WorkloadRequeued(reason=_why_again(workload)),)
+    return ()
+
+
+def _why_again(workload: Workload) -> RequeueReason:
+    requeued = condition(workload, "Requeued")
+    match requeued.reason if requeued else "":
+        case "ClusterQueueStopped":
+            return "ClusterQueueRestarted"
+        case "LocalQueueStopped":
+            return "LocalQueueRestarted"
+        case "PodsReadyTimeout" | "AdmissionCheck":
+            return "BackoffFinished"
+        case _:
+            return "Reactivated"
+
+
+def _deactivated(
+    workload: Workload, cause: DeactivationCause, message: str, eviction_id: str
+) -> Events:
+    evicted = WorkloadEvicted(
+        eviction=eviction_id, reason="Deactivated", underlying_cause=cause, message=message
+    )
+    assert workload.eviction is None, "what is leaving already is not made to leave again"
+    return WorkloadDeactivated(cause=cause, message=message), evicted
+
+
+def _sent_away(
+    workload: Workload, reason: EvictionReason, message: str, eviction_id: str
+) -> Events:
+    if workload.eviction is not None:
+        return ()
+    if not is_admitted(workload):
+        return (ReservationDropped(reason=message),)
+    return (WorkloadEvicted(eviction=eviction_id, reason=reason, message=message),)
+
+
+def _is_past(due: Instant | None, at: Instant) -> bool:
+    return due is not None and due <= at

@@ -1,0 +1,210 @@
+"""Why a workload that was looked at does not start now: data, one sentence, and what would help.
+
+Reasons are Kueue's (queueing.md §3.13): within alternatives the mildest counts, across what is
+needed together the most severe.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer, Unplaced, VictimSearch
+from headgate.domain.scheduling.explanation.amounts import written_amount, written_level
+from headgate.domain.scheduling.explanation.amounts import written_number as number
+from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.explanation import Blocker, Explanation, Refused
+
+SEVERITY = (
+    "NoMatchingFlavor",
+    "ExceedsMaxQuota",
+    "WaitingForQuota",
+    "TopologyPlacementFailed",
+    "WaitingForPreemptedWorkloads",
+)
+"""Most severe first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a look at a workload found, as far as it matters to people.
+
+    `leaving` names those whose leaving will make room; `holders` tells who holds most of a flavor's
+    resource where this workload would get it from.
+    """
+
+    cluster_queue: str
+    tries: tuple[FlavorTry, ...]
+    unplaced: tuple[tuple[str, str, Unplaced], ...]
+    search: VictimSearch | None
+    leaving: tuple[str, ...] = ()
+    is_deferred: bool = False
+    has_round: bool = False
+
+
+def explain_finding(
+    finding: Finding, holders: Callable[[FlavorResource], tuple[str, ...]]
+) -> Explanation:
+    """The explanation of one look."""
+    blockers = (
+        *_flavor_blockers(finding, holders),
+        *_topology_blockers(finding),
+        *_victim_blockers(finding),
+    )
+    if finding.is_deferred:
+        return _deferred(finding, blockers)
+    dominant = _dominant(finding, blockers)
+    first = next((b for b in blockers if b.reason == dominant), None)
+    sentence = first.message if first else "It does not fit"
+    helps = tuple(dict.fromkeys(help_ for b in blockers for help_ in _would_help(b)))
+    return Explanation(dominant=dominant, sentence=sentence, blockers=blockers, would_unblock=helps)
+
+
+def _deferred(finding: Finding, blockers: tuple[Blocker, ...]) -> Explanation:
+    who = _some(finding.leaving)
+    what = "makes room for it" if finding.has_round else "frees enough room"
+    sentence = f"It starts once what is already leaving {what}"
+    sentence += f": {who}" if who else ""
+    waiting = Blocker(
+        type="Round",
+        reason="WaitingForPreemptedWorkloads",
+        message=sentence,
+        held_by=finding.leaving[:5],
+    )
+    return Explanation(
+        dominant="WaitingForPreemptedWorkloads",
+        sentence=sentence,
+        blockers=(waiting, *(b for b in blockers if b.type == "Topology")),
+        would_unblock=tuple(f"{name} has stopped" for name in finding.leaving[:5]),
+    )
+
+
+def _dominant(finding: Finding, blockers: tuple[Blocker, ...]) -> str:
+    worst_needed = []
+    for pod_set in dict.fromkeys(b.pod_set for b in blockers):
+        reasons = [b.reason for b in blockers if b.pod_set == pod_set and b.reason in SEVERITY]
+        if reasons:
+            worst_needed.append(max(reasons, key=SEVERITY.index))
+    if any(not looked_at.flavor for looked_at in finding.tries):
+        return "NoMatchingFlavor"
+    return min(worst_needed, key=SEVERITY.index, default="WaitingForQuota")
+
+
+def _flavor_blockers(
+    finding: Finding, holders: Callable[[FlavorResource], tuple[str, ...]]
+) -> list[Blocker]:
+    found = []
+    for looked_at in finding.tries:
+        if looked_at.refusal:
+            found.append(_refused_flavor(looked_at))
+        for resource, answer in sorted(looked_at.answers.items()):
+            if answer.mode < Mode.DEFERRED and answer.need > answer.have:
+                key = (looked_at.flavor, resource)
+                found.append(_short_of_quota(finding, looked_at, resource, answer, holders(key)))
+    return found
+
+
+def _refused_flavor(looked_at: FlavorTry) -> Blocker:
+    where = f"Flavor {looked_at.flavor} cannot be used: " if looked_at.flavor else ""
+    return Blocker(
+        type="Quota",
+        reason="NoMatchingFlavor",
+        message=f"{where}{looked_at.refusal}",
+        pod_set=looked_at.pod_set,
+        flavor=looked_at.flavor,
+    )
+
+
+def _short_of_quota(
+    finding: Finding,
+    looked_at: FlavorTry,
+    resource: str,
+    answer: QuotaAnswer,
+    held_by: tuple[str, ...],
+) -> Blocker:
+    impossible = answer.reason == "ExceedsMaxQuota"
+    have = answer.most if impossible else answer.have
+    needs = f"Needs {written_amount(resource, answer.need)} of flavor {looked_at.flavor}"
+    queue = f"ClusterQueue {finding.cluster_queue}"
+    message = (
+        f"{needs}; {queue} can never use more than {number(resource, have)}"
+        if impossible
+        else f"{needs}; {queue} has {number(resource, have)} free"
+        f" (nominal quota {number(resource, answer.nominal)})"
+    )
+    return Blocker(
+        type="Quota",
+        reason="ExceedsMaxQuota" if impossible else "WaitingForQuota",
+        message=message,
+        pod_set=looked_at.pod_set,
+        flavor=looked_at.flavor,
+        resource=resource,
+        need=answer.need,
+        have=have,
+        short_by=answer.need - have,
+        held_by=() if impossible else held_by,
+    )
+
+
+def _topology_blockers(finding: Finding) -> list[Blocker]:
+    return [
+        Blocker(
+            type="Topology",
+            reason="TopologyPlacementFailed",
+            message=_topology_sentence(why),
+            pod_set=pod_set,
+            flavor=flavor,
+            level=why.level,
+            domain="/".join(why.domain),
+            need=why.needs if not why.reason else None,
+            have=why.fits if not why.reason else None,
+            short_by=why.needs - why.fits if not why.reason else None,
+            excluded_hosts=dict(why.excluded),
+        )
+        for pod_set, flavor, why in finding.unplaced
+    ]
+
+
+def _topology_sentence(why: Unplaced) -> str:
+    if why.reason:
+        return f"It cannot be placed: {why.reason}"
+    level = written_level(why.level)
+    if not why.hosts:
+        return f"Needs room for {why.needs} {why.unit}; the flavor has no hosts"
+    if not why.domain:
+        return f"Needs room for {why.needs} {why.unit}; all hosts together have room for {why.fits}"
+    best = why.domain[-1]
+    return (
+        f"Needs room for {why.needs} {why.unit} in one {level}; "
+        f"the best {level} {best} has room for {why.fits}"
+    )
+
+
+def _victim_blockers(finding: Finding) -> list[Blocker]:
+    if finding.search is None or not finding.search.reason:
+        return []
+    return [
+        Blocker(
+            type="Preemption",
+            reason="PreemptionNoCandidates",
+            message=f"Making room: {finding.search.reason}",
+            refused=tuple(Refused(workload=w, rule=rule) for w, rule in finding.search.refused),
+        )
+    ]
+
+
+def _would_help(blocker: Blocker) -> tuple[str, ...]:
+    if blocker.reason == "WaitingForQuota" and blocker.short_by is not None:
+        amount = written_amount(blocker.resource, blocker.short_by)
+        held = f", held by {_some(blocker.held_by)}" if blocker.held_by else ""
+        return (f"{amount} more of flavor {blocker.flavor}{held}",)
+    if blocker.reason == "ExceedsMaxQuota" and blocker.short_by is not None:
+        amount = written_amount(blocker.resource, blocker.short_by)
+        return (f"a quota or borrowing limit higher by {amount}, or a smaller request",)
+    if blocker.reason == "TopologyPlacementFailed" and blocker.short_by is not None:
+        where = f"in one {written_level(blocker.level)}" if blocker.domain else "on any hosts"
+        return (f"room for {blocker.short_by} more pods {where}",)
+    return ()
+
+
+def _some(names: tuple[str, ...], most: int = 3) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,0 +1,75 @@
+"""Bringing an evaluation and the state it was made on to the words of an explanation."""
+
+from collections.abc import Mapping
+
+from headgate.domain.scheduling.answers import Mode
+from headgate.domain.scheduling.evaluation import Evaluation
+from headgate.domain.scheduling.explanation.explain import Finding, explain_finding
+from headgate.domain.scheduling.partition import Partition
+from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.leaving import is_leaving
+from headgate.domain.workloads.state import Workload
+
+MOST_HOLDERS = 5
+
+
+def explain_evaluation(
+    partition: Partition,
+    workloads: Mapping[str, Workload],
+    evaluation: Evaluation,
+    *,
+    with_holders: bool = True,
+) -> Explanation:
+    """What a look found, for people; naming holders is left out where only the reasons matter."""
+
+    def holders(key: FlavorResource) -> tuple[str, ...]:
+        if not with_holders:
+            return ()
+        return top_holders(partition, workloads, evaluation.cluster_queue, key)
+
+    return explain_finding(_finding(partition, workloads, evaluation), holders)
+
+
+def top_holders(
+    partition: Partition, workloads: Mapping[str, Workload], cluster_queue: str, key: FlavorResource
+) -> tuple[str, ...]:
+    """Who holds most of a flavor's resource in the trees this ClusterQueue gets it from."""
+    root = partition.tree.root_of(f"clusterqueue/{cluster_queue}")
+    held = []
+    for name in partition.cluster_queues:
+        if partition.tree.root_of(f"clusterqueue/{name}") != root:
+            continue
+        for workload_key in partition.holding[name]:
+            workload = workloads[workload_key]
+            assert workload.admission is not None, "what holds a place has an admission"
+            amount = partition.charge_of(workload, workload.admission).amounts.get(key, 0)
+            if amount:
+                held.append((-amount, workload_key))
+    return tuple(name for _, name in sorted(held)[:MOST_HOLDERS])
+
+
+def _finding(
+    partition: Partition, workloads: Mapping[str, Workload], evaluation: Evaluation
+) -> Finding:
+    workload = evaluation.workload
+    own = partition.rounds.get(workload.round_id) if workload.round_id else None
+    leaving: tuple[str, ...] = ()
+    if own is not None:
+        leaving = tuple(v.workload for v in own.victims if v.workload not in own.released)
+    elif evaluation.mode == Mode.DEFERRED:
+        leaving = tuple(
+            key
+            for name in partition.cluster_queues
+            for key in partition.holding[name]
+            if is_leaving(workloads[key])
+        )
+    return Finding(
+        cluster_queue=evaluation.cluster_queue,
+        tries=evaluation.tries,
+        unplaced=evaluation.unplaced,
+        search=evaluation.search,
+        leaving=leaving,
+        is_deferred=evaluation.mode == Mode.DEFERRED,
+        has_round=own is not None,
+    )

@@ -1,0 +1,57 @@
+"""Step 1 of a cycle: what follows from time and state alone, before anyone is admitted."""
+
+from headgate.domain.facts import DomainEvent
+from headgate.domain.queues.events import ClusterQueueResumed, LocalQueueResumed
+from headgate.domain.scheduling.consequences import consequences
+from headgate.domain.scheduling.finalization import finalized
+from headgate.domain.scheduling.partition_keys import INSTALLATION
+from headgate.domain.scheduling.rounds_progress import advance_rounds
+from headgate.domain.scheduling.run import CycleRun
+from headgate.domain.streams import workload_stream
+from headgate.domain.values.instants import Instant
+
+
+def keep_house(run: CycleRun) -> None:
+    """Resume queues whose stop ran out, fire workloads' timers, move rounds on, let objects go."""
+    _resume_queues(run)
+    _fire_timers(run)
+    advance_rounds(run)
+    if run.key == INSTALLATION:
+        for stream, event in finalized(run.cell.config, run.cell.workloads):
+            run.decide((stream, event))
+
+
+def next_due(run: CycleRun) -> Instant | None:
+    """When this partition must be looked at next, if nothing else happens."""
+    partition = run.partition
+    dues = [
+        partition.timers.next_due(),
+        *(found.expires_at for found in partition.rounds.values()),
+        *(due for due, _ in partition.stops),
+    ]
+    return min((due for due in dues if due is not None), default=None)
+
+
+def _resume_queues(run: CycleRun) -> None:
+    for due, stream in run.partition.stops:
+        if due <= run.at:
+            is_local = stream.startswith("localqueue/")
+            resumed = LocalQueueResumed if is_local else ClusterQueueResumed
+            run.decide((stream, resumed(expired=True)))
+
+
+def _fire_timers(run: CycleRun) -> None:
+    while due := run.partition.timers.fired(run.at):
+        for key in due:
+            _fire(run, key)
+
+
+def _fire(run: CycleRun, key: str) -> None:
+    workload = run.cell.workloads[key]
+    stream = workload_stream(key)
+    events = consequences(run.cell.config, workload, run.at, run.new_id())
+    if not events:
+        run.cell.put_aside(stream, "It is due, and nothing follows from its state")
+        return
+    facts: list[tuple[str, DomainEvent]] = [(stream, event) for event in events]
+    run.decide(*facts)

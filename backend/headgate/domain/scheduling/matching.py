@@ -1,0 +1,124 @@
+"""Whether pods may run on machines: labels, taints, tolerations, selectors, required affinity.
+
+The meaning is Kubernetes'; what counts for flavors is in queueing.md §3.4, for hosts topology.md
+§1.3.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from headgate.domain.topology.specs import ResourceFlavorSpec
+from headgate.domain.values.selectors import (
+    LabelSelector,
+    NodeSelectorTerm,
+    Requirement,
+    Taint,
+    Toleration,
+)
+from headgate.domain.workloads.specs import Scheduling
+
+HARD_EFFECTS = ("NoSchedule", "NoExecute")
+NAME_FIELD = "metadata.name"
+
+
+def node_is_of_flavor(labels: Mapping[str, str], flavor: ResourceFlavorSpec) -> bool:
+    """Whether a node carries every label of the flavor; a missing label compares as empty."""
+    return all(labels.get(key, "") == value for key, value in flavor.node_labels.items())
+
+
+def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> Taint | None:
+    """The first taint that keeps pods away and that none of the tolerations covers."""
+    accepted = tuple(tolerations)
+    for taint in taints:
+        if taint.effect in HARD_EFFECTS and not any(tolerates(t, taint) for t in accepted):
+            return taint
+    return None
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Whether this toleration covers this taint."""
+    if toleration.effect is not None and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator == "Exists":
+        return True
+    return bool(toleration.key) and toleration.value == taint.value
+
+
+def satisfies(labels: Mapping[str, str], requirement: Requirement) -> bool:
+    """Whether labels meet one requirement; NotIn and DoesNotExist accept a missing key."""
+    value = labels.get(requirement.key)
+    match requirement.operator:
+        case "In":
+            return value is not None and value in requirement.values
+        case "NotIn":
+            return value is None or value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt":
+            return _compares(value, requirement.values) == 1
+        case "Lt":
+            return _compares(value, requirement.values) == -1
+
+
+def matches_selector(labels: Mapping[str, str], selector: LabelSelector | None) -> bool:
+    """Whether the selector selects an object with these labels; None selects nothing."""
+    if selector is None:
+        return False
+    return all(labels.get(key) == value for key, value in selector.match_labels.items()) and all(
+        satisfies(labels, requirement) for requirement in selector.match_expressions
+    )
+
+
+def matches_node(labels: Mapping[str, str], name: str, terms: Iterable[NodeSelectorTerm]) -> bool:
+    """Whether a node meets one of the alternative terms; no terms means any node."""
+    alternatives = tuple(terms)
+    fields = {NAME_FIELD: name}
+    return not alternatives or any(
+        bool(term.match_expressions or term.match_fields)
+        and all(satisfies(labels, requirement) for requirement in term.match_expressions)
+        and all(satisfies(fields, requirement) for requirement in term.match_fields)
+        for term in alternatives
+    )
+
+
+def flavor_refusal(flavor: ResourceFlavorSpec, pod: Scheduling) -> str:
+    """Why pods cannot use a flavor, in words; empty if they can.
+
+    Of selector and affinity only keys count that the flavor's own labels define; a term with none
+    of them matches everything.
+    """
+    taint = untolerated(flavor.node_taints, (*pod.tolerations, *flavor.tolerations))
+    if taint is not None:
+        return f"untolerated taint {written(taint)}"
+    labels = flavor.node_labels
+    for key, value in sorted(pod.node_selector.items()):
+        if key in labels and labels[key] != value:
+            return f"node selector {key}={value}"
+    if not _affinity_allows(labels, pod.affinity):
+        return "node affinity"
+    return ""
+
+
+def written(taint: Taint) -> str:
+    """A taint as people write it: `key=value:Effect`."""
+    return f"{taint.key}={taint.value}:{taint.effect}"
+
+
+def _affinity_allows(labels: Mapping[str, str], terms: tuple[NodeSelectorTerm, ...]) -> bool:
+    if not terms:
+        return True
+    return any(
+        all(satisfies(labels, r) for r in term.match_expressions if r.key in labels)
+        for term in terms
+    )
+
+
+def _compares(value: str | None, bounds: tuple[str, ...]) -> int | None:
+    try:
+        left, right = int(value or ""), int(bounds[0])
+    except (ValueError, IndexError):
+        return None
+    return (left > right) - (left < right)

@@ -1,0 +1,61 @@
+"""The order of pending workloads, and which of them are alike (queueing.md §2.2, §2.6)."""
+
+from typing import TypeAlias
+
+from headgate.domain.queues.specs import ClusterQueueSpec
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.state import Workload, condition
+
+Order: TypeAlias = tuple[int, Instant, str, str]
+"""Sorts the more urgent first: priority descending, queued at, uid, key."""
+
+Shape: TypeAlias = tuple[object, ...]
+"""Workloads of one ClusterQueue with equal shapes fit, or do not fit, alike."""
+
+
+def queued_at(workload: Workload, spec: ClusterQueueSpec) -> Instant:
+    """When it took its place in the line among equals.
+
+    Its creation; after a pods-ready timeout the eviction, unless the queue's policy is Creation;
+    after an admission check's eviction that eviction, whatever the policy (trap T13).
+    """
+    evicted = condition(workload, "Evicted")
+    if evicted is None or not evicted.status:
+        return workload.created_at
+    if evicted.reason == "AdmissionCheck":
+        return evicted.last_transition_at
+    waits = spec.wait_for_pods_ready
+    by_eviction = waits is None or waits.requeuing_strategy.timestamp == "Eviction"
+    if evicted.reason == "PodsReadyTimeout" and by_eviction:
+        return evicted.last_transition_at
+    return workload.created_at
+
+
+def order_of(workload: Workload, spec: ClusterQueueSpec) -> Order:
+    """Its place in the order of its ClusterQueue; total, as no two share a key."""
+    return (-workload.spec.priority, queued_at(workload, spec), workload.uid, workload.key)
+
+
+def shape_of(workload: Workload) -> Shape:
+    """Everything about it that decides whether and where it fits."""
+    spec = workload.spec
+    return (
+        spec.priority,
+        spec.can_preempt,
+        workload.round_id,
+        *(_pod_set_shape(pod_set) for pod_set in spec.pod_sets),
+    )
+
+
+def _pod_set_shape(pod_set: PodSet) -> Shape:
+    pod = pod_set.scheduling
+    return (
+        pod_set.count,
+        pod_set.min_count,
+        tuple(sorted(pod.requests.items())),
+        tuple(sorted(pod.node_selector.items())),
+        pod.tolerations,
+        pod.affinity,
+        pod_set.topology_request,
+    )

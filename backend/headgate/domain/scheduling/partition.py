@@ -1,0 +1,267 @@
+"""The fold a cycle works on: quota, usage, hosts, who waits, who holds, and what is due.
+
+Everything is kept up to date workload by workload with `replace`, whose undo is the opposite
+`replace`; only a change of configuration builds a partition anew. Usage and hosts exist in two
+views (preemption.md §6.5): ACTUAL counts who holds a place now, PROJECTED leaves out who is on the
+way out and counts the places that open rounds keep for their preemptors.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from headgate.domain.config import Config
+from headgate.domain.configured import Configured
+from headgate.domain.queues.specs import ClusterQueueSpec
+from headgate.domain.rounds.state import Round, is_open
+from headgate.domain.scheduling.ordering.order import Order, Shape, order_of, shape_of
+from headgate.domain.scheduling.ordering.pending import PendingQueue
+from headgate.domain.scheduling.placement.domains import (
+    FlavorTopology,
+    build_topology,
+    place_of,
+    stands_in,
+)
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, HostTable, Ints, Place
+from headgate.domain.scheduling.placement.place import per_pod
+from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree, build_tree
+from headgate.domain.scheduling.quota.usage import Usage, add_usage, no_usage, remove_usage
+from headgate.domain.scheduling.standing import (
+    Obstacle,
+    cluster_queue_obstacle,
+    queue_obstacle,
+)
+from headgate.domain.scheduling.timers import Timers, due_at
+from headgate.domain.topology.specs import NodeSpec
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.quantities import Requests
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.leaving import holds_quota, is_leaving, may_compete
+from headgate.domain.workloads.state import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What one admission takes: amounts of quota, and pods on hosts with what each pod takes.
+
+    `is_whole` is false if some of its places are gone; pods there are charged nowhere.
+    """
+
+    cluster_queue: str
+    amounts: Amounts
+    pods: tuple[tuple[Ints, Ints, Requests], ...]
+    is_whole: bool = True
+
+
+Move = tuple[int, Callable[[int, Charge], None], Charge]
+"""A view, what is done to it, and with what."""
+
+Waiting = tuple[Order, Shape, bool]
+"""How a workload competes: its order, its shape, and whether it has been explained."""
+
+
+class Partition:
+    """Queues, usage and hosts that are scheduled together; see the module for its two views."""
+
+    def __init__(
+        self,
+        key: str,
+        config: Config,
+        cluster_queues: Iterable[str],
+        set_aside: Mapping[str, str],
+    ) -> None:
+        self.key = key
+        self.config = config
+        self.set_aside = set_aside
+        self.stops: list[tuple[Instant, str]] = []
+        self.cluster_queues = tuple(sorted(cluster_queues))
+        self.tree: QuotaTree = build_tree(config, self.cluster_queues)
+        self.usage: tuple[Usage, Usage] = (no_usage(self.tree), no_usage(self.tree))
+        self.obstacles: dict[str, Obstacle | None] = {
+            name: cluster_queue_obstacle(config, name) for name in self.cluster_queues
+        }
+        self.pending = {
+            name: PendingQueue(strict=_spec(config, name).queueing_strategy == "StrictFIFO")
+            for name in self.cluster_queues
+        }
+        self.holding: dict[str, dict[str, None]] = {name: {} for name in self.cluster_queues}
+        self.timers = Timers()
+        self.rounds: dict[str, Round] = {}
+        self.hosts, self.topologies = _build_hosts(config, self.cluster_queues)
+        self.version = 0
+
+    def replace(self, old: Workload | None, new: Workload | None) -> None:
+        """Take into account that a workload of this partition came, changed or went.
+
+        Everything that could fail is worked out before anything is changed.
+        """
+        found = new or old
+        assert found is not None, "something must have been or be there"
+        due = due_at(self.config, new) if new and not self._is_aside(new) else None
+        waits = self._waiting(new)
+        moves = self._moves(old, new)
+        for view, change, charge in moves:
+            change(view, charge)
+        if _frees_room(old, new):
+            self.unpark()
+        self._rehold(old, new)
+        self._requeue(found.key, (old, new), waits)
+        self.timers.set(found.key, due)
+
+    def replace_round(self, old: Round | None, new: Round | None) -> None:
+        """Take into account that a round began, went on or ended."""
+        if old is not None:
+            self.rounds.pop(old.id, None)
+        if new is not None and is_open(new):
+            self.rounds[new.id] = new
+
+    def node_changed(self, node: Configured[NodeSpec]) -> None:
+        """Take a report or cordon of a node into account."""
+        self.version += 1
+        if self.hosts.node_changed(node):
+            self.unpark()
+
+    def unpark(self) -> None:
+        """Look again at everyone who was known not to fit."""
+        for queue in self.pending.values():
+            queue.unpark()
+
+    def charge_of(self, workload: Workload, admission: Admission) -> Charge:
+        """What an admission of this workload takes."""
+        amounts: Amounts = {}
+        pods = []
+        is_whole = True
+        sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
+        for given in admission.pod_set_assignments:
+            for resource, amount in given.resource_usage.items():
+                key = (given.flavors.get(resource, ""), resource)
+                if amount:
+                    amounts[key] = amounts.get(key, 0) + amount
+            pod_set = sets.get(given.name)
+            if given.topology_assignment is not None and pod_set is not None:
+                domains = given.topology_assignment.domains
+                rows, counts = self.hosts.rows((d.values, d.count) for d in domains)
+                is_whole = is_whole and len(rows) == len(domains)
+                pods.append((rows, counts, per_pod(pod_set)))
+        return Charge(admission.cluster_queue, amounts, tuple(pods), is_whole)
+
+    def take(self, view: int, charge: Charge) -> None:
+        """Charge usage and hosts of one view."""
+        node = f"clusterqueue/{charge.cluster_queue}"
+        if node in self.tree.path:
+            add_usage(self.tree, self.usage[view], node, charge.amounts)
+        for rows, counts, requests in charge.pods:
+            self.hosts.take(view, rows, counts, requests)
+        self.version += 1
+
+    def give_back(self, view: int, charge: Charge) -> None:
+        """The exact opposite of `take`."""
+        node = f"clusterqueue/{charge.cluster_queue}"
+        if node in self.tree.path:
+            remove_usage(self.tree, self.usage[view], node, charge.amounts)
+        for rows, counts, requests in charge.pods:
+            self.hosts.take(view, rows, -counts, requests)
+        self.version += 1
+
+    def competes(self, workload: Workload) -> bool:
+        """Whether it is to be looked at when it is its turn."""
+        return (
+            may_compete(workload)
+            and not self._is_aside(workload)
+            and queue_obstacle(self.config, workload) is None
+        )
+
+    def _is_aside(self, workload: Workload) -> bool:
+        return f"workload/{workload.key}" in self.set_aside
+
+    def _moves(self, old: Workload | None, new: Workload | None) -> list[Move]:
+        before, after = _claims(old), _claims(new)
+        moves: list[Move] = []
+        for view in (ACTUAL, PROJECTED):
+            if before[view] is after[view] or before[view] == after[view]:
+                continue
+            if old is not None and (given := before[view]) is not None:
+                moves.append((view, self.give_back, self.charge_of(old, given)))
+            if new is not None and (given := after[view]) is not None:
+                moves.append((view, self.take, self.charge_of(new, given)))
+        return moves
+
+    def _rehold(self, old: Workload | None, new: Workload | None) -> None:
+        if old is not None and old.admission is not None and holds_quota(old):
+            self.holding.get(old.admission.cluster_queue, {}).pop(old.key, None)
+        if new is not None and new.admission is not None and holds_quota(new):
+            self.holding.setdefault(new.admission.cluster_queue, {})[new.key] = None
+
+    def _waiting(self, new: Workload | None) -> Waiting | None:
+        if new is None or not self.competes(new):
+            return None
+        spec = _spec(self.config, self._cluster_queue_name(new))
+        return order_of(new, spec), shape_of(new), new.explanation is not None
+
+    def _requeue(
+        self, key: str, change: tuple[Workload | None, Workload | None], waits: Waiting | None
+    ) -> None:
+        before, queue = self._queue_of(change[0]), self._queue_of(change[1])
+        if before is not None and (before is not queue or waits is None):
+            before.remove(key)
+        if queue is None or waits is None or queue.members.get(key) == waits:
+            return
+        queue.remove(key)
+        queue.add(key, waits[0], waits[1], explained=waits[2])
+
+    def _queue_of(self, workload: Workload | None) -> PendingQueue | None:
+        return self.pending.get(self._cluster_queue_name(workload)) if workload else None
+
+    def _cluster_queue_name(self, workload: Workload) -> str:
+        local = self.config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
+        return local.spec.cluster_queue if local else ""
+
+
+def _frees_room(old: Workload | None, new: Workload | None) -> bool:
+    """Whether someone who did not fit might fit now, or might make room otherwise than before."""
+    before, after = _claims(old), _claims(new)
+    freed = before[ACTUAL] is not None and after[ACTUAL] is None
+    withdrawn = old is not None and old.nomination is not None and after[PROJECTED] is None
+    moved = (
+        None not in (before[PROJECTED], after[PROJECTED]) and before[PROJECTED] != after[PROJECTED]
+    )
+    return freed or withdrawn or moved
+
+
+def _claims(workload: Workload | None) -> tuple[Admission | None, Admission | None]:
+    """What it takes in the actual and in the projected view."""
+    if workload is None or workload.finished_at is not None:
+        return None, None
+    if holds_quota(workload):
+        return workload.admission, None if is_leaving(workload) else workload.admission
+    return None, workload.nomination
+
+
+def _spec(config: Config, cluster_queue: str) -> ClusterQueueSpec:
+    return config.cluster_queues[cluster_queue].spec
+
+
+def _build_hosts(
+    config: Config, cluster_queues: Iterable[str]
+) -> tuple[HostTable, dict[str, FlavorTopology]]:
+    wanted = sorted(
+        {
+            flavor.name
+            for name in cluster_queues
+            for group in _spec(config, name).resource_groups
+            for flavor in group.flavors
+        }
+    )
+    pairs = [
+        (flavor, config.topologies[flavor.spec.topology_name])
+        for name in wanted
+        if (flavor := config.resource_flavors.get(name)) is not None
+        and flavor.spec.topology_name in config.topologies
+    ]
+    nodes = tuple(node for _, node in sorted(config.nodes.items()))
+    members: dict[Place, dict[str, Configured[NodeSpec]]] = {}
+    for flavor, topology in pairs:
+        for node in nodes:
+            if stands_in(node, flavor.spec, topology.spec):
+                members.setdefault(place_of(node, topology.spec), {})[node.name] = node
+    table = HostTable({place: tuple(found.values()) for place, found in members.items()})
+    return table, {f.name: build_topology(f, t, nodes, table) for f, t in pairs}

@@ -1,0 +1,87 @@
+"""Which ClusterQueues must be scheduled together, and the name of each such partition.
+
+ClusterQueues share a partition if they share a cohort tree or if topology-aware flavors of theirs
+share hosts, directly or by others (design architecture.md §4).
+"""
+
+from dataclasses import dataclass
+
+from headgate.domain.config import Config
+from headgate.domain.scheduling.matching import node_is_of_flavor
+from headgate.domain.scheduling.quota.tree import root_cohort
+
+INSTALLATION = "installation"
+"""The partition that is always there and looks after what belongs to no queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The partitions there are, and which ClusterQueue is in which."""
+
+    keys: tuple[str, ...]
+    of_cluster_queue: dict[str, str]
+
+
+def partition_layout(config: Config) -> Layout:
+    """The connected components of the configured ClusterQueues, named by their smallest member."""
+    leaders: dict[str, str] = {}
+    for name, queue in sorted(config.cluster_queues.items()):
+        me = f"clusterqueue/{name}"
+        if queue.spec.cohort_name:
+            _join(leaders, me, f"cohort/{root_cohort(config, queue.spec.cohort_name)}")
+        for group in queue.spec.resource_groups:
+            for flavor in group.flavors:
+                if _is_topology_aware(config, flavor.name):
+                    _join(leaders, me, f"~flavor/{flavor.name}")
+    _join_flavors_that_share_hosts(config, leaders)
+    return _layout(config, leaders)
+
+
+def _layout(config: Config, leaders: dict[str, str]) -> Layout:
+    members: dict[str, list[str]] = {}
+    for name in sorted({*leaders, *(f"clusterqueue/{n}" for n in config.cluster_queues)}):
+        members.setdefault(_leader(leaders, name), []).append(name)
+    of_cluster_queue = {
+        member.removeprefix("clusterqueue/"): _key(group)
+        for group in members.values()
+        for member in group
+        if member.startswith("clusterqueue/")
+    }
+    keys = sorted({*of_cluster_queue.values(), INSTALLATION})
+    return Layout(tuple(keys), dict(sorted(of_cluster_queue.items())))
+
+
+def _key(members: list[str]) -> str:
+    cohorts = [name for name in members if name.startswith("cohort/")]
+    return min(cohorts or [name for name in members if name.startswith("clusterqueue/")])
+
+
+def _is_topology_aware(config: Config, flavor: str) -> bool:
+    found = config.resource_flavors.get(flavor)
+    return found is not None and bool(found.spec.topology_name)
+
+
+def _join_flavors_that_share_hosts(config: Config, leaders: dict[str, str]) -> None:
+    flavors = [
+        (f"~flavor/{name}", flavor.spec)
+        for name, flavor in sorted(config.resource_flavors.items())
+        if f"~flavor/{name}" in leaders
+    ]
+    for _, node in sorted(config.nodes.items()):
+        on_it = [me for me, spec in flavors if node_is_of_flavor(node.labels, spec)]
+        for other in on_it[1:]:
+            _join(leaders, on_it[0], other)
+
+
+def _leader(leaders: dict[str, str], name: str) -> str:
+    while (above := leaders.get(name, name)) != name:
+        leaders[name] = leaders.get(above, above)
+        name = above
+    return name
+
+
+def _join(leaders: dict[str, str], left: str, right: str) -> None:
+    for name in (left, right):
+        leaders.setdefault(name, name)
+    first, second = sorted((_leader(leaders, left), _leader(leaders, right)))
+    leaders[second] = first

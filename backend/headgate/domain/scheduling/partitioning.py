@@ -1,0 +1,120 @@
+"""All partitions of a configuration, and to which of them a changed state matters."""
+
+from collections.abc import Iterable, Mapping
+
+from headgate.domain.config import Config
+from headgate.domain.configured import Configured
+from headgate.domain.rounds.state import Round
+from headgate.domain.scheduling.finalization import terminating
+from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.partition_keys import INSTALLATION, partition_layout
+from headgate.domain.scheduling.standing import cluster_queue_of, expiring_stops
+from headgate.domain.topology.specs import NodeSpec
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.state import Workload, phase_of
+
+
+class Partitioning:
+    """The partitions, fed with every workload, round and node; and counts of phases by queue.
+
+    `counts` has one entry for each ClusterQueue (`clusterqueue/<name>`), each LocalQueue
+    (`localqueue/<ns>/<name>`) and `""` for the whole installation: phase to number of workloads.
+    """
+
+    def __init__(self, config: Config, set_aside: Mapping[str, str]) -> None:
+        layout = partition_layout(config)
+        self.config = config
+        self.has_terminating = bool(terminating(config))
+        self.keys = layout.keys
+        self.of_cluster_queue = layout.of_cluster_queue
+        self.counts: dict[str, dict[str, int]] = {}
+        queues: dict[str, list[str]] = {key: [] for key in layout.keys}
+        for name, key in layout.of_cluster_queue.items():
+            queues[key].append(name)
+        self.partitions = {
+            key: Partition(key, config, names, set_aside) for key, names in queues.items()
+        }
+        for due, stream, cluster_queue in expiring_stops(config):
+            home = self.of_cluster_queue.get(cluster_queue, INSTALLATION)
+            self.partitions[home].stops.append((due, stream))
+
+    def fill(
+        self, workloads: Mapping[str, Workload], rounds: Mapping[str, Round]
+    ) -> dict[str, str]:
+        """Take everything there is into account; which workloads could not be, and why."""
+        refused = {}
+        for key in sorted(workloads):
+            try:
+                self.replace_workload(None, workloads[key])
+            except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
+                refused[key] = f"{type(error).__name__}: {error}"
+        for round_id in sorted(rounds):
+            self.replace_round(None, rounds[round_id])
+        return refused
+
+    def key_of(self, workload: Workload) -> str:
+        """The partition that looks after a workload; INSTALLATION where it has no queue."""
+        return self.of_cluster_queue.get(cluster_queue_of(self.config, workload), INSTALLATION)
+
+    def replace_workload(self, old: Workload | None, new: Workload | None) -> None:
+        """A workload came, changed or went."""
+        before = self.key_of(old) if old else None
+        after = self.key_of(new) if new else None
+        if before is not None and before == after:
+            self.partitions[before].replace(old, new)
+        else:
+            if before is not None:
+                self.partitions[before].replace(old, None)
+            if after is not None:
+                self.partitions[after].replace(None, new)
+        self._count(old, -1)
+        self._count(new, +1)
+        self._charge_strays(old, new)
+
+    def replace_round(self, old: Round | None, new: Round | None) -> None:
+        """A round began, went on or ended."""
+        found = new or old
+        if found is not None:
+            key = self.of_cluster_queue.get(found.cluster_queue, INSTALLATION)
+            self.partitions[key].replace_round(old, new)
+
+    def node_changed(self, node: Configured[NodeSpec]) -> bool:
+        """A node reported or was cordoned; false if that needs everything built anew."""
+        touched = [p for p in self.partitions.values() if node.name in p.hosts.node_names()]
+        if not all(partition.hosts.knows(node) for partition in touched):
+            return False
+        for partition in touched:
+            partition.node_changed(node)
+        return True
+
+    def unpark(self) -> None:
+        """Nothing that is known not to fit is known any more."""
+        for partition in self.partitions.values():
+            partition.unpark()
+
+    def _count(self, workload: Workload | None, change: int) -> None:
+        if workload is None:
+            return
+        phase = phase_of(workload)
+        local = f"localqueue/{workload.namespace}/{workload.spec.queue_name}"
+        queue = f"clusterqueue/{cluster_queue_of(self.config, workload)}"
+        for name in ("", local, queue):
+            counts = self.counts.setdefault(name, {})
+            counts[phase] = counts.get(phase, 0) + change
+            if not counts[phase]:
+                del counts[phase]
+
+    def _charge_strays(self, old: Workload | None, new: Workload | None) -> None:
+        """Pods of a workload whose ClusterQueue is gone still stand on hosts: count them there."""
+        for workload, view_change in ((old, "give_back"), (new, "take")):
+            if workload is None or not holds_quota(workload) or workload.admission is None:
+                continue
+            if workload.admission.cluster_queue in self.of_cluster_queue:
+                continue
+            for partition in self._others():
+                charge = partition.charge_of(workload, workload.admission)
+                for view in (0, 1):
+                    getattr(partition, view_change)(view, charge)
+
+    def _others(self) -> Iterable[Partition]:
+        return (p for key, p in self.partitions.items() if key != INSTALLATION)

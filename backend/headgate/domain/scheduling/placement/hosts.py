@@ -1,0 +1,141 @@
+"""All places of a partition as arrays: what each offers, and what is free of it in two views.
+
+A row is a place that pods are counted in: a host under `(hostname,)`, or a lowest topology domain
+under its whole path where a topology does not go down to hosts. Columns of the arrays are rows of
+the table; there is one array row for each resource.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.domain.configured import Configured
+from headgate.domain.topology.specs import HOSTNAME_LABEL, NodeSpec
+
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+Place: TypeAlias = tuple[str, ...]
+PODS = "pods"
+
+ACTUAL = 0
+"""What is free now."""
+PROJECTED = 1
+"""What will be free once everything leaving has left and every open round's preemptor has come."""
+
+
+def host_name(node: Configured[NodeSpec]) -> str:
+    """The name pods are placed under: the hostname label, or the node's own name."""
+    return node.labels.get(HOSTNAME_LABEL, node.name)
+
+
+def is_usable(spec: NodeSpec) -> bool:
+    """Whether the node takes new pods."""
+    return spec.ready and not spec.unschedulable
+
+
+def offered(spec: NodeSpec) -> dict[str, int]:
+    """What the node offers to workloads: allocatable less what others use, never clamped."""
+    return {
+        resource: amount - spec.used_by_others.get(resource, 0)
+        for resource, amount in spec.allocatable.items()
+    }
+
+
+class HostTable:
+    """Free capacity per place and resource; changed in place, exactly undone by the opposite."""
+
+    def __init__(self, members: Mapping[Place, Iterable[Configured[NodeSpec]]]) -> None:
+        self.places = tuple(sorted(members))
+        self.row_of = {place: row for row, place in enumerate(self.places)}
+        self._nodes = {place: {n.name: n for n in nodes} for place, nodes in members.items()}
+        self._rows_of_node: dict[str, list[int]] = {}
+        for place, nodes in self._nodes.items():
+            for name in nodes:
+                self._rows_of_node.setdefault(name, []).append(self.row_of[place])
+        resources = {
+            r for nodes in self._nodes.values() for n in nodes.values() for r in n.spec.allocatable
+        }
+        self.resources = {name: row for row, name in enumerate(sorted({*resources, PODS}))}
+        self.capacity: Ints = np.zeros((len(self.resources), len(self.places)), dtype=np.int64)
+        self.usable: Bools = np.zeros(len(self.places), dtype=np.bool_)
+        for row, place in enumerate(self.places):
+            self.usable[row], self.capacity[:, row] = self._sum(place)
+        self.free = (self.capacity.copy(), self.capacity.copy())
+        self.version = 0
+
+    def node_changed(self, node: Configured[NodeSpec]) -> bool:
+        """Take a report, cordon or uncordon into account; whether any place now offers more."""
+        more = False
+        for row in self._rows_of_node.get(node.name, ()):
+            place = self.places[row]
+            self._nodes[place][node.name] = node
+            usable, capacity = self._sum(place)
+            change = capacity - self.capacity[:, row]
+            more = more or bool((change > 0).any()) or (usable and not self.usable[row])
+            self.usable[row] = usable
+            self.capacity[:, row] = capacity
+            for view in self.free:
+                view[:, row] += change
+        self.version += 1
+        return more
+
+    def knows(self, node: Configured[NodeSpec]) -> bool:
+        """Whether every resource of the node has its row here."""
+        return all(resource in self.resources for resource in node.spec.allocatable)
+
+    def node_names(self) -> tuple[str, ...]:
+        """The nodes that stand behind the places."""
+        return tuple(sorted(self._rows_of_node))
+
+    def nodes_at(self, place: Place) -> tuple[Configured[NodeSpec], ...]:
+        """The nodes behind one place."""
+        return tuple(node for _, node in sorted(self._nodes[place].items()))
+
+    def take(self, view: int, rows: Ints, counts: Ints, requests: Mapping[str, int]) -> None:
+        """Charge `counts` pods in `rows`; negative counts give back."""
+        free = self.free[view]
+        for resource, amount in requests.items():
+            line = self.resources.get(resource)
+            if line is not None and amount:
+                free[line, rows] -= amount * counts
+        if PODS not in requests:
+            free[self.resources[PODS], rows] -= counts
+        self.version += 1
+
+    def has_room(self, view: int, pods: Iterable[tuple[Ints, Ints, Mapping[str, int]]]) -> bool:
+        """Whether these pods fit where they are meant to go, on places that take pods."""
+        taken: dict[str, Ints] = {}
+        for rows, counts, requests in pods:
+            if not self.usable[rows].all():
+                return False
+            for resource, amount in requests.items():
+                line = self.resources.get(resource)
+                if line is None:
+                    return not amount
+                total = taken.setdefault(resource, np.zeros(len(self.places), dtype=np.int64))
+                total[rows] += amount * counts
+                if (total[rows] > self.free[view][line, rows]).any():
+                    return False
+        return True
+
+    def rows(self, places: Iterable[tuple[Place, int]]) -> tuple[Ints, Ints]:
+        """Rows and pod counts of those places that exist here; others are gone and hold nothing."""
+        found = [(self.row_of[p], count) for p, count in places if p in self.row_of]
+        pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+        return pairs[:, 0], pairs[:, 1]
+
+    def _sum(self, place: Place) -> tuple[bool, Ints]:
+        total = np.zeros(len(self.resources), dtype=np.int64)
+        usable = False
+        alone = len(self._nodes[place]) == 1
+        for _, node in sorted(self._nodes[place].items()):
+            if not (alone or is_usable(node.spec)):
+                continue
+            usable = usable or is_usable(node.spec)
+            for resource, amount in offered(node.spec).items():
+                line = self.resources.get(resource)
+                if line is not None:
+                    total[line] += amount
+        return usable, total

@@ -1,0 +1,154 @@
+"""The quota tree of cohorts and ClusterQueues, and what each node guarantees (queueing.md §4.1).
+
+Nodes are named as in streams (`clusterqueue/a`, `cohort/b`). A missing amount is 0, a missing
+limit no limit. Everything here depends on configuration alone.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from headgate.domain.config import Config
+from headgate.domain.queues.specs import ResourceGroup, ResourceQuota
+from headgate.domain.values.quantities import FlavorResource
+
+Amounts = dict[FlavorResource, int]
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaTree:
+    """Parents, children and quotas of the nodes, with their derived subtree and local amounts.
+
+    `path` lists a node and its ancestors up to the root; `height` is 0 for a ClusterQueue and one
+    more than the highest child for a cohort.
+    """
+
+    path: dict[str, tuple[str, ...]]
+    children: dict[str, tuple[str, ...]]
+    quotas: dict[str, dict[FlavorResource, ResourceQuota]]
+    subtree: dict[str, Amounts]
+    local: dict[str, Amounts]
+    height: dict[str, int]
+
+    def root_of(self, node: str) -> str:
+        """The top of the tree that the node is in."""
+        return self.path[node][-1]
+
+    def nominal(self, node: str, key: FlavorResource) -> int:
+        """The node's own quota."""
+        found = self.quotas[node].get(key)
+        return found.nominal_quota if found else 0
+
+    def borrowing_limit(self, node: str, key: FlavorResource) -> int | None:
+        """How much it may use beyond its subtree quota."""
+        found = self.quotas[node].get(key)
+        return found.borrowing_limit if found else None
+
+
+def quotas_of(groups: Iterable[ResourceGroup]) -> dict[FlavorResource, ResourceQuota]:
+    """The quotas of resource groups by flavor and resource."""
+    return {
+        (flavor.name, resource.name): resource
+        for group in groups
+        for flavor in group.flavors
+        for resource in flavor.resources
+    }
+
+
+def build_tree(config: Config, cluster_queues: Iterable[str]) -> QuotaTree:
+    """The trees that these ClusterQueues stand in; a cohort nobody defined has no quota of its own.
+
+    Cohorts that are their own ancestors are cut off where the circle closes; `cyclic_cohorts`
+    tells which ClusterQueues must not be scheduled for that.
+    """
+    paths = {f"clusterqueue/{name}": _path(config, name) for name in sorted(cluster_queues)}
+    parents = {child: parent for path in paths.values() for child, parent in pairwise(path)}
+    nodes = sorted({node for path in paths.values() for node in path})
+    children = {node: tuple(c for c in nodes if parents.get(c) == node) for node in nodes}
+    quotas = {node: _quotas(config, node) for node in nodes}
+    return _derive({node: _climb(node, parents) for node in nodes}, children, quotas)
+
+
+def parent_cohort(config: Config, cohort: str) -> str:
+    """The name of the cohort above, empty at the top."""
+    found = config.cohorts.get(cohort)
+    return found.spec.parent_name if found else ""
+
+
+def cyclic_cohorts(config: Config) -> frozenset[str]:
+    """Cohorts from which going up never ends."""
+    return frozenset(name for name in config.cohorts if _circles(config, name))
+
+
+def root_cohort(config: Config, cohort: str) -> str:
+    """The top of the tree a cohort is in; in a circle, its smallest member."""
+    seen = [cohort]
+    while above := parent_cohort(config, seen[-1]):
+        if above in seen:
+            return min(seen[seen.index(above) :])
+        seen.append(above)
+    return seen[-1]
+
+
+def _circles(config: Config, cohort: str) -> bool:
+    seen = {cohort}
+    above = parent_cohort(config, cohort)
+    while above:
+        if above in seen:
+            return True
+        seen.add(above)
+        above = parent_cohort(config, above)
+    return False
+
+
+def _path(config: Config, cluster_queue: str) -> tuple[str, ...]:
+    path = [f"clusterqueue/{cluster_queue}"]
+    cohort = config.cluster_queues[cluster_queue].spec.cohort_name
+    stop = root_cohort(config, cohort) if cohort else ""
+    while cohort:
+        path.append(f"cohort/{cohort}")
+        cohort = "" if cohort == stop else parent_cohort(config, cohort)
+    return tuple(path)
+
+
+def _climb(node: str, parents: Mapping[str, str]) -> tuple[str, ...]:
+    path = [node]
+    while path[-1] in parents:
+        path.append(parents[path[-1]])
+    return tuple(path)
+
+
+def _quotas(config: Config, node: str) -> dict[FlavorResource, ResourceQuota]:
+    kind, _, name = node.partition("/")
+    if kind == "clusterqueue":
+        return quotas_of(config.cluster_queues[name].spec.resource_groups)
+    found = config.cohorts.get(name)
+    return quotas_of(found.spec.resource_groups) if found else {}
+
+
+def _derive(
+    path: dict[str, tuple[str, ...]],
+    children: dict[str, tuple[str, ...]],
+    quotas: dict[str, dict[FlavorResource, ResourceQuota]],
+) -> QuotaTree:
+    subtree: dict[str, Amounts] = {}
+    local: dict[str, Amounts] = {}
+    height: dict[str, int] = {}
+    for node in sorted(path, key=lambda n: (-len(path[n]), n)):
+        below = children[node]
+        height[node] = 1 + max((height[c] for c in below), default=-1)
+        subtree[node] = {key: quota.nominal_quota for key, quota in quotas[node].items()}
+        for child in below:
+            for key, amount in subtree[child].items():
+                lent = amount - local[child].get(key, 0)
+                subtree[node][key] = subtree[node].get(key, 0) + lent
+        local[node] = _guaranteed(subtree[node], quotas[node])
+    return QuotaTree(path, children, quotas, subtree, local, height)
+
+
+def _guaranteed(subtree: Amounts, quotas: Mapping[FlavorResource, ResourceQuota]) -> Amounts:
+    return {
+        key: max(0, subtree.get(key, 0) - quota.lending_limit)
+        for key, quota in quotas.items()
+        if quota.lending_limit is not None
+    }

@@ -1,0 +1,101 @@
+"""What is used in a quota tree and what may still be used (reference queueing.md §4.1, §4.2)."""
+
+from collections.abc import Mapping
+
+from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
+from headgate.domain.values.quantities import FlavorResource
+
+Usage = dict[str, Amounts]
+"""Amounts in use per node; a cohort's are what bubbles up past its children's guarantees."""
+
+
+def no_usage(tree: QuotaTree) -> Usage:
+    """Nothing used anywhere."""
+    return {node: {} for node in tree.path}
+
+
+def add_usage(
+    tree: QuotaTree, usage: Usage, node: str, amounts: Mapping[FlavorResource, int]
+) -> None:
+    """Charge a ClusterQueue; only what exceeds a node's guarantee is charged to its parent."""
+    for key, amount in amounts.items():
+        for step in tree.path[node]:
+            used = usage[step].get(key, 0)
+            kept = max(0, tree.local[step].get(key, 0) - used)
+            _put(usage[step], key, used + amount)
+            amount -= kept
+            if amount <= 0:
+                break
+
+
+def remove_usage(
+    tree: QuotaTree, usage: Usage, node: str, amounts: Mapping[FlavorResource, int]
+) -> None:
+    """Undo `add_usage` exactly (trap T29)."""
+    for key, amount in amounts.items():
+        for step in tree.path[node]:
+            used = usage[step].get(key, 0)
+            passed_on = used - tree.local[step].get(key, 0)
+            _put(usage[step], key, used - amount)
+            amount = min(amount, passed_on)
+            if amount <= 0:
+                break
+
+
+def available(tree: QuotaTree, usage: Usage, node: str, key: FlavorResource) -> int:
+    """How much more a ClusterQueue may use now; never negative."""
+    path = tree.path[node]
+    root = path[-1]
+    left = tree.subtree[root].get(key, 0) - usage[root].get(key, 0)
+    for step in reversed(path[:-1]):
+        left = _available_below(tree, usage, step, key, left)
+    return max(0, left)
+
+
+def potential(tree: QuotaTree, node: str, key: FlavorResource) -> int:
+    """How much a ClusterQueue could use if nobody used anything."""
+    path = tree.path[node]
+    most = tree.subtree[path[-1]].get(key, 0)
+    for step in reversed(path[:-1]):
+        most += tree.local[step].get(key, 0)
+        limit = tree.borrowing_limit(step, key)
+        if limit is not None:
+            most = min(most, tree.subtree[step].get(key, 0) + limit)
+    return most
+
+
+def borrowing_level(
+    tree: QuotaTree, usage: Usage, node: str, key: FlavorResource, amount: int
+) -> tuple[int, bool]:
+    """From how far `amount` more would be borrowed, and whether some could be reclaimed there.
+
+    0 is no borrowing, 1 from the ClusterQueue's own cohort, and so on; the source is
+    `heightOfLowestSubtreeThatFits` (queueing.md §3.4).
+    """
+    if usage[node].get(key, 0) + amount <= tree.nominal(node, key):
+        return 0, len(tree.path[node]) > 1
+    left = amount
+    for step, above in zip(tree.path[node], tree.path[node][1:], strict=False):
+        left -= max(0, tree.local[step].get(key, 0) - usage[step].get(key, 0))
+        if usage[above].get(key, 0) + left <= tree.subtree[above].get(key, 0):
+            return tree.height[above], len(tree.path[above]) > 1
+    return tree.height[tree.root_of(node)], False
+
+
+def _available_below(
+    tree: QuotaTree, usage: Usage, node: str, key: FlavorResource, above: int
+) -> int:
+    local = tree.local[node].get(key, 0)
+    used = usage[node].get(key, 0)
+    limit = tree.borrowing_limit(node, key)
+    if limit is not None:
+        lendable = tree.subtree[node].get(key, 0) - local
+        above = min(above, lendable - max(0, used - local) + limit)
+    return max(0, local - used) + above
+
+
+def _put(amounts: Amounts, key: FlavorResource, amount: int) -> None:
+    if amount:
+        amounts[key] = amount
+    else:
+        amounts.pop(key, None)

@@ -1,0 +1,55 @@
+"""One cycle under way: its decisions so far, each assumed in the cell as soon as it is made."""
+
+from dataclasses import dataclass, field
+
+from headgate.domain.cell import Cell
+from headgate.domain.facts import DomainEvent
+from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.wakes import wakes_of
+from headgate.domain.values.instants import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Facts that are recorded together or not at all, and the stream versions they rest on.
+
+    `wakes` tells for each fact which partitions must look at it, and whether it guards, as
+    `wakes_of` answers just before the fact.
+    """
+
+    expected: dict[str, int]
+    events: tuple[tuple[str, DomainEvent], ...]
+    wakes: tuple[tuple[tuple[str, ...], bool], ...] = ()
+
+
+@dataclass(slots=True)
+class CycleRun:
+    """What the steps of a cycle share. Ids are the cycle's own with a number behind."""
+
+    cell: Cell
+    key: str
+    at: Instant
+    cycle_id: str
+    round_ttl_seconds: int
+    decisions: list[Decision] = field(default_factory=list)
+    looked_at: int = 0
+    _ids: int = 0
+
+    @property
+    def partition(self) -> Partition:
+        """The partition as it is after the decisions so far."""
+        return self.cell.partition(self.key)
+
+    def new_id(self) -> str:
+        """An id that no other cycle gives."""
+        self._ids += 1
+        return f"{self.cycle_id}-{self._ids}"
+
+    def decide(self, *events: tuple[str, DomainEvent]) -> None:
+        """Decide these facts together, and go on as if they were recorded."""
+        expected = {stream: self.cell.version_of(stream) for stream, _ in events}
+        wakes = []
+        for stream, event in events:
+            wakes.append(wakes_of(self.cell, stream, event))
+            self.cell.assume(stream, event, self.at)
+        self.decisions.append(Decision(expected, events, tuple(wakes)))

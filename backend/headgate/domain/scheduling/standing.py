@@ -1,0 +1,134 @@
+"""Whether queues take work and workloads may compete in them, and if not, why (queueing.md §6)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from headgate.domain.config import Config
+from headgate.domain.configured import Configured
+from headgate.domain.queues.specs import ClusterQueueSpec, LocalQueueSpec
+from headgate.domain.scheduling.matching import matches_selector
+from headgate.domain.scheduling.quota.tree import root_cohort
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.state import Workload
+
+NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What keeps a queue or a workload out, as a CamelCase word and a sentence."""
+
+    reason: str
+    message: str
+
+
+def local_queue_of(config: Config, workload: Workload) -> Configured[LocalQueueSpec] | None:
+    """The LocalQueue it was submitted to, if there is one."""
+    return config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
+
+
+def cluster_queue_of(config: Config, workload: Workload) -> str:
+    """The ClusterQueue it is charged to or waits for; empty if there is none."""
+    if workload.admission is not None and workload.finished_at is None:
+        return workload.admission.cluster_queue
+    local = local_queue_of(config, workload)
+    return local.spec.cluster_queue if local else ""
+
+
+def cluster_queue_obstacle(config: Config, name: str) -> Obstacle | None:
+    """Why a ClusterQueue admits nothing now; first match of Kueue's inactiveReason."""
+    queue = config.cluster_queues.get(name)
+    if queue is None:
+        return Obstacle("ClusterQueueDoesNotExist", f"ClusterQueue {name} does not exist")
+    if queue.terminating_at is not None:
+        return Obstacle("Terminating", f"ClusterQueue {name} is being deleted")
+    if queue.spec.stop_policy != "None":
+        return Obstacle("Stopped", f"ClusterQueue {name} is stopped{_stopped_by(queue.spec)}")
+    return _broken_reference(config, name, queue.spec)
+
+
+def local_queue_obstacle(config: Config, workload: Workload) -> Obstacle | None:
+    """Why its LocalQueue lets it not through; a missing LocalQueue included."""
+    name = workload.spec.queue_name
+    if not name:
+        return Obstacle("NoQueue", "It names no queue")
+    local = local_queue_of(config, workload)
+    if local is None:
+        where = f"in namespace {workload.namespace}"
+        return Obstacle("LocalQueueDoesNotExist", f"LocalQueue {name} does not exist {where}")
+    if local.terminating_at is not None:
+        return Obstacle("LocalQueueTerminating", f"LocalQueue {name} is being deleted")
+    if local.spec.stop_policy != "None":
+        return Obstacle(
+            "LocalQueueStopped", f"LocalQueue {name} is stopped{_stopped_by(local.spec)}"
+        )
+    return None
+
+
+def queue_obstacle(config: Config, workload: Workload) -> Obstacle | None:
+    """Why the queues of a workload keep it from competing."""
+    found = local_queue_obstacle(config, workload)
+    if found is not None:
+        return found
+    cluster_queue = cluster_queue_of(config, workload)
+    return cluster_queue_obstacle(config, cluster_queue) or _namespace_obstacle(
+        config, workload, cluster_queue
+    )
+
+
+def expiring_stops(config: Config) -> Iterator[tuple[Instant, str, str]]:
+    """When a stop runs out, of which queue (by stream), and the ClusterQueue it is or leads to."""
+    for name, queue in sorted(config.cluster_queues.items()):
+        if queue.spec.stop is not None and queue.spec.stop.expires_at is not None:
+            yield queue.spec.stop.expires_at, f"clusterqueue/{name}", name
+    for key, local in sorted(config.local_queues.items()):
+        if local.spec.stop is not None and local.spec.stop.expires_at is not None:
+            yield local.spec.stop.expires_at, f"localqueue/{key}", local.spec.cluster_queue
+
+
+def namespace_labels(config: Config, namespace: str) -> dict[str, str]:
+    """The labels of a namespace, its name among them as in Kubernetes."""
+    found = config.namespaces.get(namespace)
+    return {NAMESPACE_NAME_LABEL: namespace, **(found.labels if found else {})}
+
+
+def _namespace_obstacle(config: Config, workload: Workload, cluster_queue: str) -> Obstacle | None:
+    selector = config.cluster_queues[cluster_queue].spec.namespace_selector
+    if matches_selector(namespace_labels(config, workload.namespace), selector):
+        return None
+    return Obstacle(
+        "NamespaceMismatch",
+        f"ClusterQueue {cluster_queue} does not take work from namespace {workload.namespace}",
+    )
+
+
+def _broken_reference(config: Config, name: str, spec: ClusterQueueSpec) -> Obstacle | None:
+    flavors = [flavor.name for group in spec.resource_groups for flavor in group.flavors]
+    for flavor in flavors:
+        if flavor not in config.resource_flavors:
+            return Obstacle("FlavorNotFound", f"ResourceFlavor {flavor} does not exist")
+    for rule in spec.admission_checks:
+        check = config.admission_checks.get(rule.name)
+        if check is None:
+            return Obstacle("AdmissionCheckNotFound", f"AdmissionCheck {rule.name} does not exist")
+        if not check.spec.active:
+            return Obstacle("AdmissionCheckInactive", f"AdmissionCheck {rule.name} is not active")
+    for flavor in flavors:
+        topology = config.resource_flavors[flavor].spec.topology_name
+        if topology and topology not in config.topologies:
+            return Obstacle("TopologyNotFound", f"Topology {topology} does not exist")
+    if spec.cohort_name and _in_a_circle(config, spec.cohort_name):
+        return Obstacle("CohortCycle", f"The cohorts above ClusterQueue {name} form a circle")
+    return None
+
+
+def _in_a_circle(config: Config, cohort: str) -> bool:
+    top = config.cohorts.get(root_cohort(config, cohort))
+    return top is not None and bool(top.spec.parent_name)
+
+
+def _stopped_by(spec: ClusterQueueSpec | LocalQueueSpec) -> str:
+    if spec.stop is None:
+        return ""
+    because = f": {spec.stop.reason}" if spec.stop.reason else ""
+    return f" by {spec.stop.owner}{because}"

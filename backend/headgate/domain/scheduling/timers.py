@@ -1,0 +1,156 @@
+"""When a workload must be looked at by itself: what is due, and the earliest of many."""
+
+import heapq
+from typing import Literal
+
+from headgate.domain.config import Config
+from headgate.domain.queues.specs import WaitForPodsReady
+from headgate.domain.scheduling.standing import local_queue_of
+from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.state import Workload, condition, is_admitted
+
+AT_ONCE: Instant = 0
+StopReason = Literal["ClusterQueueStopped", "LocalQueueStopped"]
+STOP_REASONS: tuple[StopReason, ...] = ("ClusterQueueStopped", "LocalQueueStopped")
+
+
+def due_at(config: Config, workload: Workload) -> Instant | None:
+    """The instant at which something must happen to it; `AT_ONCE` for what is overdue now."""
+    if needs_attention(config, workload):
+        return AT_ONCE
+    dues = [
+        workload.hold.expires_at if workload.hold else None,
+        None if holds_quota(workload) else workload.requeue.requeue_at,
+        pods_ready_deadline(config, workload),
+        execution_deadline(workload),
+    ]
+    if workload.finished_at is not None:
+        return None
+    return min((due for due in dues if due is not None), default=None)
+
+
+def needs_attention(config: Config, workload: Workload) -> bool:
+    """Whether something follows from its state and its queues without any time passing."""
+    if workload.terminating_at is not None:
+        return not holds_quota(workload) or workload.eviction is None
+    if workload.finished_at is not None:
+        return False
+    if workload.cancelling_at is not None:
+        return not holds_quota(workload) or workload.eviction is None
+    if holds_quota(workload):
+        return workload.eviction is None and (
+            not workload.spec.active or must_leave(config, workload) is not None
+        )
+    return must_be_requeued(config, workload)
+
+
+def must_leave(config: Config, workload: Workload) -> StopReason | None:
+    """The stop that takes its place away: `ClusterQueueStopped` or `LocalQueueStopped`.
+
+    HoldAndDrain takes it from those that run, any stop from those that only reserved.
+    """
+    policies = ("HoldAndDrain",) if is_admitted(workload) else ("Hold", "HoldAndDrain")
+    queue = config.cluster_queues.get(
+        workload.admission.cluster_queue if workload.admission else ""
+    )
+    if queue is not None and queue.spec.stop_policy in policies:
+        return "ClusterQueueStopped"
+    local = local_queue_of(config, workload)
+    if local is not None and local.spec.stop_policy in policies:
+        return "LocalQueueStopped"
+    return None
+
+
+def must_be_requeued(config: Config, workload: Workload) -> bool:
+    """Whether it waits for a second gate that nothing keeps shut any more (traps T1, T10)."""
+    requeued = condition(workload, "Requeued")
+    if requeued is None or requeued.status or not workload.spec.active:
+        return False
+    if workload.requeue.requeue_at is not None:
+        return False
+    return requeued.reason not in STOP_REASONS or not _is_stopped(config, workload)
+
+
+def waits_for_pods_ready(config: Config, workload: Workload) -> WaitForPodsReady | None:
+    """The timeouts of the ClusterQueue that admitted it; a queue that sets none has no timeout."""
+    if workload.admission is None:
+        return None
+    queue = config.cluster_queues.get(workload.admission.cluster_queue)
+    return queue.spec.wait_for_pods_ready if queue else None
+
+
+def pods_ready_deadline(config: Config, workload: Workload) -> Instant | None:
+    """When pods that are not ready count as failed; recovery may take for ever (§5.6)."""
+    waits = waits_for_pods_ready(config, workload)
+    ready = condition(workload, "PodsReady")
+    if waits is None or not _runs(workload) or ready is None or ready.status:
+        return None
+    if workload.not_ready_cause == "WaitForRecovery":
+        limit = waits.recovery_timeout_seconds
+        return seconds_after(ready.last_transition_at, limit) if limit else None
+    admitted = condition(workload, "Admitted")
+    assert admitted is not None, "what runs has been admitted"
+    return seconds_after(admitted.last_transition_at, waits.timeout_seconds)
+
+
+def execution_deadline(workload: Workload) -> Instant | None:
+    """When it will have run as long as it may, over all its runs (queueing.md §5.8)."""
+    most = workload.spec.maximum_execution_time_seconds
+    admitted = condition(workload, "Admitted")
+    if most is None or not _runs(workload) or admitted is None:
+        return None
+    return seconds_after(admitted.last_transition_at, most - workload.accumulated_execution_seconds)
+
+
+def _runs(workload: Workload) -> bool:
+    return is_admitted(workload) and workload.finished_at is None and workload.eviction is None
+
+
+def _is_stopped(config: Config, workload: Workload) -> bool:
+    local = local_queue_of(config, workload)
+    if local is None:
+        return True
+    queue = config.cluster_queues.get(local.spec.cluster_queue)
+    return local.spec.stop_policy != "None" or queue is None or queue.spec.stop_policy != "None"
+
+
+class Timers:
+    """The due instant of each workload that has one; changing one costs the same however many."""
+
+    def __init__(self) -> None:
+        self.due: dict[str, Instant] = {}
+        self._heap: list[tuple[Instant, str]] = []
+
+    def set(self, key: str, due: Instant | None) -> None:
+        """From now on this is when it is due; None for not at all."""
+        if due == self.due.get(key):
+            return
+        if due is None:
+            del self.due[key]
+            return
+        self.due[key] = due
+        heapq.heappush(self._heap, (due, key))
+        if len(self._heap) > 2 * len(self.due) + 64:
+            self._heap = sorted((instant, name) for name, instant in self.due.items())
+
+    def fired(self, at: Instant) -> list[str]:
+        """Everyone due by `at`, the earliest first; they stay due until their state changes."""
+        if not self._earliest_by(at):
+            return []
+        return [
+            key for due, key in sorted((due, key) for key, due in self.due.items()) if due <= at
+        ]
+
+    def next_due(self) -> Instant | None:
+        """The earliest of all."""
+        while self._heap:
+            due, key = self._heap[0]
+            if self.due.get(key) == due:
+                return due
+            heapq.heappop(self._heap)
+        return None
+
+    def _earliest_by(self, at: Instant) -> bool:
+        due = self.next_due()
+        return due is not None and due <= at

@@ -1,0 +1,75 @@
+"""Which partitions must look at an event, and whether it can make a plan stale made without it."""
+
+from headgate.domain.cell import Cell
+from headgate.domain.config import CONFIGURED_EVOLVE
+from headgate.domain.facts import DomainEvent
+from headgate.domain.rounds.events import RoundCommitted
+from headgate.domain.rounds.state import Round
+from headgate.domain.scheduling.partition_keys import INSTALLATION
+from headgate.domain.streams import kind_and_key
+from headgate.domain.workloads.events import (
+    ReservationDropped,
+    WorkloadCancellationRequested,
+    WorkloadDeactivated,
+    WorkloadDeleted,
+    WorkloadDeletionRequested,
+    WorkloadFinished,
+    WorkloadHeld,
+    WorkloadSpecChanged,
+    WorkloadStopped,
+    WorkloadSubmitted,
+)
+from headgate.domain.workloads.state import Workload
+
+EVERYONE = ("*",)
+
+GUARDING = (
+    WorkloadHeld,
+    WorkloadDeactivated,
+    WorkloadCancellationRequested,
+    WorkloadDeletionRequested,
+    WorkloadDeleted,
+    WorkloadSpecChanged,
+)
+"""Facts about a workload after which it must not be admitted as planned before."""
+
+RELEASING = (WorkloadStopped, WorkloadFinished, WorkloadDeleted, ReservationDropped)
+"""Facts after which an object that waits for its last user to go might go."""
+
+
+def wakes_of(cell: Cell, stream: str, event: DomainEvent) -> tuple[tuple[str, ...], bool]:
+    """The partitions to wake, and whether their guard moves; `cell` may stand before or after it.
+
+    Configuration, stops and what nodes report concern everyone.
+    """
+    kind, key = kind_and_key(stream)
+    if kind in CONFIGURED_EVOLVE:
+        return EVERYONE, True
+    if kind == "round":
+        return (_of_round(cell, key, event),), False
+    woken = _of_workload(cell, key, event)
+    lets_go = isinstance(event, RELEASING) and cell.partitioning.has_terminating
+    keys = (woken, INSTALLATION) if lets_go and woken != INSTALLATION else (woken,)
+    return keys, isinstance(event, GUARDING)
+
+
+def _of_round(cell: Cell, key: str, event: DomainEvent) -> str:
+    found = cell.rounds.get(key)
+    queue = found.cluster_queue if isinstance(found, Round) else ""
+    if isinstance(event, RoundCommitted):
+        queue = event.cluster_queue
+    return cell.partitioning.of_cluster_queue.get(queue, INSTALLATION)
+
+
+def _of_workload(cell: Cell, key: str, event: DomainEvent) -> str:
+    if isinstance(event, WorkloadSubmitted):
+        submitted = Workload(
+            uid=event.uid,
+            namespace=event.namespace,
+            name=event.name,
+            created_at=0,
+            spec=event.spec,
+        )
+        return cell.partitioning.key_of(submitted)
+    known = cell.workloads.get(key)
+    return cell.partitioning.key_of(known) if known else INSTALLATION
