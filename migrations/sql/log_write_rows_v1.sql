@@ -1,7 +1,7 @@
 -- Writes the inline read models of a run: rows name their unit and, as `position`, the place of the
 -- event in it that they follow from.
 
-CREATE FUNCTION log_write_rows(run jsonb, first bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION log_write_rows(run jsonb, bodies bytea, first bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF run ? 'gone' THEN
         DELETE FROM workload USING jsonb_to_recordset(run->'gone') AS g(unit integer, row_table text, stream text)
@@ -14,11 +14,11 @@ BEGIN
             cluster_queue, phase, priority, created_at, labels, due_at, state)
         SELECT r.stream, r.version, first[r.unit] + r.position, r.namespace, r.name, r.uid,
             r.local_queue, r.cluster_queue, r.phase, r.priority, r.created_at, r.labels, r.due_at,
-            r.state
+            log_body(bodies, r.body, r.length)
         FROM jsonb_to_recordset(run->'workload') AS r(unit integer, stream text, version integer,
             position bigint, namespace text, name text, uid text, local_queue text,
             cluster_queue text, phase text, priority bigint, created_at bigint, labels jsonb,
-            due_at bigint, state jsonb)
+            due_at bigint, body integer, length integer)
         WHERE first[r.unit] > 0
         ON CONFLICT (stream) DO UPDATE SET
             version = excluded.version, position = excluded.position, uid = excluded.uid,
@@ -31,10 +31,10 @@ BEGIN
         INSERT INTO object (stream, version, position, kind, namespace, name, uid, cluster_queue,
             labels, due_at, state)
         SELECT r.stream, r.version, first[r.unit] + r.position, r.kind, r.namespace, r.name, r.uid,
-            r.cluster_queue, r.labels, r.due_at, r.state
+            r.cluster_queue, r.labels, r.due_at, log_body(bodies, r.body, r.length)
         FROM jsonb_to_recordset(run->'object') AS r(unit integer, stream text, version integer,
             position bigint, kind text, namespace text, name text, uid text, cluster_queue text,
-            labels jsonb, due_at bigint, state jsonb)
+            labels jsonb, due_at bigint, body integer, length integer)
         WHERE first[r.unit] > 0
         ON CONFLICT (stream) DO UPDATE SET
             version = excluded.version, position = excluded.position, uid = excluded.uid,
@@ -45,10 +45,10 @@ BEGIN
         INSERT INTO round (stream, version, position, stage, preemptor, cluster_queue,
             committed_at, due_at, state)
         SELECT r.stream, r.version, first[r.unit] + r.position, r.stage, r.preemptor,
-            r.cluster_queue, r.committed_at, r.due_at, r.state
+            r.cluster_queue, r.committed_at, r.due_at, log_body(bodies, r.body, r.length)
         FROM jsonb_to_recordset(run->'round') AS r(unit integer, stream text, version integer,
             position bigint, stage text, preemptor text, cluster_queue text, committed_at bigint,
-            due_at bigint, state jsonb)
+            due_at bigint, body integer, length integer)
         WHERE first[r.unit] > 0
         ON CONFLICT (stream) DO UPDATE SET
             version = excluded.version, position = excluded.position, stage = excluded.stage,

@@ -21,9 +21,9 @@ TABLES = (
     "idempotency", "stream", "event", "log_head",
 )  # fmt: skip
 FUNCTIONS = (
-    "log_append_decisions(jsonb, text, text, bigint)", "log_append(jsonb)",
-    "log_wake(jsonb, bigint[])", "log_write_events(jsonb, bigint[])", "log_judge(jsonb, bigint)",
-    "log_write_rows(jsonb, bigint[])", "log_conflict(text)", "partition_lock(text)",
+    "log_append_decisions(jsonb, bytea, text, text, bigint)", "log_append(jsonb, bytea)",
+    "log_wake(jsonb, bigint[])", "log_write_events(jsonb, bytea, bigint[])", "log_judge(jsonb, bigint)",
+    "log_write_rows(jsonb, bytea, bigint[])", "log_body(bytea, integer, integer)", "log_conflict(text)", "partition_lock(text)",
     "extend_log(bigint)", "protect_from_change(regclass)", "refuse_change()",
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Units as the one JSON document that `log_append` takes, and its answer as verdicts."""
+"""Units in the form that `log_append` takes, and its answer as verdicts."""
 
 import base64
 import re
@@ -36,15 +36,34 @@ class _Answer(msgspec.Struct):
 _ANSWERS = msgspec.json.Decoder(list[_Answer])
 
 
-def written_runs(units: Sequence[Unit]) -> bytes:
-    """The units as runs of units that do not touch each other, in the form of `log_append`.
+class _Bodies:
+    """Documents one after the other; runs say where each lies (SQL counts from 1)."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._next = 1
+
+    def place_of(self, document: bytes) -> dict[str, int]:
+        """Where a document was put."""
+        place = {"body": self._next, "length": len(document)}
+        self._parts.append(document)
+        self._next += len(document)
+        return place
+
+    def joined(self) -> bytes:
+        return b"".join(self._parts)
+
+
+def written_runs(units: Sequence[Unit]) -> tuple[str, bytes]:
+    """The units as runs of units that do not touch each other, and the bodies they refer to.
 
     Raises `Unstorable` where a text holds U+0000.
     """
-    written = _ENCODER.encode([_written_run(run) for run in independent_runs(units)])
-    if b"\\u0000" in written and _NUL.search(written):
+    bodies = _Bodies()
+    runs = _ENCODER.encode([_written_run(run, bodies) for run in independent_runs(units)])
+    if b"\\u0000" in runs and _NUL.search(runs):
         raise Unstorable("a text of the unit holds the character U+0000")
-    return written
+    return runs.decode(), bodies.joined()
 
 
 def verdicts_of(units: Sequence[Unit], answer: str) -> list[Verdict]:
@@ -77,19 +96,20 @@ def _key_of(unit: Unit) -> set[str]:
     return {f"\0{unit.idempotency.actor}\0{unit.idempotency.key}"} if unit.idempotency else set()
 
 
-def _written_run(units: Sequence[Unit]) -> dict[str, Any]:
+def _written_run(units: Sequence[Unit], bodies: _Bodies) -> dict[str, Any]:
     run: dict[str, Any] = {"units": []}
     for number, unit in enumerate(units, start=1):
         last = {new.stream: nth for nth, new in enumerate(unit.events)}
         versions = _versions_after(unit)
-        run["units"].append(_written_unit(number, unit, versions, last))
+        run["units"].append(_written_unit(number, unit, versions, last) | _bodies_of(unit, bodies))
         for row in unit.rows:
             place = {"unit": number, "stream": row.stream}
             if row.columns is None:
                 run.setdefault("gone", []).append({**place, "row_table": row.table})
                 continue
             stands = {"version": versions[row.stream], "position": last[row.stream]}
-            run.setdefault(row.table, []).append({**place, **stands, **row.columns})
+            columns = _written_columns(row.columns, bodies)
+            run.setdefault(row.table, []).append({**place, **stands, **columns})
     return run
 
 
@@ -115,7 +135,6 @@ def _written_unit(
         "correlation": origin.correlation,
         "trace": origin.trace,
         "expected": unit.expected,
-        "events": _written_events(unit),
         "touched": [
             {"stream": stream, "version": versions[stream], "nth": nth}
             for stream, nth in last.items()
@@ -124,27 +143,40 @@ def _written_unit(
         "configures": configuring[-1] if configuring else None,
         "config_position": unit.config_position,
         **_written_fence(unit),
-        **_written_key(unit.idempotency),
     }
 
 
-def _written_events(unit: Unit) -> list[dict[str, Any]]:
+def _bodies_of(unit: Unit, bodies: _Bodies) -> dict[str, Any]:
+    """The events of a unit and its key, whose contents go among the bodies."""
     versions = dict(unit.expected)
-    written = []
+    events = []
     for nth, new in enumerate(unit.events):
         versions[new.stream] += 1
         name, schema_version, data = encode(new.event)
-        written.append(
-            {
-                "nth": nth,
-                "stream": new.stream,
-                "version": versions[new.stream],
-                "type": name,
-                "schema_version": schema_version,
-                "data": msgspec.Raw(data),
-            }
-        )
-    return written
+        event = {
+            "nth": nth,
+            "stream": new.stream,
+            "version": versions[new.stream],
+            "type": name,
+            "schema_version": schema_version,
+        }
+        events.append(event | bodies.place_of(data))
+    key = unit.idempotency
+    return {"events": events} | ({} if key is None else _written_key(key, bodies))
+
+
+def _written_columns(columns: dict[str, Any], bodies: _Bodies) -> dict[str, Any]:
+    """The columns of a row with its state among the bodies."""
+    if "state" not in columns:
+        return columns
+    others = {name: value for name, value in columns.items() if name != "state"}
+    return others | bodies.place_of(_storable(_ENCODER.encode(columns["state"])))
+
+
+def _storable(document: bytes) -> bytes:
+    if b"\\u0000" in document and _NUL.search(document):
+        raise Unstorable("a state holds the character U+0000 in a text")
+    return document
 
 
 def _written_wakes(unit: Unit) -> list[dict[str, Any]]:
@@ -162,16 +194,13 @@ def _written_fence(unit: Unit) -> dict[str, Any]:
     return {"partition": fence.partition, "epoch": fence.epoch, "guard": fence.guard}
 
 
-def _written_key(key: IdempotencyKey | None) -> dict[str, Any]:
-    if key is None:
-        return {}
+def _written_key(key: IdempotencyKey, bodies: _Bodies) -> dict[str, Any]:
     return {
         "key": key.key,
         "key_actor": key.actor,
         "request_hash": key.request_hash,
         "status": key.status,
-        "answer": base64.b64encode(key.answer).decode(),
-    }
+    } | bodies.place_of(key.answer)
 
 
 def _verdict(unit: Unit, answer: _Answer) -> Verdict:

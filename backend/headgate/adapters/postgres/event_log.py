@@ -12,6 +12,7 @@ from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
 
 PAGE = 2_000
+_APPEND = "SELECT log_append(%s::jsonb, %b)::text"
 _HEAD = "SELECT position FROM log_head"
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _READ = f"SELECT {COLUMNS} FROM event WHERE position > %s ORDER BY position LIMIT %s"
@@ -34,11 +35,9 @@ class PostgresEventLog:
         """Append each unit with its own verdict, all in one transaction, in order."""
         if not units:
             return []
-        runs = written_runs(units)
+        runs, bodies = written_runs(units)
         with connection_of(self._pool) as connection:
-            row = connection.execute(
-                "SELECT log_append(%s::jsonb)::text", (runs.decode(),)
-            ).fetchone()
+            row = connection.execute(_APPEND, (runs, bodies)).fetchone()
         assert row is not None
         return verdicts_of(units, row[0])
 

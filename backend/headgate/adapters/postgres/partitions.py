@@ -145,11 +145,11 @@ class PostgresPartitionSession:
     def commit_decisions(self, units: Sequence[Unit], *, next_due: Instant | None) -> list[Verdict]:
         """Append under the fence and commit; any conflict rolls everything back."""
         fenced = [_fenced(unit, self.row) for unit in units]
-        runs = written_runs(fenced).decode()
+        runs, bodies = written_runs(fenced)
         with outages():
             row = self._connection.execute(
-                "SELECT log_append_decisions(%s::jsonb, %s, %s, %s)::text",
-                (runs, self.row.key, self._owner, next_due),
+                "SELECT log_append_decisions(%s::jsonb, %b, %s, %s, %s)::text",
+                (runs, bodies, self.row.key, self._owner, next_due),
             ).fetchone()
             assert row is not None
             verdicts = verdicts_of(fenced, row[0])

@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
     Uuid,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSON, JSONB
 
 METADATA = MetaData()
 BYTEWISE = Text(collation="C")
@@ -50,7 +50,7 @@ EVENT = Table(
     _column("version", Integer),
     _column("type", BYTEWISE),
     _column("schema_version", SmallInteger),
-    _column("data", JSONB),
+    _column("data", JSON),
     _column("at", BigInteger),
     _column("actor", Text),
     _column("reason", Text),
@@ -116,7 +116,7 @@ OBJECT = Table(
     _column("cluster_queue", BYTEWISE),
     _column("labels", JSONB),
     Column("due_at", BigInteger),
-    _column("state", JSONB),
+    _column("state", JSON),
 )
 Index("object_kind", OBJECT.c.kind, OBJECT.c.stream)
 Index(
@@ -141,7 +141,7 @@ WORKLOAD = Table(
     _column("created_at", BigInteger),
     _column("labels", JSONB),
     Column("due_at", BigInteger),
-    _column("state", JSONB),
+    _column("state", JSON),
 )
 Index("workload_created_at", WORKLOAD.c.created_at, WORKLOAD.c.stream)
 Index("workload_namespace", WORKLOAD.c.namespace, WORKLOAD.c.created_at, WORKLOAD.c.stream)
@@ -158,7 +158,7 @@ ROUND = Table(
     _column("cluster_queue", BYTEWISE),
     _column("committed_at", BigInteger),
     Column("due_at", BigInteger),
-    _column("state", JSONB),
+    _column("state", JSON),
 )
 Index("round_committed_at", ROUND.c.committed_at, ROUND.c.stream)
 Index("round_preemptor", ROUND.c.preemptor, ROUND.c.committed_at)
