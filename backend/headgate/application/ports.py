@@ -142,42 +142,33 @@ class EventLog(Protocol):
 
     def append(self, units: Sequence[Unit]) -> list[Verdict]:
         """Append each unit with its own verdict, all in one transaction, in order."""
-        ...
 
     def head(self) -> int:
         """The last position, 0 while empty."""
-        ...
 
     def log_id(self) -> str:
         """The identity of this log; one created anew or restored to an earlier time has another."""
-        ...
 
     def now(self) -> Instant:
         """The database's clock."""
-        ...
 
     def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[Recorded]:
         """Up to `limit` events after that position in order; raises `GapInLog` at a gap."""
-        ...
 
     def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[Recorded]:
         """Every event after that position in order, streamed."""
-        ...
 
     def read_stream(self, stream: str, after_version: int = 0) -> list[Recorded]:
         """One stream from its beginning, or after a version."""
-        ...
 
     def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[Recorded]:
         """The newest events matching `where`, before a position, newest first."""
-        ...
 
     def histogram(self, where: EventFilter, *, width: int) -> list[EventCount]:
         """How many events match `where` by time and type, oldest first; empty ones left out.
 
         A bucket is `width` microseconds long and begins at a whole multiple of that since the epoch.
         """
-        ...
 
 
 class GapInLog(AssertionError):
@@ -193,21 +184,17 @@ class ReadModels(Protocol):
 
     def load(self, streams: Sequence[str]) -> list[Loaded]:
         """The objects of these streams, in the same order."""
-        ...
 
     def objects(
         self, kind: str, *, namespace: str | None = None, after: str = "", limit: int = 500
     ) -> list[Loaded]:
         """Objects of one configured kind in order of stream name, keyset paged by stream."""
-        ...
 
     def workloads(self, query: "WorkloadQuery") -> list[Loaded]:
         """Workloads that match, newest submission first, keyset paged."""
-        ...
 
     def phase_counts(self, namespaces: Sequence[str] | None = None) -> dict[str, int]:
         """How many workloads are in each phase, in these namespaces or in all."""
-        ...
 
     def rounds(
         self,
@@ -218,11 +205,9 @@ class ReadModels(Protocol):
         cluster_queue: str = "",
     ) -> list[Loaded]:
         """Preemption rounds, newest first, optionally those that touch a workload or queue."""
-        ...
 
     def replay_of(self, key: str, actor: str) -> Replayed | None:
         """The first answer given under this idempotency key, if any."""
-        ...
 
 
 class WorkloadQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -271,19 +256,15 @@ class PartitionSession(Protocol):
 
     def catch_up(self, after: int, *, limit: int = 5_000) -> list[Recorded]:
         """Events after a position, inside the transaction."""
-        ...
 
     def now(self) -> Instant:
         """The database's clock, read afresh."""
-        ...
 
     def commit_decisions(self, units: Sequence[Unit], *, next_due: Instant | None) -> list[Verdict]:
         """Append under the fence and commit; any conflict rolls everything back."""
-        ...
 
     def commit_idle(self, *, idle_position: int, next_due: Instant | None) -> None:
         """Record "seen everything up to here, nothing to do" and commit."""
-        ...
 
     def __enter__(self) -> Self: ...
 
@@ -298,30 +279,24 @@ class Partitions(Protocol):
 
         A halted partition is due again only when its `retry_at` has come.
         """
-        ...
 
     def next_due(self) -> Instant | None:
         """The earliest timer, or retry of a halted partition, of any partition."""
-        ...
 
     def rows(self) -> list[PartitionRow]:
         """Every partition as it stands, by key."""
-        ...
 
     def halt(self, key: str, *, position: int, failure: str, retry_at: Instant) -> None:
         """Set a partition aside because planning it failed at that position; counts the failure.
 
         The next commit of the partition, of decisions or idle, clears it.
         """
-        ...
 
     def reshape(self, keys: Sequence[str], *, config_position: int) -> None:
         """Make the rows match these partitions; new ones start due, so nothing can be missed."""
-        ...
 
     def try_lock(self, key: str, owner: str) -> PartitionSession | None:
         """The right to work on a partition now, or None while another worker has it."""
-        ...
 
 
 class StateCache(Protocol):
@@ -331,11 +306,9 @@ class StateCache(Protocol):
         self, name: str, fold_version: str, *, at_most: int | None = None
     ) -> tuple[int, bytes] | None:
         """The latest cached fold not past `at_most`, with its position."""
-        ...
 
     def put(self, name: str, fold_version: str, position: int, body: bytes) -> None:
         """Keep a fold."""
-        ...
 
 
 class Followers(Protocol):
@@ -343,19 +316,15 @@ class Followers(Protocol):
 
     def names(self) -> tuple[str, ...]:
         """The read models there are."""
-        ...
 
     def positions(self) -> dict[str, int]:
         """Where each stands."""
-        ...
 
     def advance(self, name: str, *, limit: int = 5_000) -> int:
         """Fold the next events into one read model; how many there were."""
-        ...
 
     def rebuild(self, name: str) -> None:
         """Build it anew from position 0 beside the live one, then swap; reads go on meanwhile."""
-        ...
 
 
 class Housekeeping(Protocol):
@@ -363,11 +332,9 @@ class Housekeeping(Protocol):
 
     def forget_idempotency_keys(self, *, older_than_seconds: float, limit: int = 5_000) -> int:
         """Delete keys nobody will repeat any more, the oldest first; how many went."""
-        ...
 
     def extend_log(self) -> None:
         """Make room for the next million positions."""
-        ...
 
 
 class Nudges(Protocol):
@@ -375,7 +342,6 @@ class Nudges(Protocol):
 
     def nudge(self, partitions: Iterable[str]) -> None:
         """Never blocks and never raises."""
-        ...
 
 
 class Tokens(Protocol):
@@ -383,15 +349,12 @@ class Tokens(Protocol):
 
     def all(self) -> list[Token]:
         """Every token, by name."""
-        ...
 
     def add(self, token: Token) -> bool:
         """Keep a token; False if one of that name or digest exists."""
-        ...
 
     def remove(self, name: str) -> bool:
         """Forget a token; False if there was none."""
-        ...
 
 
 class Ids(Protocol):
@@ -399,7 +362,6 @@ class Ids(Protocol):
 
     def new(self) -> str:
         """A new time-ordered UUID."""
-        ...
 
 
 class Tail(Protocol):
@@ -407,4 +369,3 @@ class Tail(Protocol):
 
     def follow(self, after: int) -> AsyncIterator[list[Recorded]]:
         """Batches of new events in order, for ever; survives restarts of the database."""
-        ...
