@@ -167,7 +167,7 @@ class EventLog(Protocol):
     def histogram(self, where: EventFilter, *, width: int) -> list[EventCount]:
         """How many events match `where` by time and type, oldest first; empty ones left out.
 
-        A bucket is `width` microseconds long and begins at a whole multiple of that since the epoch.
+        A bucket is `width` microseconds long and begins at a whole multiple of that since 1970.
         """
 
 
