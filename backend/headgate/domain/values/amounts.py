@@ -5,8 +5,10 @@
 """
 
 import re
+from functools import lru_cache
 
 MAXIMUM_AMOUNT = 2**63 - 1
+NANO = 10**9
 LONGEST_QUANTITY = 64
 LARGEST_EXPONENT = 40
 
@@ -34,7 +36,19 @@ def milli_of(text: str) -> int:
     return scaled_amount(text, 1000)
 
 
-def scaled_amount(text: str, scale: int) -> int:
+def nanos_of(text: str) -> int:
+    """The quantity `text` in billionths, for sums that are rounded only once."""
+    return scaled_amount(text, NANO, MAXIMUM_AMOUNT * NANO)
+
+
+def amount_of_nanos(resource: str, nanos: int) -> int:
+    """The amount of `resource` that so many billionths are, rounded up."""
+    scale = 1000 if resource == "cpu" else 1
+    return -(-nanos * scale // NANO)
+
+
+@lru_cache(maxsize=4096)
+def scaled_amount(text: str, scale: int, most: int = MAXIMUM_AMOUNT) -> int:
     """`scale` times the quantity `text`, exact, rounded away from zero to an integer."""
     found = _QUANTITY.fullmatch(text) if len(text) <= LONGEST_QUANTITY else None
     if found is None or not (found["whole"] or found["fraction"]):
@@ -47,7 +61,7 @@ def scaled_amount(text: str, scale: int) -> int:
     numerator *= int("1" + "0" * max(0, exponent))
     denominator = int("1" + "0" * (len(fraction) + max(0, -exponent)))
     amount = -(-numerator // denominator)
-    if amount > MAXIMUM_AMOUNT:
+    if amount > most:
         raise NotAQuantity(text)
     return -amount if found["sign"] == "-" else amount
 

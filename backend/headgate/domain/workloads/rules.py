@@ -10,6 +10,7 @@ from headgate.domain.selection_rules import (
     term_violations,
     toleration_violations,
 )
+from headgate.domain.values.amounts import MAXIMUM_AMOUNT
 from headgate.domain.values.names import broken_rule_of_dns_label, broken_rule_of_name
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
@@ -117,6 +118,12 @@ def _scheduling_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
                 pointer=pod,
                 rule="A pod cannot ask for the resource pods: each is one, and is counted so.",
                 remedy="Remove pods from its requests and limits.",
+            )
+        if amount * max(1, pod_set.count) > MAXIMUM_AMOUNT:
+            yield Violation(
+                pointer=pod,
+                rule=f"All pods of a set ask for at most {MAXIMUM_AMOUNT} of {resource}.",
+                remedy="Give a smaller amount or count.",
             )
         if amount < 0:
             yield Violation(

@@ -1,0 +1,67 @@
+"""What one document of a manifest asks for, and what is wrong with one that cannot be read."""
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from headgate.domain.rejection import InvalidObject, Rejection, Violation
+from headgate.domain.values.pointers import moved
+
+
+class Desired(msgspec.Struct, frozen=True, kw_only=True):
+    """One object as wanted; `kind` is ours also where the manifest is a Job or a PriorityClass.
+
+    `keeps` names fields of the spec that the caller left out and that stay as they are in a change
+    (`priority` of a workload: it is to be resolved). `places` say where parts of our shape stand in
+    the manifest as it was written. `uid` and `resource_version` are the caller's, often empty.
+    """
+
+    kind: str
+    namespace: str = ""
+    name: str
+    generate_name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    spec: Any
+    keeps: tuple[str, ...] = ()
+    places: tuple[tuple[str, str], ...] = ()
+    source: str
+    line: int = 0
+
+    @property
+    def stream_kind(self) -> str:
+        """The kind as it stands in the names of streams."""
+        return self.kind.lower()
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True):
+    """A document that is no valid manifest; names are as far as they could be read."""
+
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    problem: InvalidObject
+    line: int = 0
+
+
+def named(desired: Desired, ending: str) -> Desired:
+    """The object with the name that `generateName` and `ending` give, if it has none."""
+    if desired.name or not desired.generate_name:
+        return desired
+    return replace(desired, name=desired.generate_name + ending)
+
+
+def as_written(problem: Rejection, desired: Desired) -> Rejection:
+    """The rejection with its pointers moved to where the caller wrote what they point to."""
+    violations = tuple(
+        Violation(
+            pointer=moved(violation.pointer, desired.places),
+            rule=violation.rule,
+            remedy=violation.remedy,
+        )
+        for violation in problem.violations
+    )
+    return type(problem)(problem.detail, remedy=problem.remedy, violations=violations)

@@ -1,0 +1,66 @@
+"""Which kinds of manifests there are, in which versions, and what each becomes."""
+
+from typing import Literal
+
+import msgspec
+
+KUEUE = ("kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1")
+OURS = "headgate.dev/v1"
+
+ObjectKind = Literal[
+    "ClusterQueue",
+    "LocalQueue",
+    "Cohort",
+    "ResourceFlavor",
+    "Topology",
+    "Node",
+    "WorkloadPriorityClass",
+    "AdmissionCheck",
+    "DisruptionBudget",
+    "Namespace",
+    "Workload",
+]
+
+
+class ManifestKind(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of manifest: the versions it is read in (the first is written), and our kind."""
+
+    name: str
+    versions: tuple[str, ...]
+    becomes: ObjectKind
+    namespaced: bool = False
+
+
+_KINDS = (
+    ManifestKind(name="ClusterQueue", versions=(*KUEUE, OURS), becomes="ClusterQueue"),
+    ManifestKind(name="LocalQueue", versions=(*KUEUE, OURS), becomes="LocalQueue", namespaced=True),
+    ManifestKind(name="Cohort", versions=(*KUEUE, OURS), becomes="Cohort"),
+    ManifestKind(name="ResourceFlavor", versions=(*KUEUE, OURS), becomes="ResourceFlavor"),
+    ManifestKind(name="Topology", versions=(*KUEUE, OURS), becomes="Topology"),
+    ManifestKind(
+        name="WorkloadPriorityClass", versions=(*KUEUE, OURS), becomes="WorkloadPriorityClass"
+    ),
+    ManifestKind(name="AdmissionCheck", versions=(*KUEUE, OURS), becomes="AdmissionCheck"),
+    ManifestKind(name="Workload", versions=(*KUEUE, OURS), becomes="Workload", namespaced=True),
+    ManifestKind(
+        name="DisruptionBudget", versions=(OURS,), becomes="DisruptionBudget", namespaced=True
+    ),
+    ManifestKind(name="Node", versions=("v1", OURS), becomes="Node"),
+    ManifestKind(name="Namespace", versions=("v1", OURS), becomes="Namespace"),
+    ManifestKind(
+        name="PriorityClass",
+        versions=("scheduling.k8s.io/v1",),
+        becomes="WorkloadPriorityClass",
+    ),
+    ManifestKind(name="Job", versions=("batch/v1",), becomes="Workload", namespaced=True),
+    ManifestKind(
+        name="JobSet", versions=("jobset.x-k8s.io/v1alpha2",), becomes="Workload", namespaced=True
+    ),
+)
+
+MANIFEST_KINDS = {kind.name: kind for kind in _KINDS}
+
+
+def version_written(kind: str) -> str:
+    """The apiVersion that objects of our `kind` are rendered in."""
+    return MANIFEST_KINDS[kind].versions[0]

@@ -1,0 +1,254 @@
+"""From the text of manifests to what is wanted: each document by itself, with all its problems."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
+
+import msgspec
+
+from headgate.adapters.manifests.desired import Desired, Refused
+from headgate.adapters.manifests.documents import Document, read_documents
+from headgate.adapters.manifests.fields import Fields, Problems
+from headgate.adapters.manifests.kinds import MANIFEST_KINDS, ManifestKind
+from headgate.adapters.manifests.parsing.jobs import Places, read_job, read_job_set
+from headgate.adapters.manifests.parsing.metadata import Metadata, read_metadata
+from headgate.adapters.manifests.parsing.policies import (
+    read_admission_check,
+    read_budget,
+    read_namespace,
+    read_priority_class,
+)
+from headgate.adapters.manifests.parsing.queues import (
+    read_cluster_queue,
+    read_cohort,
+    read_local_queue,
+)
+from headgate.adapters.manifests.parsing.topology import (
+    read_node,
+    read_resource_flavor,
+    read_topology,
+)
+from headgate.adapters.manifests.parsing.workloads import read_workload
+from headgate.domain.metadata import identity_violations, marking_violations
+from headgate.domain.rejection import InvalidObject, Violation
+from headgate.domain.spec_rules import spec_violations
+from headgate.domain.values.pointers import lies_within, moved
+from headgate.domain.workloads.decide import SUBMITTED_AS
+
+DEFAULT_NAMESPACE = "default"
+MOST_OBJECTS = 20_000
+
+Read = tuple[Any, tuple[str, ...], Places]
+
+_SIMPLE = {
+    "ClusterQueue": read_cluster_queue,
+    "LocalQueue": read_local_queue,
+    "Cohort": read_cohort,
+    "ResourceFlavor": read_resource_flavor,
+    "Topology": read_topology,
+    "AdmissionCheck": read_admission_check,
+    "DisruptionBudget": read_budget,
+    "Namespace": read_namespace,
+}
+_OLD_NAMES = (
+    ("/spec/cohortName", "cohort"),
+    ("/spec/parentName", "parent"),
+    ("/spec/admissionChecksStrategy/admissionChecks", "admissionChecks"),
+    ("/spec/priorityClassRef/name", "priorityClassName"),
+)
+
+
+def parse(
+    body: bytes, *, content_type: str = "", namespace: str = DEFAULT_NAMESPACE
+) -> tuple[Desired | Refused, ...]:
+    """Every object that `body` asks for, in order, Lists opened.
+
+    Raises `InvalidObject` only where the text as a whole cannot be read; a document that breaks
+    rules is a `Refused` among the others. `namespace` is for objects that name none.
+    """
+    documents = [inner for outer in read_documents(body, content_type) for inner in _opened(outer)]
+    if len(documents) > MOST_OBJECTS:
+        raise InvalidObject(
+            f"There are {len(documents)} objects, more than {MOST_OBJECTS} at once.",
+            remedy="Send them in several parts.",
+        )
+    return tuple(_parsed(document, namespace) for document in documents)
+
+
+def parse_value(value: Any, *, namespace: str = DEFAULT_NAMESPACE) -> Desired | Refused:
+    """One object from plain values that have been read already, as in a batch."""
+    return _parsed(Document(value), namespace)
+
+
+def parse_object(
+    body: bytes, kind: str, *, content_type: str = "", namespace: str = DEFAULT_NAMESPACE
+) -> Desired:
+    """The one object of `kind` that `body` asks for; raises `InvalidObject` for anything else."""
+    found = parse(body, content_type=content_type, namespace=namespace)
+    if len(found) != 1:
+        raise InvalidObject(
+            f"The body holds {len(found)} objects; one {kind} is wanted.",
+            remedy="Send one, or all of them to /v1/apply.",
+        )
+    (only,) = found
+    if isinstance(only, Refused):
+        raise only.problem
+    if only.kind != kind:
+        rule = f"The object is a {only.source}; a {kind} is wanted here."
+        raise InvalidObject(
+            rule,
+            remedy="Send it to /v1/apply, or to the path of its kind.",
+            violations=(Violation(pointer="/kind", rule=rule, remedy=f"Send a {kind}."),),
+        )
+    return only
+
+
+def _opened(document: Document) -> Iterator[Document]:
+    value = document.value
+    kind = value.get("kind") if isinstance(value, dict) else None
+    is_list = isinstance(kind, str) and (kind == "List" or kind.removesuffix("List") != kind)
+    if not is_list or not isinstance(value.get("items"), list):
+        yield document
+        return
+    for item in value["items"]:
+        if isinstance(item, dict) and kind != "List":
+            named = {"apiVersion": value.get("apiVersion"), "kind": str(kind)[: -len("List")]}
+            yield Document({**named, **item}, document.line)
+        else:
+            yield Document(item, document.line)
+
+
+def _parsed(document: Document, namespace: str) -> Desired | Refused:
+    problems: Problems = []
+    value = document.value
+    if not isinstance(value, dict):
+        problems.append(_violation("", "A manifest is a mapping with apiVersion and kind."))
+        return _refused(document, problems, None, "")
+    root = Fields(value, "", problems)
+    kind = _kind(root)
+    if kind is None:
+        return _refused(document, problems, None, root.text("kind"))
+    metadata = read_metadata(root, namespaced=kind.namespaced, namespace=namespace)
+    spec, keeps, places = _spec(kind, root, metadata)
+    root.close()
+    desired = Desired(
+        kind=kind.becomes,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        generate_name=metadata.generate_name,
+        uid=metadata.uid,
+        resource_version=metadata.resource_version,
+        labels=metadata.labels,
+        annotations=_annotations(kind, metadata),
+        spec=spec,
+        keeps=keeps,
+        places=places,
+        source=f"{kind.versions[0]} {kind.name}",
+        line=document.line,
+    )
+    if not problems:
+        return desired
+    return _refused(document, _with_broken_rules(problems, desired), metadata, kind.becomes)
+
+
+def _annotations(kind: ManifestKind, metadata: Metadata) -> dict[str, str]:
+    if kind.name in {"Job", "JobSet"}:
+        return {**metadata.annotations, SUBMITTED_AS: f"{kind.versions[0]} {kind.name}"}
+    return metadata.annotations
+
+
+def _kind(root: Fields) -> ManifestKind | None:
+    name = root.text("kind")
+    version = root.text("apiVersion")
+    kind = MANIFEST_KINDS.get(name)
+    if kind is None:
+        near = get_close_matches(name, MANIFEST_KINDS, 1)
+        known = ", ".join(MANIFEST_KINDS)
+        remedy = f"Did you mean {near[0]}?" if near else f"Accepted are {known} and List."
+        root.note("kind", f"There is no kind {name!r:.80} here.", remedy)
+        return None
+    if version not in kind.versions:
+        accepted = ", ".join(kind.versions)
+        rule = f"{name} is not known in apiVersion {version!r:.80}."
+        root.note("apiVersion", rule, f"Use one of {accepted}.")
+    return kind
+
+
+def _spec(kind: ManifestKind, root: Fields, metadata: Metadata) -> Read:
+    if kind.becomes == "WorkloadPriorityClass":
+        return (*read_priority_class(root), ())
+    spec = root.child_or_empty("spec")
+    places = _old_places(spec)
+    if kind.name == "Job":
+        job, places = read_job(root, spec, metadata)
+        read: Read = (job, ("priority",), places)
+    elif kind.name == "JobSet":
+        job, places = read_job_set(root, spec, metadata)
+        read = (job, ("priority",), places)
+    elif kind.name == "Workload":
+        read = (*read_workload(root, spec, metadata), places)
+    elif kind.name == "Node":
+        read = (*read_node(spec, root.child_or_empty("status")), places)
+    else:
+        read = (*_SIMPLE[kind.name](spec), places)
+    spec.close()
+    return read
+
+
+def _old_places(spec: Fields) -> Places:
+    return tuple(
+        (pointer, f"/spec/{old}")
+        for pointer, old in _OLD_NAMES
+        if old in spec.values and pointer.split("/")[2] not in spec.values
+    )
+
+
+def _with_broken_rules(problems: Problems, desired: Desired) -> Problems:
+    """The problems of reading, and the broken rules about what could be read."""
+    written = [
+        msgspec.structs.replace(problem, pointer=moved(problem.pointer, desired.places))
+        for problem in problems
+    ]
+    rules = (
+        *(
+            identity_violations(desired.kind, desired.name, desired.namespace)
+            if desired.name
+            else ()
+        ),
+        *marking_violations(desired.labels, desired.annotations),
+        *spec_violations(desired.kind, desired.spec),
+    )
+    for rule in rules:
+        pointer = moved(rule.pointer, desired.places)
+        if not any(_overlap(pointer, problem.pointer) for problem in written):
+            written.append(msgspec.structs.replace(rule, pointer=pointer))
+    return list({(p.pointer, p.rule): p for p in written}.values())
+
+
+def _overlap(left: str, right: str) -> bool:
+    return lies_within(left, right) or lies_within(right, left)
+
+
+def _refused(
+    document: Document, problems: Problems, metadata: Metadata | None, kind: str
+) -> Refused:
+    name = metadata.name if metadata else ""
+    count = "one rule" if len(problems) == 1 else f"{len(problems)} rules"
+    place = f" (line {document.line})" if document.line else ""
+    called = f"{kind or 'The object'} {name}".strip()
+    problem = InvalidObject(
+        f"{called}{place} breaks {count}: {problems[0].rule}",
+        remedy="Correct what each entry of errors points to and send the object again.",
+        violations=tuple(problems),
+    )
+    return Refused(
+        kind=kind,
+        namespace=metadata.namespace if metadata else "",
+        name=name,
+        problem=problem,
+        line=document.line,
+    )
+
+
+def _violation(pointer: str, rule: str) -> Violation:
+    return Violation(pointer=pointer, rule=rule, remedy="Correct it and send it again.")

@@ -1,0 +1,157 @@
+"""batch/v1 Job and JobSet manifests as workloads, as Kueue's integrations make them."""
+
+import msgspec
+
+from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.parsing.known_fields import (
+    JOB_FIELDS,
+    JOB_SET_FIELDS,
+    REPLICATED_JOB_FIELDS,
+    TEMPLATE_METADATA_FIELDS,
+)
+from headgate.adapters.manifests.parsing.metadata import Metadata
+from headgate.adapters.manifests.parsing.pod_templates import Template, read_template
+from headgate.adapters.manifests.parsing.topology_requests import (
+    ANNOTATION_PLACES,
+    request_of_annotations,
+)
+from headgate.adapters.manifests.parsing.workloads import (
+    can_preempt_of_labels,
+    class_of_pods,
+    preemptibility_of_labels,
+    refuse_gates,
+)
+from headgate.domain.values.pointers import child
+from headgate.domain.workloads.specs import PodSet, PriorityClassReference, WorkloadSpec
+
+QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
+MAXIMUM_EXECUTION_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
+MINIMUM_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+PREEMPTION_PRIORITY_CLASS = "headgate.dev/preemption-priority-class"
+
+Places = tuple[tuple[str, str], ...]
+
+_LABELS = "/metadata/labels"
+_LABEL_PLACES: Places = (
+    ("/spec/queueName", child(_LABELS, QUEUE_NAME)),
+    ("/spec/priorityClassRef", child(_LABELS, PRIORITY_CLASS)),
+    ("/spec/maximumExecutionTimeSeconds", child(_LABELS, MAXIMUM_EXECUTION_TIME)),
+    ("/spec/preemptionPriorityClassName", child(_LABELS, PREEMPTION_PRIORITY_CLASS)),
+)
+
+
+class PodsOfJob(msgspec.Struct, frozen=True, kw_only=True):
+    """The pod set that one Job makes, and where its parts stand in the manifest."""
+
+    pod_set: PodSet
+    template: Template
+    places: Places
+
+
+def read_job(root: Fields, spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, Places]:
+    """A Job: one pod set of as many pods as run at once."""
+    pods = _pods_of_job(spec, "/spec/podSets/0", name="main", replicas=1)
+    minimum = _minimum(root, metadata)
+    pod_set = msgspec.structs.replace(pods.pod_set, min_count=minimum)
+    minimum_place = child("/metadata/annotations", MINIMUM_PARALLELISM)
+    places = (("/spec/podSets/0/minCount", minimum_place), *pods.places, *_LABEL_PLACES)
+    return _workload(root, metadata, [pod_set], [pods.template]), places
+
+
+def read_job_set(root: Fields, spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, Places]:
+    """A JobSet: one pod set for each replicated job."""
+    spec.ignore(*JOB_SET_FIELDS)
+    found = [
+        _replicated(fields, index) for index, fields in enumerate(spec.children("replicatedJobs"))
+    ]
+    places = tuple(place for pods in found for place in pods.places)
+    places += (("/spec/podSets", "/spec/replicatedJobs"), *_LABEL_PLACES)
+    pod_sets = [pods.pod_set for pods in found]
+    return _workload(root, metadata, pod_sets, [pods.template for pods in found]), places
+
+
+def _replicated(fields: Fields, index: int) -> PodsOfJob:
+    fields.ignore(*REPLICATED_JOB_FIELDS)
+    name = fields.required_text("name")
+    replicas = fields.integer("replicas", 1)
+    job = fields.child_or_empty("template")
+    metadata = job.child_or_empty("metadata")
+    metadata.ignore(*TEMPLATE_METADATA_FIELDS, "labels", "annotations")
+    metadata.close()
+    spec = job.child_or_empty("spec")
+    pods = _pods_of_job(spec, f"/spec/podSets/{index}", name=name, replicas=replicas)
+    spec.close()
+    job.close()
+    fields.close()
+    return pods
+
+
+def _pods_of_job(spec: Fields, place: str, *, name: str, replicas: int) -> PodsOfJob:
+    spec.ignore(*JOB_FIELDS)
+    parallelism = spec.integer("parallelism", 1)
+    completions = spec.optional_integer("completions")
+    at_once = parallelism if completions is None else min(parallelism, completions)
+    template_fields = spec.child_or_empty("template")
+    template = read_template(template_fields)
+    annotations_at = child(template_fields.pointer, "metadata", "annotations")
+    pod_set = PodSet(
+        name=name,
+        count=at_once * replicas,
+        scheduling=template.scheduling,
+        template=template_fields.values,
+        topology_request=request_of_annotations(
+            template.annotations, annotations_at, spec.problems
+        ),
+    )
+    topology = tuple(
+        (child(place, "topologyRequest", field), child(annotations_at, annotation))
+        for field, annotation in ANNOTATION_PLACES
+    )
+    read_from_annotations = tuple(
+        (child(annotations_at, field), child(annotations_at, annotation))
+        for field, annotation in ANNOTATION_PLACES
+    )
+    counted = "parallelism" if spec.has("parallelism") else "completions"
+    places = (
+        *topology,
+        *read_from_annotations,
+        (child(place, "template"), template_fields.pointer),
+        (child(place, "count"), child(spec.pointer, counted)),
+    )
+    return PodsOfJob(pod_set=pod_set, template=template, places=places)
+
+
+def _workload(
+    root: Fields, metadata: Metadata, pod_sets: list[PodSet], templates: list[Template]
+) -> WorkloadSpec:
+    refuse_gates(root, metadata)
+    labels = metadata.labels
+    class_name = labels.get(PRIORITY_CLASS, "")
+    named = PriorityClassReference(name=class_name) if class_name else class_of_pods(templates)
+    return WorkloadSpec(
+        pod_sets=tuple(pod_sets),
+        queue_name=labels.get(QUEUE_NAME, "") or metadata.annotations.get(QUEUE_NAME, ""),
+        priority_class=named,
+        preemption_priority_class_name=labels.get(PREEMPTION_PRIORITY_CLASS, ""),
+        can_preempt=can_preempt_of_labels(metadata),
+        preemptibility=preemptibility_of_labels(metadata, templates),
+        maximum_execution_time_seconds=_number(root, "labels", MAXIMUM_EXECUTION_TIME),
+    )
+
+
+def _minimum(root: Fields, metadata: Metadata) -> int | None:
+    if MINIMUM_PARALLELISM not in metadata.annotations:
+        return None
+    return _number(root, "annotations", MINIMUM_PARALLELISM)
+
+
+def _number(root: Fields, part: str, name: str) -> int | None:
+    fields = root.child_or_empty("metadata").child_or_empty(part)
+    text = fields.values.get(name)
+    if text is None:
+        return None
+    if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= 10:  # noqa: PLR2004
+        return int(text)
+    fields.note(name, f"{name} is a number.", "Write an integer in quotes.")
+    return None

@@ -1,0 +1,151 @@
+"""What a pod template says about nodes and room (reference queueing.md §3.3).
+
+One pod asks for the larger of all its containers together and of its hungriest moment of
+initialisation, plus overhead; limits stand in for missing requests.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from headgate.adapters.manifests.fields import Fields, quantity_text
+from headgate.adapters.manifests.parsing.known_fields import (
+    CONTAINER_FIELDS,
+    POD_FIELDS,
+    TEMPLATE_METADATA_FIELDS,
+)
+from headgate.adapters.manifests.parsing.selectors import read_node_affinity, read_tolerations
+from headgate.domain.values.amounts import NotAQuantity, amount_of_nanos, nanos_of
+from headgate.domain.workloads.specs import Scheduling
+
+POD_LEVEL_RESOURCES = ("cpu", "memory")
+
+Nanos = dict[str, int]
+
+
+class Template(msgspec.Struct, frozen=True, kw_only=True):
+    """What we understand of a pod template, which itself is kept as it was submitted."""
+
+    scheduling: Scheduling
+    priority_class_name: str
+    labels: dict[str, str]
+    annotations: dict[str, str]
+
+
+def read_template(fields: Fields) -> Template:
+    """The template as far as scheduling goes; fields we do not use are only checked for typos."""
+    metadata = fields.child_or_empty("metadata")
+    metadata.ignore(*TEMPLATE_METADATA_FIELDS)
+    labels = metadata.text_map("labels")
+    annotations = metadata.text_map("annotations")
+    metadata.close()
+    pod = fields.child_or_empty("spec")
+    pod.ignore(*POD_FIELDS)
+    read = Template(
+        scheduling=_scheduling(pod),
+        priority_class_name=pod.text("priorityClassName"),
+        labels=labels,
+        annotations=annotations,
+    )
+    pod.close()
+    fields.close()
+    return read
+
+
+def _scheduling(pod: Fields) -> Scheduling:
+    affinity = pod.child("affinity")
+    node_affinity = affinity.child("nodeAffinity") if affinity else None
+    terms, wishes = read_node_affinity(node_affinity) if node_affinity else ((), ())
+    return Scheduling(
+        requests=_pod_requests(pod),
+        node_selector=pod.text_map("nodeSelector"),
+        tolerations=read_tolerations(pod, "tolerations"),
+        affinity=terms,
+        preferred_affinity=wishes,
+    )
+
+
+def _pod_requests(pod: Fields) -> dict[str, int]:
+    containers = [_container_requests(container) for container in pod.children("containers")]
+    if not containers and not pod.values.get("containers"):
+        pod.note("containers", "A pod has at least one container.", "Describe its containers.")
+    sidecars: Nanos = {}
+    peak: Nanos = {}
+    for container in pod.children("initContainers"):
+        stays = container.text("restartPolicy") == "Always"
+        asked = _container_requests(container)
+        peak = _larger(peak, _sum([sidecars, asked]))
+        if stays:
+            sidecars = _sum([sidecars, asked])
+    total = _larger(_sum([*containers, sidecars]), peak)
+    resources = pod.child("resources")
+    if resources is not None:
+        total = {**total, **_pod_level(_resources(resources))}
+    overhead = _nanos(pod, "overhead")
+    exact = _sum([total, overhead])
+    return {name: amount_of_nanos(name, nanos) for name, nanos in sorted(exact.items())}
+
+
+def _container_requests(container: Fields) -> Nanos:
+    container.ignore(*CONTAINER_FIELDS)
+    resources = container.child("resources")
+    asked = _resources(resources) if resources else {}
+    container.close()
+    return asked
+
+
+def _resources(fields: Fields) -> Nanos:
+    fields.ignore("claims")
+    requests = _nanos(fields, "requests")
+    limits = _nanos(fields, "limits")
+    fields.close()
+    for name, limit in limits.items():
+        if requests.get(name, limit) > limit:
+            fields.note(
+                "requests",
+                f"A container asks for at most its limit of {name}.",
+                "Lower the request, or raise the limit.",
+            )
+    return {**limits, **requests}
+
+
+def _nanos(fields: Fields, name: str) -> Nanos:
+    listed = fields.child(name)
+    found: Nanos = {}
+    for resource, value in listed.values.items() if listed else ():
+        try:
+            found[resource] = nanos_of(quantity_text(value) or "?")
+        except NotAQuantity:
+            _note(listed, resource, "is a quantity", "Write it like 2, 500m, 1.5, 1e3 or 4Gi.")
+            continue
+        if found[resource] < 0:
+            _note(listed, resource, "is at least 0", "Give an amount that is not negative.")
+        if resource == "pods":
+            _note(listed, resource, "cannot be asked for: every pod is one", "Remove it.")
+    return found
+
+
+def _note(fields: Fields | None, resource: str, rule: str, remedy: str) -> None:
+    if fields is not None:
+        fields.note(resource, f"{resource} {rule}.", remedy)
+
+
+def _pod_level(asked: Nanos) -> Nanos:
+    return {
+        name: nanos
+        for name, nanos in asked.items()
+        if name in POD_LEVEL_RESOURCES or name.startswith("hugepages-")
+    }
+
+
+def _sum(parts: Iterable[Nanos]) -> Nanos:
+    total: Nanos = {}
+    for part in parts:
+        for name, nanos in part.items():
+            total[name] = total.get(name, 0) + nanos
+    return total
+
+
+def _larger(left: Nanos, right: Nanos) -> Nanos:
+    names = {**left, **right}
+    return {name: max(left.get(name, 0), right.get(name, 0)) for name in names}

@@ -1,0 +1,216 @@
+"""ClusterQueue, LocalQueue and Cohort manifests (reference queueing.md §1.1-1.3)."""
+
+from typing import get_args
+
+from headgate.adapters.manifests.durations import seconds_of
+from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.parsing.selectors import read_label_selector
+from headgate.domain.queues.specs import (
+    AdmissionCheckRule,
+    BorrowWithinCohort,
+    ClusterQueuePreemption,
+    ClusterQueueSpec,
+    CohortSpec,
+    FlavorFungibility,
+    FlavorQuotas,
+    FungibilityPolicy,
+    LocalQueueSpec,
+    PreemptionPolicy,
+    ReclaimPolicy,
+    RequeuingStrategy,
+    ResourceGroup,
+    ResourceQuota,
+    StopPolicy,
+    WaitForPodsReady,
+)
+
+_ADMISSION_MODES = ("UsageBasedAdmissionFairSharing", "NoAdmissionFairSharing")
+_FUNGIBILITY = get_args(FungibilityPolicy)
+_OLD_FUNGIBILITY = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
+
+
+def read_cluster_queue(spec: Fields) -> tuple[ClusterQueueSpec, tuple[str, ...]]:
+    """The spec of a ClusterQueue, and what a change leaves as it is."""
+    selector = spec.child("namespaceSelector")
+    fungibility = spec.child("flavorFungibility")
+    preemption = spec.child("preemption")
+    wait = spec.child("waitForPodsReady")
+    scope = spec.child_or_empty("admissionScope")
+    read = ClusterQueueSpec(
+        resource_groups=read_groups(spec),
+        cohort_name=spec.text("cohortName") or spec.text("cohort"),
+        queueing_strategy=spec.choice(
+            "queueingStrategy", ("StrictFIFO", "BestEffortFIFO"), "BestEffortFIFO"
+        ),
+        namespace_selector=read_label_selector(selector) if selector else None,
+        flavor_fungibility=_fungibility(fungibility) if fungibility else FlavorFungibility(),
+        preemption=_preemption(preemption) if preemption else ClusterQueuePreemption(),
+        admission_checks=_checks(spec),
+        stop_policy=spec.choice("stopPolicy", get_args(StopPolicy), "None"),
+        fair_weight_milli=read_weight(spec),
+        admission_mode=scope.choice("admissionMode", _ADMISSION_MODES, None),
+        wait_for_pods_ready=_wait(wait) if wait else None,
+    )
+    scope.close()
+    spec.refuse_if_given(
+        "concurrentAdmissionPolicy",
+        "Concurrent admission of variants is not served.",
+        "Remove it: one variant is chosen by flavorFungibility.",
+    )
+    return read, () if spec.has("stopPolicy") else ("stop_policy",)
+
+
+def read_local_queue(spec: Fields) -> tuple[LocalQueueSpec, tuple[str, ...]]:
+    """The spec of a LocalQueue, and what a change leaves as it is."""
+    read = LocalQueueSpec(
+        cluster_queue=spec.required_text("clusterQueue"),
+        stop_policy=spec.choice("stopPolicy", get_args(StopPolicy), "None"),
+        fair_weight_milli=read_weight(spec),
+    )
+    return read, () if spec.has("stopPolicy") else ("stop_policy",)
+
+
+def read_cohort(spec: Fields) -> tuple[CohortSpec, tuple[str, ...]]:
+    """The spec of a Cohort."""
+    read = CohortSpec(
+        parent_name=spec.text("parentName") or spec.text("parent"),
+        resource_groups=read_groups(spec),
+        fair_weight_milli=read_weight(spec),
+    )
+    return read, ()
+
+
+def read_groups(spec: Fields) -> tuple[ResourceGroup, ...]:
+    """The resource groups of a ClusterQueue or Cohort."""
+    return tuple(_group(group) for group in spec.children("resourceGroups"))
+
+
+def read_weight(spec: Fields) -> int:
+    """The weight in thousandths; what would vanish when rounded is refused, as in Kueue."""
+    fields = spec.child("fairSharing")
+    if fields is None:
+        return 1000
+    weight_milli = fields.milli("weight", 1000)
+    if str(fields.raw("weight")) in {"1n", "1e-9", "0.000000001"}:
+        fields.note("weight", "A weight is 0 or more than 1n.", "Give 0 or a larger weight.")
+    fields.close()
+    return weight_milli
+
+
+def _group(fields: Fields) -> ResourceGroup:
+    read = ResourceGroup(
+        covered_resources=fields.texts("coveredResources"),
+        flavors=tuple(_flavor(flavor) for flavor in fields.children("flavors")),
+    )
+    fields.close()
+    return read
+
+
+def _flavor(fields: Fields) -> FlavorQuotas:
+    read = FlavorQuotas(
+        name=fields.required_text("name"),
+        resources=tuple(_quota(quota) for quota in fields.children("resources")),
+    )
+    fields.close()
+    return read
+
+
+def _quota(fields: Fields) -> ResourceQuota:
+    name = fields.required_text("name")
+    if not fields.has("nominalQuota"):
+        fields.note("nominalQuota", "nominalQuota is required.", "Give an amount, or 0.")
+    read = ResourceQuota(
+        name=name,
+        nominal_quota=fields.amount("nominalQuota", name) or 0,
+        borrowing_limit=fields.amount("borrowingLimit", name),
+        lending_limit=fields.amount("lendingLimit", name),
+    )
+    fields.close()
+    return read
+
+
+def _fungibility(fields: Fields) -> FlavorFungibility:
+    for name in ("whenCanBorrow", "whenCanPreempt"):
+        if isinstance(fields.raw(name), str):
+            value = fields.values[name]
+            fields.values = {**fields.values, name: _OLD_FUNGIBILITY.get(value, value)}
+    read = FlavorFungibility(
+        when_can_borrow=fields.choice("whenCanBorrow", _FUNGIBILITY, "MayStopSearch"),
+        when_can_preempt=fields.choice("whenCanPreempt", _FUNGIBILITY, "TryNextFlavor"),
+        preference=fields.choice(
+            "preference", ("BorrowingOverPreemption", "PreemptionOverBorrowing"), None
+        ),
+    )
+    fields.close()
+    return read
+
+
+def _preemption(fields: Fields) -> ClusterQueuePreemption:
+    borrow = fields.child_or_empty("borrowWithinCohort")
+    read = ClusterQueuePreemption(
+        within_cluster_queue=fields.choice(
+            "withinClusterQueue", get_args(PreemptionPolicy), "Never"
+        ),
+        reclaim_within_cohort=fields.choice(
+            "reclaimWithinCohort", get_args(ReclaimPolicy), "Never"
+        ),
+        borrow_within_cohort=BorrowWithinCohort(
+            policy=borrow.choice("policy", ("Never", "LowerPriority"), "Never"),
+            max_priority_threshold=borrow.optional_integer("maxPriorityThreshold"),
+        ),
+    )
+    borrow.close()
+    fields.close()
+    return read
+
+
+def _checks(spec: Fields) -> tuple[AdmissionCheckRule, ...]:
+    strategy = spec.child_or_empty("admissionChecksStrategy")
+    read = tuple(_check(check) for check in strategy.children("admissionChecks"))
+    strategy.close()
+    if strategy.values and not read and not strategy.problems:
+        strategy.note("admissionChecks", "There is at least one check.", "Name one, or none here.")
+    listed = spec.texts("admissionChecks")
+    return read or tuple(AdmissionCheckRule(name=name) for name in listed)
+
+
+def _check(fields: Fields) -> AdmissionCheckRule:
+    read = AdmissionCheckRule(
+        name=fields.required_text("name"), on_flavors=fields.texts("onFlavors")
+    )
+    fields.close()
+    return read
+
+
+def _wait(fields: Fields) -> WaitForPodsReady:
+    fields.refuse_if_given(
+        "blockAdmission", "Blocking all admission is not served.", "Remove blockAdmission."
+    )
+    strategy = fields.child_or_empty("requeuingStrategy")
+    usual = RequeuingStrategy()
+    requeuing = RequeuingStrategy(
+        timestamp=strategy.choice("timestamp", ("Eviction", "Creation"), usual.timestamp),
+        backoff_limit_count=strategy.optional_integer("backoffLimitCount"),
+        backoff_base_seconds=strategy.integer("backoffBaseSeconds", usual.backoff_base_seconds),
+        backoff_max_seconds=strategy.integer("backoffMaxSeconds", usual.backoff_max_seconds),
+    )
+    strategy.close()
+    timeout = _seconds(fields, "timeout")
+    read = WaitForPodsReady(
+        timeout_seconds=timeout or WaitForPodsReady().timeout_seconds,
+        recovery_timeout_seconds=_seconds(fields, "recoveryTimeout"),
+        requeuing_strategy=requeuing,
+    )
+    fields.close()
+    return read
+
+
+def _seconds(fields: Fields, name: str) -> int | None:
+    value = fields.raw(name)
+    in_seconds = fields.optional_integer(f"{name}Seconds")
+    if value is None:
+        return in_seconds
+    seconds = seconds_of(value) if isinstance(value, str) else None
+    if seconds is None:
+        fields.note(name, f"{name} is a length of time.", "Write it like 30m or 1h30m.")
+    return seconds

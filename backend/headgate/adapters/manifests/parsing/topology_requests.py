@@ -1,0 +1,137 @@
+"""Topology requests, from their fields or the annotations of a pod template (topology.md §2)."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from headgate.adapters.manifests.fields import Fields, Problems
+from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
+
+PREFIX = "kueue.x-k8s.io/"
+REQUIRED = f"{PREFIX}podset-required-topology"
+PREFERRED = f"{PREFIX}podset-preferred-topology"
+UNCONSTRAINED = f"{PREFIX}podset-unconstrained-topology"
+SLICE_LEVEL = f"{PREFIX}podset-slice-required-topology"
+SLICE_SIZE = f"{PREFIX}podset-slice-size"
+CONSTRAINTS = f"{PREFIX}podset-slice-required-topology-constraints"
+GROUP_NAME = f"{PREFIX}podset-group-name"
+
+ANNOTATION_PLACES = (
+    ("required", REQUIRED),
+    ("preferred", PREFERRED),
+    ("unconstrained", UNCONSTRAINED),
+    ("podSetSliceRequiredTopology", SLICE_LEVEL),
+    ("podSetSliceSize", SLICE_SIZE),
+    ("podsetSliceRequiredTopologyConstraints", CONSTRAINTS),
+    ("podSetGroupName", GROUP_NAME),
+)
+"""Field of a topology request to the annotation that stands for it."""
+
+_INDEX_HINTS = ("podIndexLabel", "subGroupIndexLabel", "subGroupCount")
+
+
+def read_topology_request(fields: Fields) -> TopologyRequest | None:
+    """A request, or None where it asks for nothing; `unconstrained: false` is as good as absent."""
+    fields.ignore(*_INDEX_HINTS)
+    read = TopologyRequest(
+        required=fields.optional_text("required"),
+        preferred=fields.optional_text("preferred"),
+        unconstrained=fields.flag("unconstrained", default=False) or None,
+        slice_layers=_layers(fields),
+        pod_set_group_name=fields.optional_text("podSetGroupName"),
+        balanced=fields.flag("balanced", default=False),
+    )
+    fields.close()
+    return None if read == TopologyRequest() else read
+
+
+def request_of_annotations(
+    annotations: Mapping[str, str], pointer: str, problems: Problems
+) -> TopologyRequest | None:
+    """The request that the annotations of a pod template make; `pointer` is theirs."""
+    fields = Fields(dict(annotations), pointer, problems)
+    size = _number(fields, SLICE_SIZE)
+    constraints = _constraints(fields)
+    values: dict[str, Any] = {
+        "required": annotations.get(REQUIRED),
+        "preferred": annotations.get(PREFERRED),
+        "unconstrained": _boolean(fields, UNCONSTRAINED),
+        "podSetSliceRequiredTopology": annotations.get(SLICE_LEVEL),
+        "podSetSliceSize": size,
+        "podsetSliceRequiredTopologyConstraints": constraints,
+        "podSetGroupName": annotations.get(GROUP_NAME),
+    }
+    return read_topology_request(Fields(values, pointer, problems))
+
+
+def _layers(fields: Fields) -> tuple[SliceLayer, ...]:
+    level = fields.optional_text("podSetSliceRequiredTopology")
+    size = fields.optional_integer("podSetSliceSize")
+    constraints = fields.raw("podsetSliceRequiredTopologyConstraints")
+    if constraints is not None and (level is not None or size is not None):
+        fields.note(
+            "podsetSliceRequiredTopologyConstraints",
+            "Layers of slices come in a list or as one level and size, not as both.",
+            "Put all layers into the list, from wide to narrow.",
+        )
+    if constraints is not None:
+        layers = tuple(
+            _layer(layer) for layer in fields.children("podsetSliceRequiredTopologyConstraints")
+        )
+        if not layers:
+            fields.note(
+                "podsetSliceRequiredTopologyConstraints",
+                "There are between 1 and 3 layers of slices.",
+                "Name a layer, or remove the list.",
+            )
+        return layers
+    if level is not None and size is None:
+        fields.note("podSetSliceSize", "A slice level needs a slice size.", "Add podSetSliceSize.")
+    if level is None and size is not None:
+        fields.note(
+            "podSetSliceSize", "A slice size needs a level.", "Add podSetSliceRequiredTopology."
+        )
+    return () if level is None or size is None else (SliceLayer(level=level, size=size),)
+
+
+def _layer(fields: Fields) -> SliceLayer:
+    level = fields.required_text("topology")
+    size = fields.raw("size")
+    if isinstance(size, str) and size.isascii() and size.isdecimal():
+        fields.values = {**fields.values, "size": int(size[:18])}
+    if size is None:
+        fields.note("size", "size is required.", "Say how many pods share a domain.")
+    read = SliceLayer(level=level, size=fields.integer("size", 1))
+    fields.close()
+    return read
+
+
+def _number(fields: Fields, name: str) -> int | None:
+    text = fields.optional_text(name)
+    if text is None:
+        return None
+    if text.isascii() and text.removeprefix("-").isdecimal() and len(text) <= 10:  # noqa: PLR2004
+        return int(text)
+    fields.note(name, f"{name} is a number.", "Write an integer in quotes.")
+    return None
+
+
+def _boolean(fields: Fields, name: str) -> bool | None:
+    text = fields.optional_text(name)
+    if text not in {None, "true", "false"}:
+        fields.note(name, f"{name} is true or false.", 'Write "true" or "false".')
+    return text == "true" or None
+
+
+def _constraints(fields: Fields) -> list[Any] | None:
+    text = fields.optional_text(CONSTRAINTS)
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, list):
+        return value
+    fields.note(CONSTRAINTS, "The layers are a JSON array.", 'Write [{"topology":…,"size":…}].')
+    return None

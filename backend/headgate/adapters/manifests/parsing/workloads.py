@@ -1,0 +1,162 @@
+"""Workload manifests (reference queueing.md §1.7, preemption.md §6.2-6.3)."""
+
+from typing import get_args
+
+from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.parsing.metadata import Metadata
+from headgate.adapters.manifests.parsing.pod_templates import Template, read_template
+from headgate.adapters.manifests.parsing.topology_requests import read_topology_request
+from headgate.domain.workloads.specs import (
+    PodSet,
+    Preemptibility,
+    PriorityClassReference,
+    WorkloadSpec,
+)
+
+PREEMPTIBILITY_LABEL = "kueue.x-k8s.io/preemptibility"
+CAN_PREEMPT_LABEL = "kueue.x-k8s.io/can-preempt"
+ADMISSION_GATES = "kueue.x-k8s.io/admission-gated-by"
+
+_PREEMPTIBILITIES = get_args(Preemptibility)
+_BY_SPELLING = {word.lower(): word for word in _PREEMPTIBILITIES}
+_BOOLEANS = {"true": True, "false": False}
+
+
+def read_workload(
+    root: Fields, spec: Fields, metadata: Metadata
+) -> tuple[WorkloadSpec, tuple[str, ...]]:
+    """The spec of a Workload; `priority` is kept if it is neither stated nor implied by a class."""
+    refuse_gates(root, metadata)
+    pod_sets = []
+    templates = []
+    for fields in spec.children("podSets"):
+        pod_set, template = _pod_set(fields)
+        pod_sets.append(pod_set)
+        templates.append(template)
+    states_priority = spec.has("priority")
+    read = WorkloadSpec(
+        pod_sets=tuple(pod_sets),
+        queue_name=spec.text("queueName"),
+        priority_class=_named_class(spec) or class_of_pods(templates),
+        priority=spec.integer("priority", 0),
+        preemption_priority_class_name=spec.text("preemptionPriorityClassName"),
+        can_preempt=_can_preempt(spec, metadata),
+        preemptibility=_preemptibility(spec, metadata, templates),
+        active=spec.flag("active", default=True),
+        maximum_execution_time_seconds=spec.optional_integer("maximumExecutionTimeSeconds"),
+    )
+    spec.refuse_if_given(
+        "preemptionGates", "Preemption gates are not served.", "Remove them, or hold the workload."
+    )
+    return read, () if states_priority else ("priority",)
+
+
+def refuse_gates(root: Fields, metadata: Metadata) -> None:
+    """A gate that nobody opens would be passed over silently, so it is refused."""
+    if metadata.annotations.get(ADMISSION_GATES):
+        fields = root.child_or_empty("metadata").child_or_empty("annotations")
+        fields.note(
+            ADMISSION_GATES,
+            "Admission gates are not served.",
+            "Remove the annotation, and hold the workload until it may start.",
+        )
+
+
+def class_of_pods(templates: list[Template]) -> PriorityClassReference | None:
+    """The PriorityClass of the first pod set that names one."""
+    for template in templates:
+        if template.priority_class_name:
+            return PriorityClassReference(
+                group="scheduling.k8s.io", kind="PriorityClass", name=template.priority_class_name
+            )
+    return None
+
+
+def preemptibility_of_labels(metadata: Metadata, templates: list[Template]) -> Preemptibility:
+    """The label of the workload, else the one all its templates agree on; other words are none."""
+    own = _spelled(metadata.labels.get(PREEMPTIBILITY_LABEL, ""))
+    if own is not None:
+        return own
+    told = {_spelled(template.labels.get(PREEMPTIBILITY_LABEL, "")) for template in templates}
+    agreed = told.pop() if len(told) == 1 else None
+    return agreed or "Preemptible"
+
+
+def can_preempt_of_labels(metadata: Metadata) -> bool:
+    """Whether the label lets the workload preempt; what is neither true nor false is none."""
+    return _BOOLEANS.get(metadata.labels.get(CAN_PREEMPT_LABEL, "").lower(), True)
+
+
+def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
+    template_fields = fields.child("template")
+    if template_fields is None:
+        fields.note("template", "template is required.", "Describe the pods.")
+    template = read_template(fields.child_or_empty("template"))
+    topology = fields.child("topologyRequest")
+    read = PodSet(
+        name=fields.text("name", "main"),
+        count=fields.integer("count", 1),
+        min_count=fields.optional_integer("minCount"),
+        scheduling=template.scheduling,
+        template=template_fields.values if template_fields else {},
+        topology_request=read_topology_request(topology) if topology else None,
+        disruption_mode=fields.choice("disruptionMode", ("All", "Single"), "All"),
+    )
+    fields.close()
+    return read, template
+
+
+def _named_class(spec: Fields) -> PriorityClassReference | None:
+    reference = spec.child("priorityClassRef")
+    name = spec.text("priorityClassName")
+    source = spec.choice(
+        "priorityClassSource",
+        ("kueue.x-k8s.io/workloadpriorityclass", "scheduling.k8s.io/priorityclass", ""),
+        "",
+    )
+    if reference is None:
+        of_pods = source == "scheduling.k8s.io/priorityclass"
+        return _reference("PriorityClass" if of_pods else "WorkloadPriorityClass", name)
+    if name:
+        spec.note(
+            "priorityClassName",
+            "A workload names one priority class.",
+            "Keep priorityClassRef or priorityClassName.",
+        )
+    return _read_reference(reference)
+
+
+def _read_reference(fields: Fields) -> PriorityClassReference | None:
+    kind = fields.choice(
+        "kind", ("WorkloadPriorityClass", "PriorityClass"), "WorkloadPriorityClass"
+    )
+    wanted = "scheduling.k8s.io" if kind == "PriorityClass" else "kueue.x-k8s.io"
+    if fields.text("group", wanted) != wanted:
+        fields.note("group", f"A {kind} is of group {wanted}.", f"Set group: {wanted}.")
+    name = fields.required_text("name")
+    fields.close()
+    return _reference(kind, name)
+
+
+def _reference(kind: str, name: str) -> PriorityClassReference | None:
+    if not name:
+        return None
+    if kind == "PriorityClass":
+        return PriorityClassReference(group="scheduling.k8s.io", kind="PriorityClass", name=name)
+    return PriorityClassReference(name=name)
+
+
+def _can_preempt(spec: Fields, metadata: Metadata) -> bool:
+    return spec.flag("canPreempt", default=can_preempt_of_labels(metadata))
+
+
+def _preemptibility(spec: Fields, metadata: Metadata, templates: list[Template]) -> Preemptibility:
+    if not spec.has("preemptibility"):
+        return preemptibility_of_labels(metadata, templates)
+    chosen: Preemptibility = spec.choice("preemptibility", _PREEMPTIBILITIES, "Preemptible")
+    return chosen
+
+
+def _spelled(word: str) -> Preemptibility | None:
+    found: Preemptibility | None = _BY_SPELLING.get(word.replace("-", "").lower())
+    return found
