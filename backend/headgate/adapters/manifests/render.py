@@ -1,0 +1,94 @@
+"""States as manifests: Kueue's shape, canonical quantities, status and conditions."""
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+import msgspec
+
+from headgate.adapters.manifests.kinds import ObjectKind
+from headgate.adapters.manifests.rendering.metadata import rendered_head
+from headgate.adapters.manifests.rendering.policies import (
+    admission_check_body,
+    budget_body,
+    namespace_body,
+    node_body,
+    priority_class_body,
+    resource_flavor_body,
+    topology_body,
+)
+from headgate.adapters.manifests.rendering.queues import (
+    QueueStatus,
+    cluster_queue_spec,
+    cluster_queue_status,
+    cohort_spec,
+    local_queue_spec,
+    local_queue_status,
+)
+from headgate.adapters.manifests.rendering.workloads import workload_spec, workload_status
+from headgate.domain.configured import Configured
+from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec
+from headgate.domain.workloads.state import Workload
+
+KIND_OF_STREAM: dict[str, ObjectKind] = {kind.lower(): kind for kind in get_args(ObjectKind)}
+"""Kind in the name of a stream (`clusterqueue`) to kind in a manifest (`ClusterQueue`)."""
+
+
+class Extras(msgspec.Struct, frozen=True, kw_only=True):
+    """What belongs to an object and is not in its own state.
+
+    `queue_status` for ClusterQueues and LocalQueues; `cluster_queue` is the spec of the one that a
+    LocalQueue leads to, for the flavors of its usage.
+    """
+
+    queue_status: QueueStatus | None = None
+    cluster_queue: ClusterQueueSpec | None = None
+
+
+def render(
+    kind: str, state: Configured[Any] | Workload, position: int, extras: Extras | None = None
+) -> dict[str, Any]:
+    """The object as a manifest; `kind` as in manifests, `position` of its last change."""
+    known = extras or Extras()
+    body = _BODIES[kind](state, known)
+    return {**rendered_head(kind, state, position), **body}
+
+
+def _workload(workload: Workload, _: Extras) -> dict[str, Any]:
+    return {"spec": workload_spec(workload.spec), "status": workload_status(workload)}
+
+
+def _cluster_queue(queue: Configured[ClusterQueueSpec], extras: Extras) -> dict[str, Any]:
+    return {
+        "spec": cluster_queue_spec(queue.spec),
+        "status": cluster_queue_status(queue, extras.queue_status),
+    }
+
+
+def _local_queue(queue: Configured[LocalQueueSpec], extras: Extras) -> dict[str, Any]:
+    return {
+        "spec": local_queue_spec(queue.spec),
+        "status": local_queue_status(queue, extras.queue_status, extras.cluster_queue),
+    }
+
+
+def _cohort(cohort: Configured[CohortSpec], _: Extras) -> dict[str, Any]:
+    return {"spec": cohort_spec(cohort.spec)}
+
+
+def _plain(body: Callable[[Any], dict[str, Any]]) -> Callable[[Any, Extras], dict[str, Any]]:
+    return lambda state, _: body(state)
+
+
+_BODIES: dict[str, Callable[[Any, Extras], dict[str, Any]]] = {
+    "Workload": _workload,
+    "ClusterQueue": _cluster_queue,
+    "LocalQueue": _local_queue,
+    "Cohort": _cohort,
+    "ResourceFlavor": _plain(resource_flavor_body),
+    "Topology": _plain(topology_body),
+    "Node": _plain(node_body),
+    "WorkloadPriorityClass": _plain(priority_class_body),
+    "AdmissionCheck": _plain(admission_check_body),
+    "DisruptionBudget": _plain(budget_body),
+    "Namespace": _plain(namespace_body),
+}

@@ -1,0 +1,205 @@
+"""Workloads as Kueue shows them, with our own status beside Kueue's."""
+
+from typing import Any
+
+from headgate.adapters.manifests.rendering.metadata import rendered_condition
+from headgate.adapters.manifests.times import rfc3339
+from headgate.domain.values.amounts import quantity_of
+from headgate.domain.values.quantities import Requests, scaled
+from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
+from headgate.domain.workloads.specs import PodSet, TopologyRequest, WorkloadSpec
+from headgate.domain.workloads.state import Workload, phase_of
+
+
+def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
+    """The spec of a workload; templates as they were submitted."""
+    rendered: dict[str, Any] = {"podSets": [_pod_set(pod_set) for pod_set in spec.pod_sets]}
+    if spec.queue_name:
+        rendered["queueName"] = spec.queue_name
+    if spec.priority_class is not None:
+        rendered["priorityClassRef"] = {
+            "group": spec.priority_class.group,
+            "kind": spec.priority_class.kind,
+            "name": spec.priority_class.name,
+        }
+    rendered["priority"] = spec.priority
+    if spec.preemption_priority_class_name:
+        rendered["preemptionPriorityClassName"] = spec.preemption_priority_class_name
+    if not spec.can_preempt:
+        rendered["canPreempt"] = False
+    rendered["preemptibility"] = spec.preemptibility
+    rendered["active"] = spec.active
+    if spec.maximum_execution_time_seconds is not None:
+        rendered["maximumExecutionTimeSeconds"] = spec.maximum_execution_time_seconds
+    return rendered
+
+
+def workload_status(workload: Workload) -> dict[str, Any]:
+    """Everything that is known of how the workload fares."""
+    spec = workload.spec
+    protection = spec.preemption_priority
+    rendered: dict[str, Any] = {
+        "phase": phase_of(workload),
+        "conditions": _conditions(workload),
+        "priority": spec.priority,
+        "preemptionPriority": spec.priority if protection is None else protection,
+        "preemptibility": spec.preemptibility,
+        "requeuedCount": workload.requeue.count,
+        **_requeue_state(workload),
+    }
+    if workload.admission is None:
+        rendered["resourceRequests"] = _requests(spec)
+    else:
+        rendered["admission"] = rendered_admission(workload.admission)
+    if workload.evictions:
+        rendered["schedulingStats"] = {"evictions": _eviction_counts(workload)}
+    if workload.nomination is not None:
+        rendered["nominatedPlacement"] = {
+            "round": workload.round_id,
+            **rendered_admission(workload.nomination),
+        }
+    if workload.accumulated_execution_seconds:
+        rendered["accumulatedPastExecutionTimeSeconds"] = workload.accumulated_execution_seconds
+    return rendered | _eviction(workload) | _hold(workload)
+
+
+def rendered_admission(admission: Admission) -> dict[str, Any]:
+    """What a workload was given, or is to be given."""
+    return {
+        "clusterQueue": admission.cluster_queue,
+        "podSetAssignments": [
+            _assignment(assignment) for assignment in admission.pod_set_assignments
+        ],
+    }
+
+
+def _pod_set(pod_set: PodSet) -> dict[str, Any]:
+    rendered: dict[str, Any] = {"name": pod_set.name, "count": pod_set.count}
+    if pod_set.min_count is not None:
+        rendered["minCount"] = pod_set.min_count
+    rendered["template"] = pod_set.template
+    if pod_set.topology_request is not None:
+        rendered["topologyRequest"] = _topology_request(pod_set.topology_request)
+    if pod_set.disruption_mode != "All":
+        rendered["disruptionMode"] = pod_set.disruption_mode
+    return rendered
+
+
+def _topology_request(request: TopologyRequest) -> dict[str, Any]:
+    fields = {
+        "required": request.required,
+        "preferred": request.preferred,
+        "unconstrained": request.unconstrained,
+        "podSetGroupName": request.pod_set_group_name,
+        "balanced": request.balanced or None,
+    }
+    rendered: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+    layers = request.slice_layers
+    if len(layers) == 1:
+        rendered["podSetSliceRequiredTopology"] = layers[0].level
+        rendered["podSetSliceSize"] = layers[0].size
+    elif layers:
+        rendered["podsetSliceRequiredTopologyConstraints"] = [
+            {"topology": layer.level, "size": layer.size} for layer in layers
+        ]
+    return rendered
+
+
+def _conditions(workload: Workload) -> list[dict[str, Any]]:
+    return [
+        rendered_condition(
+            condition.type,
+            status=condition.status,
+            reason=condition.reason,
+            message=condition.message,
+            at=condition.last_transition_at,
+            generation=condition.observed_generation,
+        )
+        for condition in workload.conditions
+    ]
+
+
+def _requeue_state(workload: Workload) -> dict[str, Any]:
+    state = workload.requeue
+    if not state.count and state.requeue_at is None:
+        return {}
+    at = {} if state.requeue_at is None else {"requeueAt": rfc3339(state.requeue_at)}
+    return {"requeueState": {"count": state.count, **at}}
+
+
+def _requests(spec: WorkloadSpec) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": pod_set.name,
+            "resources": _quantities(scaled(pod_set.scheduling.requests, pod_set.count)),
+        }
+        for pod_set in spec.pod_sets
+    ]
+
+
+def _assignment(assignment: PodSetAssignment) -> dict[str, Any]:
+    topology = assignment.topology_assignment
+    placed = {} if topology is None else {"topologyAssignment": _topology_assignment(topology)}
+    return {
+        "name": assignment.name,
+        "flavors": assignment.flavors,
+        "resourceUsage": _quantities(assignment.resource_usage),
+        "count": assignment.count,
+        **placed,
+    }
+
+
+def _topology_assignment(assignment: TopologyAssignment) -> dict[str, Any]:
+    return {
+        "levels": list(assignment.levels),
+        "domains": [
+            {"values": list(domain.values), "count": domain.count} for domain in assignment.domains
+        ],
+    }
+
+
+def _quantities(amounts: Requests) -> dict[str, str]:
+    return {resource: quantity_of(resource, amount) for resource, amount in amounts.items()}
+
+
+def _eviction_counts(workload: Workload) -> list[dict[str, Any]]:
+    return [
+        {
+            "reason": counted.reason,
+            "underlyingCause": counted.underlying_cause,
+            "count": counted.count,
+        }
+        for counted in workload.evictions
+    ]
+
+
+def _eviction(workload: Workload) -> dict[str, Any]:
+    eviction = workload.eviction
+    if eviction is None:
+        return {}
+    rendered: dict[str, Any] = {
+        "id": eviction.id,
+        "reason": eviction.reason,
+        "startedAt": rfc3339(eviction.started_at),
+    }
+    if eviction.acknowledged_at is not None:
+        rendered |= {
+            "acknowledgedAt": rfc3339(eviction.acknowledged_at),
+            "handler": eviction.handler,
+        }
+    return {"eviction": rendered}
+
+
+def _hold(workload: Workload) -> dict[str, Any]:
+    hold = workload.hold
+    if hold is None:
+        return {}
+    expiry = {} if hold.expires_at is None else {"expiresAt": rfc3339(hold.expires_at)}
+    return {
+        "hold": {
+            "owner": hold.owner,
+            "reason": hold.reason,
+            "heldAt": rfc3339(hold.held_at),
+            **expiry,
+        }
+    }
