@@ -52,7 +52,7 @@ $$;
 
 -- One JSON document out of the bodies.
 CREATE FUNCTION log_body(bodies bytea, body integer, length integer) RETURNS json
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql STABLE AS $$
     SELECT convert_from(substr(bodies, body, length), 'UTF8')::json
 $$;
 
@@ -64,8 +64,8 @@ BEGIN
     INSERT INTO event (position, stream, version, type, schema_version, data, at,
                        actor, reason, causation, correlation, trace)
     SELECT first[u.unit] + e.nth, e.stream, e.version, e.type, e.schema_version,
-           log_body(bodies, e.body, e.length), u.at,
-           u.actor, u.reason, u.causation, u.correlation, u.trace
+           log_body(bodies, e.body, e.length), u.at, u.actor, coalesce(u.reason, ''),
+           coalesce(u.causation, ''), coalesce(u.correlation, ''), coalesce(u.trace, '')
     FROM jsonb_to_recordset(units) AS u(unit integer, at bigint, actor text, reason text,
             causation text, correlation text, trace text, events jsonb),
         jsonb_to_recordset(u.events) AS e(nth integer, stream text, version integer, type text,

@@ -30,7 +30,6 @@ CREATE TABLE event (
 CREATE INDEX event_stream ON event (stream, version);
 CREATE INDEX event_type ON event (type, position);
 CREATE INDEX event_correlation ON event (correlation) WHERE correlation <> '';
-CREATE INDEX event_recorded_at ON event USING brin (recorded_at);
 CREATE INDEX event_at ON event USING brin (at);
 
 CREATE TABLE stream (
@@ -49,7 +48,7 @@ CREATE TABLE idempotency (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT idempotency_pkey PRIMARY KEY (key, actor)
 );
-CREATE INDEX idempotency_created_at ON idempotency (created_at);
+CREATE INDEX idempotency_created_at ON idempotency USING brin (created_at);
 
 CREATE TABLE partition (
     key text COLLATE "C" CONSTRAINT partition_pkey PRIMARY KEY,

@@ -16,6 +16,7 @@ from headgate.application.ports import (
     Unit,
     Verdict,
 )
+from headgate.domain.facts import Origin
 from headgate.event_log.codec import Unstorable, encode
 
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
@@ -124,16 +125,10 @@ def _written_unit(
     number: int, unit: Unit, versions: dict[str, int], last: dict[str, int]
 ) -> dict[str, Any]:
     configuring = [nth for nth, new in enumerate(unit.events) if new.configures]
-    origin = unit.origin
-    return {
+    written = {
         "unit": number,
         "size": len(unit.events),
         "at": unit.at,
-        "actor": origin.actor,
-        "reason": origin.reason,
-        "causation": origin.causation,
-        "correlation": origin.correlation,
-        "trace": origin.trace,
         "expected": unit.expected,
         "touched": [
             {"stream": stream, "version": versions[stream], "nth": nth}
@@ -142,8 +137,8 @@ def _written_unit(
         "wakes": _written_wakes(unit),
         "configures": configuring[-1] if configuring else None,
         "config_position": unit.config_position,
-        **_written_fence(unit),
     }
+    return written | _written_origin(unit.origin) | _written_fence(unit)
 
 
 def _bodies_of(unit: Unit, bodies: _Bodies) -> dict[str, Any]:
@@ -185,6 +180,13 @@ def _written_wakes(unit: Unit) -> list[dict[str, Any]]:
         for key in new.wakes:
             woken[key] = (nth, new.guards or (key in woken and woken[key][1]))
     return [{"key": key, "nth": nth, "guards": int(g)} for key, (nth, g) in woken.items()]
+
+
+def _written_origin(origin: Origin) -> dict[str, str]:
+    """What is known of the origin; the rest is empty."""
+    return {name: text for name, text in msgspec.structs.asdict(origin).items() if text} | {
+        "actor": origin.actor
+    }
 
 
 def _written_fence(unit: Unit) -> dict[str, Any]:

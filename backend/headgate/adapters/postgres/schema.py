@@ -63,7 +63,6 @@ EVENT = Table(
 Index("event_stream", EVENT.c.stream, EVENT.c.version)
 Index("event_type", EVENT.c.type, EVENT.c.position)
 Index("event_correlation", EVENT.c.correlation, postgresql_where=EVENT.c.correlation != "")
-Index("event_recorded_at", EVENT.c.recorded_at, postgresql_using="brin")
 Index("event_at", EVENT.c.at, postgresql_using="brin")
 
 STREAM = Table(
@@ -85,7 +84,7 @@ IDEMPOTENCY = Table(
     _column("position", BigInteger),
     _column("created_at", DateTime(timezone=True)),
 )
-Index("idempotency_created_at", IDEMPOTENCY.c.created_at)
+Index("idempotency_created_at", IDEMPOTENCY.c.created_at, postgresql_using="brin")
 
 PARTITION = Table(
     "partition",
