@@ -1,5 +1,6 @@
 """The frame every command runs in: failures become messages and exit codes."""
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,11 +12,32 @@ from headgate.cli.failures import Failure, exit_for
 
 GLOBAL_OPTIONS = ("--server", "--token")
 
+HEAVY = {
+    "up": "headgate.cli.operations.up",
+    "doctor": "headgate.cli.operations.doctor",
+    "migrate": "headgate.cli.operations.migrate",
+    "verify": "headgate.cli.commands.verifying",
+}
+"""Commands that load drivers of databases and brokers: imported only when they are asked for."""
+
 
 class Program(TyperGroup):
-    """A group of commands whose failures are told in one way."""
+    """A group of commands whose failures are told in one way, the heavy ones loaded late."""
 
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - Typer's signature
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - Typer's signature
+        """All names, those of heavy commands first."""
+        return [*HEAVY, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401 - same
+        """The command of that name."""
+        if cmd_name not in HEAVY:
+            return super().get_command(ctx, cmd_name)
+        module = importlib.import_module(HEAVY[cmd_name])
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        alone.command(cmd_name)(getattr(module, cmd_name))
+        return typer.main.get_command(alone)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - same
         """Run the chosen command."""
         try:
             return super().invoke(ctx)

@@ -5,10 +5,14 @@ from pathlib import Path
 
 import msgspec
 
+from headgate.adapters.system.chance import seeded
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed
 
 WHOLE_GPU_MILLI = 1_000
+SECONDS_BETWEEN_ARRIVALS = 10
+MEAN_RUN_SECONDS = 6 * 3_600
+"""For files without times: together they ask for about as much as the whole cluster has."""
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,9 +54,11 @@ def read_hosts(path: Path) -> list[Host]:
 
 def read_pods(path: Path) -> list[TracePod]:
     """The pods in order of creation, those of one second in file order."""
-    needed = {"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "creation_time"}
-    pods = [_pod(row) for row in _rows(path, needed)]
-    return sorted(pods, key=lambda pod: pod.created_at)
+    needed = {"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}
+    rows = _rows(path, needed)
+    if rows and "creation_time" not in rows[0]:
+        rows = _timed(rows)
+    return sorted((_pod(row) for row in rows), key=lambda pod: pod.created_at)
 
 
 def gpu_share(num_gpu: int, gpu_milli: int) -> int:
@@ -60,6 +66,17 @@ def gpu_share(num_gpu: int, gpu_milli: int) -> int:
     if num_gpu == 1:
         return gpu_milli
     return num_gpu * WHOLE_GPU_MILLI
+
+
+def _timed(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The same rows with times, for files that have none: steady arrivals, scattered lengths."""
+    timed: list[dict[str, str]] = []
+    for index, row in enumerate(rows):
+        created_at = index * SECONDS_BETWEEN_ARRIVALS
+        length = seeded(row["name"]).expovariate(1 / MEAN_RUN_SECONDS)
+        told = {"creation_time": str(created_at), "deletion_time": str(created_at + int(length))}
+        timed.append({**row, **told})
+    return timed
 
 
 def _pod(row: dict[str, str]) -> TracePod:

@@ -37,8 +37,8 @@ class Player:
     """Sends arrivals, answers admissions as an executor does, and keeps the journal.
 
     Submissions and reports each have a thread and a connection of their own; everything else
-    happens in `play`, in one thread. Whatever breaks is asked for again: submissions by name and key,
-    reports by uid, events by position, and after a reset the server's own list of assignments.
+    happens in `play`, in one thread. Whatever breaks is asked for again: submissions by name and
+    key, reports by uid, events by position, after a reset the server's list of assignments.
     """
 
     def __init__(self, connection: Connection, play: Play, pace: Pace, time: TraceTime) -> None:

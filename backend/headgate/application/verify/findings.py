@@ -1,0 +1,44 @@
+"""What a verification can find, and what it reports when it has read everything."""
+
+import msgspec
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A rule that does not hold, at the position and in the stream where that shows."""
+
+    position: int
+    stream: str
+    rule: str
+    detail: str
+
+
+class Verification(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Everything read and every finding, in order of position."""
+
+    position: int
+    counts: dict[str, int]
+    findings: tuple[Finding, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+
+class Findings:
+    """Collects findings while a log is read; the books add to it."""
+
+    def __init__(self) -> None:
+        self.found: list[Finding] = []
+        self.position = 0
+        self.stream = ""
+
+    def at(self, position: int, stream: str) -> None:
+        """What is found from now on shows at this event."""
+        self.position, self.stream = position, stream
+
+    def add(self, rule: str, detail: str, *, stream: str = "") -> None:
+        """A rule does not hold here."""
+        self.found.append(
+            Finding(position=self.position, stream=stream or self.stream, rule=rule, detail=detail)
+        )

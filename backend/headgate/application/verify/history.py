@@ -1,0 +1,87 @@
+"""A whole log, event by event, through every book."""
+
+from collections import Counter
+
+from headgate.application.verify.findings import Findings
+from headgate.application.verify.host_book import HostBook
+from headgate.application.verify.life_book import LifeBook
+from headgate.application.verify.quota_book import QuotaBook
+from headgate.application.verify.round_book import RoundBook
+from headgate.application.verify.sequence_book import SequenceBook
+from headgate.application.verify.settings_book import SettingsBook
+from headgate.application.verify.waiting_book import unexplained
+from headgate.domain.facts import Recorded
+from headgate.domain.rounds.events import RoundEvent
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.events import WorkloadEvent, WorkloadQuotaReserved
+from headgate.domain.workloads.specs import WorkloadSpec
+
+GRACE = 10 * MICROSECONDS_PER_SECOND
+"""What has changed within this time of the end may still be waiting for the scheduler."""
+
+
+class History:
+    """Reads events in order; `findings` has everything that does not hold so far."""
+
+    def __init__(self) -> None:
+        self.findings = Findings()
+        self.counts: Counter[str] = Counter()
+        self.last_at: Instant = 0
+        self.settings = SettingsBook()
+        self.sequence = SequenceBook(self.findings)
+        self.lives = LifeBook(self.findings)
+        self.quota = QuotaBook(self.settings, self.findings)
+        self.hosts = HostBook(self.settings, self.findings)
+        self._placed: dict[str, WorkloadSpec] = {}
+        self.rounds = RoundBook(self.lives.lives, self.findings)
+
+    def read(self, recorded: Recorded) -> None:
+        """Put one event through the books it concerns."""
+        self.findings.at(recorded.position, recorded.stream)
+        self.sequence.read(recorded)
+        self.last_at = max(self.last_at, recorded.at)
+        kind, _, key = recorded.stream.partition("/")
+        self.counts[kind] += 1
+        event = recorded.event
+        if isinstance(event, WorkloadEvent):
+            self._read_workload(key, event, recorded.at)
+        elif isinstance(event, RoundEvent):
+            self.rounds.read(recorded.stream, event, recorded.at)
+        else:
+            self.settings.read(kind, key, event)
+
+    def conclude(self, now: Instant) -> None:
+        """Check what must hold at the end, but for what has changed just now."""
+        self.findings.at(self.sequence.position, "")
+        self.rounds.check_end(now, GRACE)
+        for key in unexplained(self.lives.lives, self.settings, now, GRACE):
+            self.findings.add("everyone who waits is told why", key, stream=f"workload/{key}")
+
+    def _read_workload(self, key: str, event: WorkloadEvent, at: Instant) -> None:
+        before = self.lives.lives.get(key)
+        held = before.quota if before else None
+        released = self.lives.read(key, event, at)
+        if isinstance(event, WorkloadQuotaReserved) and before is not None:
+            if held is not None:
+                self.quota.give_back(held)
+                self.hosts.give_back(self._placed[key], held)
+            self._check_door(before.namespace, before.spec.queue_name, event)
+            self.quota.take(event.admission)
+            self.hosts.take(before.spec, event.admission)
+            self._placed[key] = before.spec
+        if released is not None and before is not None:
+            self.quota.give_back(released)
+            self.hosts.give_back(self._placed[key], released)
+
+    def _check_door(self, namespace: str, name: str, event: WorkloadQuotaReserved) -> None:
+        door = self.settings.local_queues.get(f"{namespace}/{name}")
+        if door is None:
+            self.findings.add("workloads come through a LocalQueue", f"{namespace}/{name}")
+            return
+        if door.stop_policy != "None":
+            self.findings.add("a stopped queue lets nothing through", f"{namespace}/{name}")
+        if door.cluster_queue != event.admission.cluster_queue:
+            self.findings.add(
+                "a LocalQueue leads to one ClusterQueue",
+                f"{door.cluster_queue}, not {event.admission.cluster_queue}",
+            )

@@ -1,0 +1,154 @@
+"""Hosts, counted anew: what is placed where, and whether it fits (reference topology.md §3)."""
+
+from collections.abc import Iterator
+
+from headgate.application.verify.findings import Findings
+from headgate.application.verify.settings_book import SettingsBook
+from headgate.domain.topology.specs import HOSTNAME_LABEL, NodeSpec
+from headgate.domain.values.quantities import Requests
+from headgate.domain.values.selectors import Taint, Toleration
+from headgate.domain.workloads.admission import Admission, PodSetAssignment
+from headgate.domain.workloads.specs import PodSet, WorkloadSpec
+
+PODS = "pods"
+Place = tuple[tuple[str, ...], tuple[str, ...]]
+"""A topology domain: the keys of its levels and the values they have there."""
+
+
+class HostBook:
+    """Usage by place; what is placed must fit beside everything that is there then."""
+
+    def __init__(self, settings: SettingsBook, findings: Findings) -> None:
+        self._settings = settings
+        self._findings = findings
+        self._by_hostname: dict[str, list[str]] = {}
+        self._revision = -1
+        self.used: dict[Place, Requests] = {}
+
+    def take(self, spec: WorkloadSpec, admission: Admission) -> None:
+        """Check that every pod has its room, and count it as taken."""
+        for pod_set, assigned, place, count in placements(spec, admission):
+            amounts = _amounts(pod_set, count)
+            self._check(pod_set, assigned, place, amounts)
+            used = self.used.setdefault(place, {})
+            for resource, amount in amounts.items():
+                used[resource] = used.get(resource, 0) + amount
+        self._check_counts(admission)
+
+    def give_back(self, spec: WorkloadSpec, admission: Admission) -> None:
+        """Count the rooms as free again."""
+        for pod_set, _, place, count in placements(spec, admission):
+            used = self.used.setdefault(place, {})
+            for resource, amount in _amounts(pod_set, count).items():
+                used[resource] = used.get(resource, 0) - amount
+
+    def _check_counts(self, admission: Admission) -> None:
+        for assigned in admission.pod_set_assignments:
+            if assigned.topology_assignment is None:
+                continue
+            placed = sum(domain.count for domain in assigned.topology_assignment.domains)
+            if placed != assigned.count:
+                self._findings.add(
+                    "every pod has one place", f"{assigned.name}: {placed} of {assigned.count}"
+                )
+
+    def _check(
+        self, pod_set: PodSet, assigned: PodSetAssignment, place: Place, amounts: Requests
+    ) -> None:
+        hosts = list(self._hosts(assigned, place))
+        where = "/".join(place[1])
+        usable = [host for host in hosts if self._takes_pods(host)]
+        if not usable:
+            self._findings.add("pods go to hosts that take pods", where)
+            return
+        if place[0] == (HOSTNAME_LABEL,):
+            self._check_tolerations(pod_set, assigned, usable, where)
+        used = self.used.get(place, {})
+        for resource, amount in amounts.items():
+            capacity = sum(_free(host, resource) for host in usable)
+            if amount and used.get(resource, 0) + amount > capacity:
+                self._findings.add(
+                    "no host is given more than it has",
+                    f"{where} {resource}: {used.get(resource, 0)} + {amount} of {capacity}",
+                )
+
+    def _check_tolerations(
+        self, pod_set: PodSet, assigned: PodSetAssignment, hosts: list[NodeSpec], where: str
+    ) -> None:
+        flavors = {self._settings.flavors.get(name) for name in assigned.flavors.values()}
+        tolerations = pod_set.scheduling.tolerations + tuple(
+            each for flavor in flavors if flavor is not None for each in flavor.tolerations
+        )
+        for host in hosts:
+            for taint in host.taints:
+                if taint.effect != "PreferNoSchedule" and not _tolerated(taint, tolerations):
+                    self._findings.add("taints keep away who does not tolerate them", where)
+
+    def _hosts(self, assigned: PodSetAssignment, place: Place) -> Iterator[NodeSpec]:
+        """The nodes of the place that belong to the assigned flavors."""
+        wanted: dict[str, str] = {}
+        for name in assigned.flavors.values():
+            flavor = self._settings.flavors.get(name)
+            if flavor is not None and flavor.topology_name:
+                wanted.update(flavor.node_labels)
+        levels, values = place
+        for name in self._candidates(levels, values):
+            labels = self._settings.node_labels.get(name, {})
+            named = {HOSTNAME_LABEL: name, **labels}
+            at_place = all(
+                named.get(key) == value for key, value in zip(levels, values, strict=True)
+            )
+            if at_place and all(labels.get(key, "") == value for key, value in wanted.items()):
+                yield self._settings.nodes[name]
+
+    def _candidates(self, levels: tuple[str, ...], values: tuple[str, ...]) -> list[str]:
+        if HOSTNAME_LABEL not in levels:
+            return list(self._settings.nodes)
+        if self._revision != self._settings.revision:
+            self._revision = self._settings.revision
+            self._by_hostname = {}
+            for name in self._settings.nodes:
+                hostname = self._settings.node_labels.get(name, {}).get(HOSTNAME_LABEL, name)
+                self._by_hostname.setdefault(hostname, []).append(name)
+        return self._by_hostname.get(values[levels.index(HOSTNAME_LABEL)], [])
+
+    def _takes_pods(self, host: NodeSpec) -> bool:
+        return host.ready and not host.unschedulable
+
+
+def placements(
+    spec: WorkloadSpec, admission: Admission
+) -> Iterator[tuple[PodSet, PodSetAssignment, Place, int]]:
+    """Every pod set at every place it was given, with how many pods."""
+    pod_sets = {pod_set.name: pod_set for pod_set in spec.pod_sets}
+    for assigned in admission.pod_set_assignments:
+        found = assigned.topology_assignment
+        pod_set = pod_sets.get(assigned.name)
+        if found is None or pod_set is None:
+            continue
+        for domain in found.domains:
+            yield pod_set, assigned, (found.levels, domain.values), domain.count
+
+
+def _amounts(pod_set: PodSet, count: int) -> Requests:
+    amounts = {name: amount * count for name, amount in pod_set.scheduling.requests.items()}
+    amounts[PODS] = count
+    return amounts
+
+
+def _free(host: NodeSpec, resource: str) -> int:
+    return host.allocatable.get(resource, 0) - host.used_by_others.get(resource, 0)
+
+
+def _tolerated(taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
+    return any(_tolerates(each, taint) for each in tolerations)
+
+
+def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+    if toleration.effect is not None and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator == "Exists":
+        return True
+    return bool(toleration.key) and toleration.value == taint.value

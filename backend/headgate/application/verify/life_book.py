@@ -1,0 +1,188 @@
+"""The life of every workload, each step checked against what may follow what."""
+
+import msgspec
+
+from headgate.application.verify.findings import Findings
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads import events as e
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.specs import WorkloadSpec
+
+AFTER_THE_END = (
+    e.WorkloadDeleted,
+    e.WorkloadDeletionRequested,
+    e.WorkloadSpecChanged,
+    e.NominationWithdrawn,
+    e.WorkloadReleased,
+)
+"""Facts that may still be told of a workload that has finished."""
+
+
+class Life(msgspec.Struct, kw_only=True):
+    """What matters of one workload for judging its next step."""
+
+    namespace: str
+    spec: WorkloadSpec
+    created_at: Instant
+    changed_at: Instant
+    quota: Admission | None = None
+    is_admitted: bool = False
+    eviction: str = ""
+    is_finished: bool = False
+    is_active: bool = True
+    is_held: bool = False
+    backs_off_until: Instant | None = None
+    is_leaving: bool = False
+    is_explained: bool = False
+
+
+class LifeBook:
+    """All workloads by key; `read` answers with the quota that this very event gave back."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self.lives: dict[str, Life] = {}
+
+    def read(self, key: str, event: e.WorkloadEvent, at: Instant) -> Admission | None:
+        """Judge and follow one step; the admission that is over with it, if one is."""
+        life = self.lives.get(key)
+        if isinstance(event, e.WorkloadSubmitted):
+            self._submitted(key, life, event, at)
+            return None
+        if life is None:
+            self._wrong("facts are about workloads that exist", type(event).__name__)
+            return None
+        if life.is_finished and not isinstance(event, AFTER_THE_END):
+            self._wrong("nothing happens after the end", type(event).__name__)
+        held = life.quota
+        self._step(key, life, event, at)
+        if not isinstance(event, e.WorkloadExplained):
+            life.changed_at = at
+        return held if held is not None and life.quota is None else None
+
+    def _submitted(
+        self, key: str, life: Life | None, event: e.WorkloadSubmitted, at: Instant
+    ) -> None:
+        if life is not None:
+            self._wrong("a name is free before it is used again", f"{key} still exists")
+        self.lives[key] = Life(
+            namespace=event.namespace,
+            spec=event.spec,
+            created_at=at,
+            changed_at=at,
+            is_active=event.spec.active,
+        )
+
+    def _step(self, key: str, life: Life, event: e.WorkloadEvent, at: Instant) -> None:
+        match event:
+            case e.WorkloadQuotaReserved():
+                self._reserved(life, event, at)
+            case e.WorkloadAdmitted():
+                self._admitted(life)
+            case e.WorkloadEvicted():
+                self._evicted(life, event)
+            case e.WorkloadStopped():
+                self._stopped(life, event)
+            case e.ReservationDropped():
+                self._dropped(life)
+            case e.WorkloadFinished():
+                self._finished(life, event)
+            case e.WorkloadDeleted():
+                self._deleted(key, life)
+            case _:
+                self._small_step(life, event)
+
+    def _small_step(self, life: Life, event: e.WorkloadEvent) -> None:
+        match event:
+            case e.WorkloadPodsReady() | e.WorkloadPodsNotReady():
+                if not life.is_admitted:
+                    self._wrong("only admitted pods are ready or not", type(event).__name__)
+            case e.EvictionAcknowledged() | e.EvictionProgressed():
+                if life.eviction != event.eviction:
+                    self._wrong("handlers work on evictions that are on", event.eviction)
+            case e.WorkloadExplained():
+                life.is_explained = True
+                if life.quota is not None:
+                    self._wrong("only the waiting are told why they wait", "it holds quota")
+            case e.WorkloadRequeued():
+                life.backs_off_until = None
+                if life.quota is not None:
+                    self._wrong("only who holds no quota is requeued", event.reason)
+            case e.WorkloadSpecChanged():
+                life.spec, life.is_explained = event.spec, False
+                life.is_active = event.spec.active
+            case e.WorkloadHeld():
+                life.is_held = True
+            case e.WorkloadReleased():
+                life.is_held = False
+            case e.WorkloadDeactivated():
+                life.is_active, life.backs_off_until = False, None
+            case e.WorkloadActivated():
+                life.is_active, life.backs_off_until = True, None
+            case e.WorkloadDeletionRequested() | e.WorkloadCancellationRequested():
+                life.is_leaving = True
+            case _:
+                pass
+
+    def _reserved(self, life: Life, event: e.WorkloadQuotaReserved, at: Instant) -> None:
+        if life.quota is not None:
+            self._wrong("quota is reserved once", f"it holds quota in {life.quota.cluster_queue}")
+        if not life.is_active:
+            self._wrong("the inactive get no quota", "it is inactive")
+        if life.is_held:
+            self._wrong("the held get no quota", "it is held")
+        if life.is_leaving:
+            self._wrong("the leaving get no quota", "it is to be cancelled or deleted")
+        if life.backs_off_until is not None and life.backs_off_until > at:
+            self._wrong("nobody gets quota in backoff", f"until {life.backs_off_until}")
+        life.quota, life.is_admitted, life.eviction = event.admission, False, ""
+        life.backs_off_until, life.is_explained = None, False
+
+    def _admitted(self, life: Life) -> None:
+        if life.quota is None:
+            self._wrong("only who holds quota is admitted", "it holds none")
+        if life.is_admitted:
+            self._wrong("a workload is admitted once", "it is admitted")
+        if life.eviction:
+            self._wrong("nobody is admitted while being evicted", life.eviction)
+        life.is_admitted = True
+
+    def _evicted(self, life: Life, event: e.WorkloadEvicted) -> None:
+        if life.quota is None:
+            self._wrong("only who holds quota is evicted", event.reason)
+        if life.eviction:
+            self._wrong("a workload is evicted once at a time", life.eviction)
+        life.eviction, life.backs_off_until = event.eviction, event.requeue_at
+
+    def _stopped(self, life: Life, event: e.WorkloadStopped) -> None:
+        if life.quota is None:
+            self._wrong("quota is released once", "it holds none")
+        elif life.eviction != event.eviction:
+            self._wrong("what stops was evicted", f"{event.eviction} is not {life.eviction!r}")
+        self._let_go(life)
+
+    def _dropped(self, life: Life) -> None:
+        if life.quota is None:
+            self._wrong("quota is released once", "it holds none")
+        if life.is_admitted:
+            self._wrong("only reservations are dropped", "it is admitted")
+        self._let_go(life)
+
+    def _finished(self, life: Life, event: e.WorkloadFinished) -> None:
+        if event.reason != "Cancelled" and not life.is_admitted:
+            self._wrong("only what ran succeeds or fails", event.reason)
+        life.is_finished = True
+        self._let_go(life)
+
+    def _deleted(self, key: str, life: Life) -> None:
+        if life.quota is not None:
+            self._wrong("nobody is deleted with quota", life.quota.cluster_queue)
+            self._let_go(life)
+        del self.lives[key]
+
+    def _let_go(self, life: Life) -> None:
+        life.quota, life.is_admitted, life.eviction = None, False, ""
+        life.is_explained = False
+
+    def _wrong(self, rule: str, detail: str) -> None:
+        self._findings.add(rule, detail)

@@ -1,0 +1,143 @@
+"""Quota, counted anew: what each queue uses, and what it may take (reference queueing.md §4)."""
+
+from headgate.application.verify.findings import Findings
+from headgate.application.verify.settings_book import SettingsBook
+from headgate.domain.queues.specs import ResourceGroup, ResourceQuota
+from headgate.domain.values.quantities import FlavorResource, FlavorUsage
+from headgate.domain.workloads.admission import Admission
+
+UNLIMITED = 1 << 62
+NOTHING = ResourceQuota(name="", nominal_quota=0)
+
+Node = tuple[str, str]
+"""A ClusterQueue or a Cohort in the tree: `("queue" | "cohort", name)`."""
+
+
+def usage_of(admission: Admission) -> FlavorUsage:
+    """What an admission takes, by flavor and resource."""
+    taken: FlavorUsage = {}
+    for assigned in admission.pod_set_assignments:
+        for resource, amount in assigned.resource_usage.items():
+            flavor = assigned.flavors.get(resource)
+            if flavor is not None:
+                key = (flavor, resource)
+                taken[key] = taken.get(key, 0) + amount
+    return taken
+
+
+class QuotaBook:
+    """Usage by ClusterQueue; every reservation is measured against the tree as it is then."""
+
+    def __init__(self, settings: SettingsBook, findings: Findings) -> None:
+        self._settings = settings
+        self._findings = findings
+        self._revision = -1
+        self._quotas: dict[Node, dict[FlavorResource, ResourceQuota]] = {}
+        self._children: dict[Node, list[Node]] = {}
+        self._parents: dict[Node, Node] = {}
+        self._subtrees: dict[tuple[Node, FlavorResource], int] = {}
+        self.used: dict[str, FlavorUsage] = {}
+
+    def take(self, admission: Admission) -> None:
+        """Check that what is asked for is available, and count it as used."""
+        self._refresh()
+        queue = admission.cluster_queue
+        spec = self._settings.cluster_queues.get(queue)
+        if spec is None:
+            self._findings.add("quota comes from a ClusterQueue that exists", queue)
+        elif spec.stop_policy != "None":
+            self._findings.add("a stopped queue admits nothing", f"{queue}: {spec.stop_policy}")
+        used = self.used.setdefault(queue, {})
+        for key, amount in usage_of(admission).items():
+            self._check(queue, key, amount)
+            used[key] = used.get(key, 0) + amount
+
+    def give_back(self, admission: Admission) -> None:
+        """Count it as free again."""
+        used = self.used.setdefault(admission.cluster_queue, {})
+        for key, amount in usage_of(admission).items():
+            used[key] = used.get(key, 0) - amount
+            if used[key] < 0:
+                name = "/".join((admission.cluster_queue, *key))
+                self._findings.add("usage is never negative", f"{name} is {used[key]}")
+
+    def _check(self, queue: str, key: FlavorResource, amount: int) -> None:
+        if amount == 0:
+            return
+        node = ("queue", queue)
+        if key not in self._quotas.get(node, {}):
+            self._findings.add("a queue gives what it has quota for", f"{queue} {'/'.join(key)}")
+            return
+        available = self._available(node, key)
+        if amount > available:
+            self._findings.add(
+                "nobody gets more than is available",
+                f"{queue} {'/'.join(key)}: {amount} asked, {available} available",
+            )
+
+    def _available(self, node: Node, key: FlavorResource) -> int:
+        own = self._subtree(node, key) - self._usage(node, key)
+        parent = self._parents.get(node)
+        if parent is None:
+            return own
+        local = self._local(node, key)
+        beyond = self._usage(node, key) - local
+        limit = self._quota(node, key).borrowing_limit
+        lendable = self._subtree(node, key) - local
+        bound = UNLIMITED if limit is None else lendable - max(0, beyond) + limit
+        return max(0, -beyond) + min(self._available(parent, key), bound)
+
+    def _usage(self, node: Node, key: FlavorResource) -> int:
+        if node[0] == "queue":
+            return self.used.get(node[1], {}).get(key, 0)
+        return sum(
+            max(0, self._usage(child, key) - self._local(child, key))
+            for child in self._children.get(node, [])
+        )
+
+    def _subtree(self, node: Node, key: FlavorResource) -> int:
+        known = self._subtrees.get((node, key))
+        if known is None:
+            known = self._quota(node, key).nominal_quota + sum(
+                self._subtree(child, key) - self._local(child, key)
+                for child in self._children.get(node, [])
+            )
+            self._subtrees[(node, key)] = known
+        return known
+
+    def _local(self, node: Node, key: FlavorResource) -> int:
+        limit = self._quota(node, key).lending_limit
+        return 0 if limit is None else max(0, self._subtree(node, key) - limit)
+
+    def _quota(self, node: Node, key: FlavorResource) -> ResourceQuota:
+        return self._quotas.get(node, {}).get(key, NOTHING)
+
+    def _refresh(self) -> None:
+        """Build the tree anew after a change of configuration."""
+        if self._revision == self._settings.revision:
+            return
+        self._revision = self._settings.revision
+        self._quotas, self._children, self._parents, self._subtrees = {}, {}, {}, {}
+        for name, queue in self._settings.cluster_queues.items():
+            self._add(("queue", name), queue.cohort_name, queue.resource_groups)
+        for name, cohort in self._settings.cohorts.items():
+            self._add(("cohort", name), cohort.parent_name, cohort.resource_groups)
+
+    def _add(self, node: Node, parent: str, groups: tuple[ResourceGroup, ...]) -> None:
+        self._quotas[node] = {
+            (flavor.name, quota.name): quota
+            for group in groups
+            for flavor in group.flavors
+            for quota in flavor.resources
+        }
+        if parent and not self._is_above(node, ("cohort", parent)):
+            self._parents[node] = ("cohort", parent)
+            self._children.setdefault(("cohort", parent), []).append(node)
+
+    def _is_above(self, node: Node, other: Node | None) -> bool:
+        """Whether `node` is `other` or stands above it: a parent below itself is no parent."""
+        while other is not None:
+            if other == node:
+                return True
+            other = self._parents.get(other)
+        return False

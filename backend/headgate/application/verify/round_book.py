@@ -1,0 +1,118 @@
+"""Preemption rounds: every victim accounted for, every end the only one."""
+
+import msgspec
+
+from headgate.application.verify.findings import Findings
+from headgate.application.verify.life_book import Life
+from headgate.domain.rounds import events as r
+from headgate.domain.values.instants import Instant
+
+
+class Course(msgspec.Struct, kw_only=True):
+    """One round so far."""
+
+    id: str
+    preemptor: str
+    victims: frozenset[str]
+    released: set[str]
+    changed_at: Instant
+    is_satisfied: bool = False
+    is_over: bool = False
+
+
+class RoundBook:
+    """All rounds by stream, judged against the lives of preemptor and victims."""
+
+    def __init__(self, lives: dict[str, Life], findings: Findings) -> None:
+        self._lives = lives
+        self._findings = findings
+        self.courses: dict[str, Course] = {}
+
+    def read(self, stream: str, event: r.RoundEvent, at: Instant) -> None:
+        """Judge and follow one step of a round."""
+        if isinstance(event, r.RoundCommitted):
+            self._committed(stream, event, at)
+            return
+        course = self.courses.get(stream)
+        if course is None:
+            self._findings.add("a round begins by being committed", type(event).__name__)
+            return
+        if course.is_over:
+            self._findings.add("a round ends once", type(event).__name__)
+        course.changed_at = at
+        match event:
+            case r.VictimReleased():
+                self._released(course, event)
+            case r.RoundSatisfied():
+                self._all_released(course, "satisfied")
+                course.is_satisfied = True
+            case r.RoundCompleted():
+                self._completed(course)
+                course.is_over = True
+            case r.RoundSuperseded() | r.RoundAborted() | r.RoundExpired():
+                course.is_over = True
+
+    def check_end(self, now: Instant, grace: int) -> None:
+        """Every round is over, or open for a reason: a victim that has not stopped, or a wait."""
+        for stream, course in self.courses.items():
+            if course.is_over or now - course.changed_at <= grace:
+                continue
+            waits_for = [
+                key for key in course.victims - course.released if self._still(key, course)
+            ]
+            changed = [life.changed_at for key in course.victims if (life := self._lives.get(key))]
+            settled = all(now - at > grace for at in changed)
+            if not course.is_satisfied and not waits_for and settled:
+                self._findings.add(
+                    "an open round waits for a victim", "all victims are gone", stream=stream
+                )
+            preemptor = self._lives.get(course.preemptor)
+            if (preemptor is None or preemptor.is_finished) and settled:
+                self._findings.add("an open round has a preemptor", course.preemptor, stream=stream)
+
+    def _committed(self, stream: str, event: r.RoundCommitted, at: Instant) -> None:
+        if stream in self.courses:
+            self._findings.add("a round is committed once", event.round_id)
+        victims = frozenset(victim.workload for victim in event.victims)
+        if event.preemptor in victims:
+            self._findings.add("nobody preempts itself", event.preemptor)
+        for key in sorted(victims):
+            life = self._lives.get(key)
+            if life is None or life.quota is None:
+                self._findings.add("victims hold quota", key)
+        preemptor = self._lives.get(event.preemptor)
+        if preemptor is None or preemptor.quota is not None:
+            self._findings.add("who preempts waits", event.preemptor)
+        self.courses[stream] = Course(
+            id=event.round_id,
+            preemptor=event.preemptor,
+            victims=victims,
+            released=set(),
+            changed_at=at,
+        )
+
+    def _released(self, course: Course, event: r.VictimReleased) -> None:
+        key = event.workload
+        if key not in course.victims:
+            self._findings.add("a round releases its own victims", key)
+        if key in course.released:
+            self._findings.add("a victim is released once", key)
+        if self._still(key, course):
+            self._findings.add("a released victim has let go", key)
+        course.released.add(key)
+
+    def _all_released(self, course: Course, end: str) -> None:
+        missing = sorted(course.victims - course.released)
+        if missing:
+            self._findings.add(f"a round is {end} when all have gone", ", ".join(missing))
+
+    def _completed(self, course: Course) -> None:
+        self._all_released(course, "completed")
+        preemptor = self._lives.get(course.preemptor)
+        if preemptor is None or preemptor.quota is None:
+            self._findings.add("a completed round has made a place", course.preemptor)
+
+    def _still(self, key: str, course: Course) -> bool:
+        """Whether the victim still holds what this round takes from it."""
+        life = self._lives.get(key)
+        return life is not None and life.quota is not None and life.eviction == course.id

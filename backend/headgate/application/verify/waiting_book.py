@@ -1,0 +1,49 @@
+"""At the end: whether everyone who waits can be told why."""
+
+from collections.abc import Iterator
+
+from headgate.application.verify.life_book import Life
+from headgate.application.verify.settings_book import SettingsBook
+from headgate.domain.values.instants import Instant
+
+STRICT = "StrictFIFO"
+
+
+def unexplained(
+    lives: dict[str, Life], settings: SettingsBook, now: Instant, grace: int
+) -> Iterator[str]:
+    """Keys of those who wait although nothing that a person could be told is in their way.
+
+    Recorded explanations count, and so does what needs no look of the scheduler: a hold, a backoff,
+    a stopped or missing queue, the place behind an explained head of a strict queue.
+    """
+    waiting = {
+        key: life for key, life in lives.items() if life.quota is None and not life.is_finished
+    }
+    explained_queues = {
+        _cluster_queue(life, settings) for life in waiting.values() if life.is_explained
+    }
+    for key, life in sorted(waiting.items()):
+        settled = now - life.changed_at > grace
+        if settled and not life.is_explained and not _is_plain(life, settings, explained_queues):
+            yield key
+
+
+def _is_plain(life: Life, settings: SettingsBook, explained_queues: set[str]) -> bool:
+    if not life.is_active or life.is_held or life.is_leaving or life.backs_off_until is not None:
+        return True
+    door = settings.local_queues.get(f"{life.namespace}/{life.spec.queue_name}")
+    queue = settings.cluster_queues.get(_cluster_queue(life, settings))
+    if door is None or queue is None:
+        return True
+    if door.stop_policy != "None" or queue.stop_policy != "None":
+        return True
+    named = {flavor.name for group in queue.resource_groups for flavor in group.flavors}
+    if not named <= set(settings.flavors):
+        return True
+    return queue.queueing_strategy == STRICT and door.cluster_queue in explained_queues
+
+
+def _cluster_queue(life: Life, settings: SettingsBook) -> str:
+    door = settings.local_queues.get(f"{life.namespace}/{life.spec.queue_name}")
+    return door.cluster_queue if door else ""

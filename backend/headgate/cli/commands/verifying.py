@@ -1,0 +1,84 @@
+"""`verify`: the whole log read again and recounted, on the machine that can reach the database."""
+
+import time
+from typing import Annotated
+
+import typer
+from msgspec.structs import replace
+from rich.progress import Progress
+
+from headgate.application.ports import Unavailable
+from headgate.application.verify.findings import Verification
+from headgate.application.verify.verify import Verifier
+from headgate.bootstrap import open_platform
+from headgate.cli.exit_codes import ExitCode
+from headgate.cli.failures import CommandFailed
+from headgate.cli.options import Output
+from headgate.cli.presentation.consoles import say, show, talk
+from headgate.cli.presentation.formats import Format, show_value
+from headgate.cli.presentation.tables import columns
+from headgate.embedded.postgres import start_postgres
+from headgate.settings import Settings, from_environment
+
+SHOWN = 200
+
+
+def verify(
+    output: Output = Format.TABLE,
+    database_url: Annotated[
+        str, typer.Option(help="The database; else HEADGATE_DATABASE_URL, else the embedded one.")
+    ] = "",
+) -> None:
+    """Read the whole log and check every rule at every position; exits 1 if one does not hold."""
+    settings = _reachable(from_environment(), database_url)
+    began = time.monotonic()
+    verification = _verified(settings)
+    if not show_value(verification, output):
+        _show(verification, time.monotonic() - began)
+    if not verification.holds:
+        raise typer.Exit(ExitCode.FAILURE)
+
+
+def _reachable(settings: Settings, database_url: str) -> Settings:
+    """Settings that name a database; the embedded server must be there, and is not started."""
+    if database_url or settings.database_url:
+        return replace(settings, database_url=database_url or settings.database_url)
+    data = settings.directory / "postgres"
+    if not data.is_dir():
+        raise CommandFailed(
+            f"there is no database under {settings.directory}",
+            remedy="Set HEADGATE_DATABASE_URL or HEADGATE_DIRECTORY, or name --database-url.",
+        )
+    return replace(settings, database_url=start_postgres(data).url)
+
+
+def _verified(settings: Settings) -> Verification:
+    platform = open_platform(settings, name="verify")
+    try:
+        with Progress(console=talk(), transient=True) as progress:
+            task = progress.add_task("events", total=None)
+            verifier = Verifier(platform.event_log, platform.read_models)
+            return verifier.verify(
+                lambda read, total: progress.update(task, completed=read, total=total)
+            )
+    except Unavailable as outage:
+        raise CommandFailed(str(outage), remedy="Is the database up?") from outage
+    finally:
+        platform.close()
+
+
+def _show(verification: Verification, seconds: float) -> None:
+    told = [[name, str(count)] for name, count in sorted(verification.counts.items())]
+    show(columns(["read", "count"], told))
+    show(f"\n{verification.position} events in {seconds:.1f} s")
+    if verification.holds:
+        show("everything holds")
+        return
+    show(f"{len(verification.findings)} findings:")
+    rows = [
+        [str(each.position), each.stream, each.rule, each.detail]
+        for each in verification.findings[:SHOWN]
+    ]
+    show(columns(["position", "stream", "rule that does not hold", "detail"], rows))
+    if len(verification.findings) > SHOWN:
+        say(f"{len(verification.findings) - SHOWN} more with -o json")
