@@ -18,7 +18,7 @@ class ShapeClass:
     number: int
     heap: list[Order] = field(default_factory=list)
     members: dict[str, Order] = field(default_factory=dict)
-    explained: int = 0
+    explained: dict[str, None] = field(default_factory=dict)
 
     def push(self, order: Order) -> None:
         """Put an order into the heap, which is rebuilt once most of it is no longer true."""
@@ -48,9 +48,11 @@ class PendingQueue:
         self._heads: list[tuple[Order, int]] = []
         self._shapes: dict[int, Shape] = {}
         self._next_number = 0
+        self._sorted: tuple[str, ...] | None = None
 
     def add(self, key: str, order: Order, shape: Shape, *, explained: bool) -> None:
         """Let a workload compete."""
+        self._sorted = None
         self.members[key] = (order, shape, explained)
         known = self.classes.get(shape)
         if known is None:
@@ -59,7 +61,8 @@ class PendingQueue:
             self.classes[shape] = known
             self._shapes[known.number] = shape
         known.members[key] = order
-        known.explained += explained
+        if explained:
+            known.explained[key] = None
         known.push(order)
         if known.head() == order:
             heapq.heappush(self._heads, (order, known.number))
@@ -69,11 +72,12 @@ class PendingQueue:
         found = self.members.pop(key, None)
         if found is None:
             return
-        order, shape, explained = found
+        order, shape, _ = found
+        self._sorted = None
         known = self.classes[shape]
         was_first = known.head() == order
         del known.members[key]
-        known.explained -= explained
+        known.explained.pop(key, None)
         first = known.head()
         if first is None:
             self._forget(shape, known)
@@ -115,9 +119,17 @@ class PendingQueue:
         self.parked = {}
         self.blocked_by = ""
 
-    def in_order(self) -> list[str]:
+    def in_order(self) -> tuple[str, ...]:
         """All competitors, first to last."""
-        return [order[3] for order in sorted(order for order, _, _ in self.members.values())]
+        if self._sorted is None:
+            orders = sorted(order for order, _, _ in self.members.values())
+            self._sorted = tuple(order[3] for order in orders)
+        return self._sorted
+
+    def explained_like(self, key: str) -> str | None:
+        """One of the same shape that was looked at and explained."""
+        known = self.classes.get(self.members[key][1]) if key in self.members else None
+        return next(iter(known.explained), None) if known else None
 
     def first(self) -> str | None:
         """The competitor with the best claim, parked or not."""

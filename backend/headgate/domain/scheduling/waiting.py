@@ -1,0 +1,174 @@
+"""Why any workload waits, also one that nobody had to look at: held, backing off, behind another.
+
+What was looked at and recorded is told as recorded; `explain_now` looks again.
+"""
+
+from msgspec.structs import replace
+
+from headgate.domain.cell import Cell
+from headgate.domain.scheduling.answers import Mode
+from headgate.domain.scheduling.evaluation import evaluate
+from headgate.domain.scheduling.finding import explain_evaluation
+from headgate.domain.scheduling.ordering.pending import PendingQueue
+from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.standing import (
+    cluster_queue_of,
+    local_queue_obstacle,
+    queue_obstacle,
+)
+from headgate.domain.scheduling.timers import waits_for_pods_ready
+from headgate.domain.streams import workload_stream
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.explanation import Blocker, BlockerType, Explanation
+from headgate.domain.workloads.leaving import holds_quota, may_compete
+from headgate.domain.workloads.state import Workload, condition, is_admitted
+
+
+def explain_waiting(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
+    """Why it waits, as far as is known; None for one that runs, is leaving or has ended.
+
+    `evaluated` tells whether the scheduler looked at this very workload.
+    """
+    if workload.finished_at is not None or is_admitted(workload) or workload.eviction is not None:
+        return None
+    return (
+        _while_checks_are_missing(workload)
+        or _kept_out_by_itself(cell, workload, at)
+        or _kept_out_by_queues(cell, workload)
+        or _competing(cell, workload, at)
+    )
+
+
+def explain_now(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
+    """The same with fresh numbers where the workload competes: it is looked at once more."""
+    known = explain_waiting(cell, workload, at)
+    if known is None or not known.evaluated:
+        return known
+    partition = cell.partition(cell.partitioning.key_of(workload))
+    if not partition.competes(workload):
+        return known
+    evaluation = evaluate(partition, cell.workloads, workload)
+    if evaluation.mode in {Mode.FIT, Mode.PREEMPT}:
+        return known
+    return explain_evaluation(partition, cell.workloads, evaluation)
+
+
+def _not_looked_at(
+    kind: BlockerType, reason: str, sentence: str, *helps: str, held_by: tuple[str, ...] = ()
+) -> Explanation:
+    blocker = Blocker(type=kind, reason=reason, message=sentence, held_by=held_by)
+    return Explanation(
+        dominant=reason,
+        sentence=sentence,
+        evaluated=False,
+        blockers=(blocker,),
+        would_unblock=helps,
+    )
+
+
+def _while_checks_are_missing(workload: Workload) -> Explanation | None:
+    if not holds_quota(workload):
+        return None
+    checks = ", ".join(workload.checks)
+    sentence = f"Its quota is reserved; it waits for admission checks: {checks}"
+    return _not_looked_at("AdmissionCheck", "UnsatisfiedAdmissionChecks", sentence)
+
+
+def _kept_out_by_itself(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
+    stream = workload_stream(workload.key)
+    if stream in cell.set_aside:
+        sentence = f"It was set aside because it cannot be judged: {cell.set_aside[stream]}"
+        return _not_looked_at("Hold", "SetAside", sentence, "change or resubmit it")
+    if workload.terminating_at is not None or workload.cancelling_at is not None:
+        return _not_looked_at("Hold", "Ending", "It is about to end")
+    if not workload.spec.active:
+        return _deactivated(workload)
+    if workload.hold is not None:
+        hold = workload.hold
+        until = f" for {_in(hold.expires_at, at)} more" if hold.expires_at else ""
+        sentence = f"{hold.owner} holds it{until}: {hold.reason}"
+        return _not_looked_at("Hold", "OnHold", sentence, "release it", held_by=(hold.owner,))
+    if workload.requeue.requeue_at is not None:
+        return _backing_off(cell, workload, workload.requeue.requeue_at, at)
+    return None
+
+
+def _deactivated(workload: Workload) -> Explanation:
+    last = condition(workload, "Requeued")
+    told = f": {last.message}" if last is not None and last.message else ""
+    return _not_looked_at("Hold", "Deactivated", f"It is inactive{told}", "activate it")
+
+
+def _backing_off(cell: Cell, workload: Workload, until: Instant, at: Instant) -> Explanation:
+    queue = cell.config.cluster_queues.get(cluster_queue_of(cell.config, workload))
+    waits = waits_for_pods_ready(cell.config, workload) or (
+        queue.spec.wait_for_pods_ready if queue else None
+    )
+    limit = waits.requeuing_strategy.backoff_limit_count if waits else None
+    of = f" of {limit}" if limit is not None else ""
+    sentence = f"It backs off for {_in(until, at)} more before attempt {workload.requeue.count}{of}"
+    return _not_looked_at("Backoff", "BackingOff", sentence, "requeue it")
+
+
+def _kept_out_by_queues(cell: Cell, workload: Workload) -> Explanation | None:
+    found = queue_obstacle(cell.config, workload)
+    if found is None:
+        return None
+    mine = local_queue_obstacle(cell.config, workload) is not None
+    what = "LocalQueue" if mine else "ClusterQueue"
+    help_ = f"resume the {what}" if "Stopped" in found.reason else f"repair the {what}"
+    return _not_looked_at("Queue", found.reason, found.message, help_)
+
+
+def _competing(cell: Cell, workload: Workload, at: Instant) -> Explanation:
+    partition = cell.partition(cell.partitioning.key_of(workload))
+    queue = partition.pending[cluster_queue_of(cell.config, workload)]
+    if not may_compete(workload) or workload.key not in queue.members:
+        return _not_looked_at("Order", "Requeueing", "It is about to be put back into its queue")
+    if workload.explanation is not None:
+        return workload.explanation
+    return (
+        _behind_the_head(cell, queue, workload)
+        or _like_another(cell, queue, workload)
+        or _about_to_be_looked_at(partition, queue, workload, at)
+    )
+
+
+def _behind_the_head(cell: Cell, queue: PendingQueue, workload: Workload) -> Explanation | None:
+    first = queue.first()
+    if not queue.strict or first is None or first == workload.key:
+        return None
+    head = cell.workloads[first]
+    because = f", which waits: {head.explanation.sentence}" if head.explanation else ""
+    sentence = f"Its queue is strict and starts {first} before it{because}"
+    return _not_looked_at("Order", "BehindHead", sentence, f"{first} starts", held_by=(first,))
+
+
+def _like_another(cell: Cell, queue: PendingQueue, workload: Workload) -> Explanation | None:
+    other = queue.explained_like(workload.key)
+    known = cell.workloads[other].explanation if other else None
+    if known is None:
+        return None
+    sentence = f"{known.sentence} (found for {other}, which asks for the same)"
+    return replace(known, sentence=sentence, evaluated=False)
+
+
+def _about_to_be_looked_at(
+    partition: Partition, queue: PendingQueue, workload: Workload, at: Instant
+) -> Explanation:
+    if partition.rounds:
+        first = next(iter(sorted(partition.rounds)))
+        making_room = partition.rounds[first].preemptor
+        sentence = f"It has not been looked at yet; room is being made for {making_room}"
+        return _not_looked_at("Round", "RoundDraining", sentence, held_by=(making_room,))
+    place = queue.in_order().index(workload.key)
+    ahead = f"; {place} are before it" if place else ""
+    waited = max(0, at - workload.created_at) // MICROSECONDS_PER_SECOND
+    sentence = f"It was submitted {waited} s ago and has not been looked at yet{ahead}"
+    return _not_looked_at("Order", "PendingEvaluation", sentence)
+
+
+def _in(until: Instant, at: Instant) -> str:
+    seconds = max(0, until - at) // MICROSECONDS_PER_SECOND
+    minutes, rest = divmod(seconds, 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
