@@ -30,9 +30,9 @@ def fill(adapters: Adapters) -> None:
 
 
 def positions(
-    adapters: Adapters, before: int | None = None, limit: int = 10, **where: object
+    adapters: Adapters, where: EventFilter, before: int | None = None, limit: int = 10
 ) -> list[int]:
-    page = adapters.log.page(EventFilter(**where), before=before, limit=limit)  # type: ignore[arg-type]
+    page = adapters.log.page(where, before=before, limit=limit)
     return [recorded.position for recorded in page]
 
 
@@ -57,10 +57,10 @@ def test_a_stream_is_read_by_itself(adapters: Adapters) -> None:
 def test_pages_go_back_in_time(adapters: Adapters) -> None:
     fill(adapters)
 
-    assert positions(adapters, limit=4) == [6, 5, 4, 3]
-    assert positions(adapters, before=3) == [2, 1]
-    assert positions(adapters, before=1) == []
-    assert positions(adapters, before=99, limit=1) == [6]
+    assert positions(adapters, EventFilter(), limit=4) == [6, 5, 4, 3]
+    assert positions(adapters, EventFilter(), before=3) == [2, 1]
+    assert positions(adapters, EventFilter(), before=1) == []
+    assert positions(adapters, EventFilter(), before=99, limit=1) == [6]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_filters_narrow_a_page(
 ) -> None:
     fill(adapters)
 
-    assert positions(adapters, **where) == found
+    assert positions(adapters, EventFilter(**where)) == found  # type: ignore[arg-type]
 
 
 def test_everything_beside_an_event_is_kept(adapters: Adapters) -> None:

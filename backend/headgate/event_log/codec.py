@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 
 from headgate.domain.facts import DomainEvent
-from headgate.event_log.catalogue import CLASSES_BY_NAME, name_of, schema_version_of
+from headgate.event_log.catalogue import CLASSES_BY_NAME, schema_version_of
 from headgate.event_log.upcasters import UPCASTERS, Fields, Step
 
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
@@ -30,7 +30,6 @@ _DECODERS = {name: _decoder_of(event_class) for name, event_class in CLASSES_BY_
 _TAGS = {
     event_class: (name, len(f'{{"type":"{name}"')) for name, event_class in CLASSES_BY_NAME.items()
 }
-_CURRENT = {(name, schema_version_of(name)): _DECODERS[name] for name in CLASSES_BY_NAME}
 
 
 def encode(event: DomainEvent) -> tuple[str, int, bytes]:
@@ -49,19 +48,14 @@ def encode(event: DomainEvent) -> tuple[str, int, bytes]:
 
 def decode(name: str, schema_version: int, fields: bytes | str) -> DomainEvent:
     """The event that was stored; raises `UnknownEvent` for what this program does not know."""
-    decoder = _CURRENT.get((name, schema_version))
-    if decoder is not None:
-        return decoder.decode(fields)
-    return _decode_older(name, schema_version, fields)
-
-
-def _decode_older(name: str, schema_version: int, fields: bytes | str) -> DomainEvent:
-    event_class = CLASSES_BY_NAME.get(name)
-    if event_class is None or not 1 <= schema_version < schema_version_of(name):
+    decoder = _DECODERS.get(name)
+    current = schema_version_of(name)
+    if decoder is None or not 1 <= schema_version <= current:
         raise UnknownEvent(f"no event {name!r} of schema version {schema_version} is known")
+    if schema_version == current:
+        return decoder.decode(fields)
     old = cast("Fields", msgspec.json.decode(fields))
-    current = upcast(name, schema_version, schema_version_of(name), old)
-    return msgspec.convert(current, event_class)
+    return msgspec.convert(upcast(name, schema_version, current, old), CLASSES_BY_NAME[name])
 
 
 def upcast(
@@ -78,9 +72,3 @@ def upcast(
             raise UnknownEvent(f"{name!r} cannot be brought from schema version {version} on")
         fields = step(fields)
     return fields
-
-
-def name_and_version_of(event: DomainEvent) -> tuple[str, int]:
-    """The stored name and schema version an event is written with."""
-    name = name_of(type(event))
-    return name, schema_version_of(name)

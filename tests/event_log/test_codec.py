@@ -1,0 +1,81 @@
+"""Strict both ways: what cannot be read again is not written, what is not known is not read."""
+
+import msgspec
+import pytest
+
+from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadDeleted, WorkloadPodsNotReady
+from headgate.event_log.catalogue import SCHEMA_VERSIONS
+from headgate.event_log.codec import UnknownEvent, Unstorable, decode, encode, upcast
+from headgate.event_log.upcasters import UPCASTERS
+
+
+def test_the_name_stands_beside_the_fields_not_among_them() -> None:
+    assert encode(WorkloadAdmitted(waited_seconds=3)) == (
+        "workload.admitted",
+        1,
+        b'{"waited_seconds":3}',
+    )
+
+
+def test_an_event_without_fields_is_an_empty_object() -> None:
+    assert encode(WorkloadDeleted()) == ("workload.deleted", 1, b"{}")
+    assert decode("workload.deleted", 1, b"{}") == WorkloadDeleted()
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [("workload.vanished", 1), ("workload.admitted", 2), ("workload.admitted", 0)],
+)
+def test_what_is_not_known_is_not_read(name: str, version: int) -> None:
+    with pytest.raises(UnknownEvent):
+        decode(name, version, b'{"waited_seconds":3}')
+
+
+@pytest.mark.parametrize("fields", [b"{}", b'{"waited_seconds":"3"}', b"[]", b'{"waited_seconds":'])
+def test_fields_that_are_missing_or_of_another_type_are_not_read(fields: bytes) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        decode("workload.admitted", 1, fields)
+
+
+def test_a_text_with_nul_cannot_be_stored() -> None:
+    with pytest.raises(Unstorable):
+        encode(WorkloadPodsNotReady(message="a\0b"))
+
+
+@pytest.mark.parametrize("message", ["a\\u0000b", "\\", "\\\\u0000", "😀\u2028", '"'])
+def test_any_other_text_comes_back_as_it_was(message: str) -> None:
+    event = WorkloadPodsNotReady(message=message)
+
+    assert decode(*encode(event)) == event
+
+
+def test_steps_follow_each_other_up_to_the_wanted_version() -> None:
+    steps = {
+        ("x.happened", 1): lambda fields: {"amount": fields["count"]},
+        ("x.happened", 2): lambda fields: {**fields, "unit": "pods"},
+    }
+
+    assert upcast("x.happened", 1, 3, {"count": 4}, steps) == {"amount": 4, "unit": "pods"}
+    assert upcast("x.happened", 2, 3, {"amount": 4}, steps) == {"amount": 4, "unit": "pods"}
+
+
+def test_a_missing_step_is_not_passed_over() -> None:
+    with pytest.raises(UnknownEvent):
+        upcast("x.happened", 1, 2, {}, {})
+
+
+def test_an_event_of_an_older_version_is_read_as_a_present_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(SCHEMA_VERSIONS, "workload.admitted", 2)
+    monkeypatch.setitem(
+        UPCASTERS, ("workload.admitted", 1), lambda fields: {"waited_seconds": fields["waited"]}
+    )
+
+    assert decode("workload.admitted", 1, b'{"waited":3}') == WorkloadAdmitted(waited_seconds=3)
+
+
+def test_every_older_version_has_a_step() -> None:
+    needed = {(name, v) for name, current in SCHEMA_VERSIONS.items() for v in range(1, current)}
+
+    assert set(UPCASTERS) == needed
