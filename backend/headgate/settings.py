@@ -10,7 +10,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Where things are and how processes behave.
 
     Empty `database_url` and `broker_url` mean the embedded servers under `directory`. `url` and
-    `token` are for clients: which Headgate to talk to, and what to show it.
+    `token` are for clients: which Headgate to talk to, and what to show it. A worker touches
+    `heartbeat_file` at every turn.
     """
 
     database_url: str = ""
@@ -26,6 +27,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     sweep_seconds: float = 0.5
     cycle_budget_milliseconds: int = 200
     round_ttl_seconds: int = 3600
+    heartbeat_file: Path | None = None
 
 
 def from_environment(environment: dict[str, str] | None = None) -> Settings:

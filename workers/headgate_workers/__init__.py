@@ -1,1 +1,1 @@
-"""The Celery processes: which tasks there are and what each calls. No rules and no SQL."""
+"""Celery processes that decide (queue `admission`) and tidy up (queue `upkeep`)."""

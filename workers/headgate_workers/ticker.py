@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import structlog
 
@@ -15,16 +16,24 @@ log = structlog.get_logger()
 Turn = Callable[[frozenset[str]], float]
 
 
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """Whom a ticker tells of itself: `alive` at every turn, `broken` when a failure ended it."""
+
+    alive: Callable[[], None]
+    broken: Callable[[], None]
+
+
 class Ticker:
     """Owns everything its `turn` touches: nothing else in the process may (ADR 0004).
 
     A turn gets what was asked for since the last one and answers with the seconds to rest. An
-    outage is waited out with growing pauses; any other failure ends the ticker, and `broken` hears.
+    outage is waited out with growing pauses; any other failure ends the ticker.
     """
 
-    def __init__(self, name: str, turn: Turn, broken: Callable[[], None]) -> None:
+    def __init__(self, name: str, turn: Turn, signs: Signs) -> None:
         self._turn = turn
-        self._broken = broken
+        self._signs = signs
         self._name = name
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._lock = threading.Lock()
@@ -59,11 +68,12 @@ class Ticker:
                 self._rest(self._turn_through_outages())
         except Exception:
             log.exception("stopped by a failure", ticker=self._name)
-            self._broken()
+            self._signs.broken()
 
     def _turn_through_outages(self) -> float:
         wait = FIRST_WAIT_SECONDS
         while not self._is_stopping:
+            self._signs.alive()
             try:
                 return self._turn(self._take())
             except Unavailable as outage:

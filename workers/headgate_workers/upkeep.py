@@ -1,20 +1,18 @@
 """The ticker that tidies up: followers all the time, chores when they are due."""
 
-from collections.abc import Callable
-
 from headgate.application.follow import Following
 from headgate.application.housekeeping import ChoreList
 from headgate_workers.schedule import SECONDS_BETWEEN_FOLLOWING
-from headgate_workers.ticker import Ticker
+from headgate_workers.ticker import Signs, Ticker
 
 
 class Upkeep:
     """Keeps read models fresh and the store small."""
 
-    def __init__(self, following: Following, chores: ChoreList, broken: Callable[[], None]) -> None:
+    def __init__(self, following: Following, chores: ChoreList, signs: Signs) -> None:
         self._following = following
         self._chores = chores
-        self.ticker = Ticker("upkeep", self._turn, broken)
+        self.ticker = Ticker("upkeep", self._turn, signs)
 
     def _turn(self, _asked_for: frozenset[str]) -> float:
         self._following.advance_all(self.ticker.is_stopping)

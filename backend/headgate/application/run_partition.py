@@ -49,7 +49,7 @@ class Backoff:
     def seconds_after(self, failures: int) -> int:
         """The wait after this many failures in a row, counting the latest."""
         doublings = min(max(failures - 1, 0), 30)
-        return min(self.first_seconds * 2**doublings, self.most_seconds)
+        return min(self.first_seconds << doublings, self.most_seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,10 @@ class EmbeddedPostgres:
         """The URL of another database of this server."""
         return f"postgresql://headgate@/{database}?host={self.socket_directory}"
 
+    def is_running(self) -> bool:
+        """Whether the server is there; one that is restarting may not be for a moment."""
+        return _postmaster_of(self._data) is not None
+
     def stop(self) -> None:
         """End the server, breaking off what still runs in it; nothing committed is lost."""
         if _postmaster_of(self._data) is not None:

@@ -19,6 +19,8 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     token_path: str
     pid: int
+    database_url: str = ""
+    broker_url: str = ""
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,9 +87,15 @@ class RunDirectory:
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 
-    def say_running(self, url: str) -> None:
-        """Let clients and a second `headgate up` find this one."""
-        saying = Running(url=url, token_path=str(self.token_path), pid=os.getpid())
+    def say_running(self, url: str, *, database_url: str, broker_url: str) -> None:
+        """Let clients, `doctor` and a second `headgate up` find this one."""
+        saying = Running(
+            url=url,
+            token_path=str(self.token_path),
+            pid=os.getpid(),
+            database_url=database_url,
+            broker_url=broker_url,
+        )
         _replace(self._running_path, msgspec.json.encode(saying))
 
     def say_stopped(self) -> None:
@@ -133,5 +141,7 @@ def _write_secret(path: Path, text: str) -> None:
 def _replace(path: Path, body: bytes) -> None:
     """Write so that a reader sees the old or the new content, never half."""
     fresh = path.with_suffix(".new")
+    # A database URL may hold a password.
+    fresh.touch(mode=OWNER_ONLY)
     fresh.write_bytes(body)
     fresh.replace(path)

@@ -1,1 +1,1 @@
-"""One task in three lines each: parse, call one use case, return."""
+"""The messages workers take: three lines each, for everything is done elsewhere."""

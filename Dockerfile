@@ -1,0 +1,42 @@
+# syntax=docker/dockerfile:1.7
+# One image for every process; compose.yaml says what each one runs.
+
+FROM node:24-bookworm-slim AS page
+WORKDIR /page
+COPY frontend/package.json frontend/package-lock.json ./
+RUN npm ci --no-audit --no-fund
+COPY frontend/ ./
+RUN npm run build
+
+FROM python:3.11-slim-bookworm AS packages
+COPY --from=ghcr.io/astral-sh/uv:0.9 /uv /usr/local/bin/uv
+ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never
+WORKDIR /build
+COPY pyproject.toml uv.lock README.md ./
+# First what others wrote, so that a change of our own code does not fetch it again.
+RUN uv sync --frozen --no-dev --no-install-project
+COPY backend/ backend/
+COPY workers/ workers/
+COPY migrations/ migrations/
+RUN uv sync --frozen --no-dev --no-editable
+
+FROM python:3.11-slim-bookworm
+LABEL org.opencontainers.image.title="Headgate" \
+      org.opencontainers.image.description="Every workload gets a place, or a reason why not."
+RUN groupadd --system --gid 10001 headgate \
+    && useradd --system --uid 10001 --gid headgate --home-dir /srv/headgate headgate
+WORKDIR /srv/headgate
+COPY --from=packages /build/.venv /build/.venv
+COPY --from=page /page/dist /srv/headgate/page
+ENV PATH=/build/.venv/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    HEADGATE_HOST=0.0.0.0 \
+    HEADGATE_PORT=8080 \
+    HEADGATE_UI_DIRECTORY=/srv/headgate/page
+USER 10001:10001
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
+    CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/readyz', timeout=2)"]
+CMD ["granian", "--interface", "asgi", "--factory", "--no-ws", "--host", "0.0.0.0", "--port", "8080", \
+     "--workers", "1", "--workers-kill-timeout", "2", "headgate.api.app:create_app"]

@@ -1,0 +1,146 @@
+"""The one file that knows which adapter fills which port."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from celery import Celery
+
+from headgate.adapters.celery.application import ADMISSION_QUEUE, UPKEEP_QUEUE, make_celery
+from headgate.adapters.celery.inspection import broker_failure
+from headgate.adapters.celery.nudges import CeleryNudges
+from headgate.adapters.postgres.connections import Pool, open_pool
+from headgate.adapters.postgres.event_log import PostgresEventLog
+from headgate.adapters.postgres.housekeeping import PostgresHousekeeping
+from headgate.adapters.postgres.inspection import PostgresInspection
+from headgate.adapters.postgres.migrate import migrate
+from headgate.adapters.postgres.partitions import PostgresPartitions
+from headgate.adapters.postgres.read_models import PostgresReadModels
+from headgate.adapters.postgres.state_cache import PostgresStateCache
+from headgate.adapters.postgres.tail import PostgresTail
+from headgate.adapters.postgres.tokens import PostgresTokens
+from headgate.adapters.system.chance import unique_key
+from headgate.adapters.system.ids import TimeOrderedIds
+from headgate.adapters.system.source_version import fold_version
+from headgate.application.follow import Following
+from headgate.application.housekeeping import Chore, ChoreList
+from headgate.application.ports import Followers
+from headgate.application.run_partition import Budget, Scheduler
+from headgate.application.warm_cell import WarmCell
+from headgate.settings import Settings
+
+__all__ = [
+    "ADMISSION_QUEUE",
+    "UPKEEP_QUEUE",
+    "WORKER_PREFIX",
+    "Platform",
+    "broker_failure",
+    "celery_application",
+    "migrate",
+    "open_platform",
+    "unique_key",
+]
+
+WORKER_PREFIX = "headgate-worker"
+"""How the database names the connections of workers."""
+
+Report = Callable[[str, Exception], None]
+
+
+class NoFollowers:
+    """The read models that follow the log: none so far."""
+
+    def names(self) -> tuple[str, ...]:
+        """The read models there are."""
+        return ()
+
+    def positions(self) -> dict[str, int]:
+        """Where each stands."""
+        return {}
+
+    def advance(self, name: str, *, limit: int = 5_000) -> int:
+        """There is none of that name."""
+        raise KeyError(name, limit)
+
+    def rebuild(self, name: str) -> None:
+        """There is none of that name."""
+        raise KeyError(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """Every port of one process, filled; `name` is what the database and people see of it."""
+
+    name: str
+    settings: Settings
+    pool: Pool
+    event_log: PostgresEventLog
+    read_models: PostgresReadModels
+    partitions: PostgresPartitions
+    followers: Followers
+    state_cache: PostgresStateCache
+    housekeeping: PostgresHousekeeping
+    inspection: PostgresInspection
+    tokens: PostgresTokens
+    tail: PostgresTail
+    nudges: CeleryNudges
+    ids: TimeOrderedIds
+
+    def warm_cell(self) -> WarmCell:
+        """A fold of the whole log for one thread; nothing is read before it is used."""
+        return WarmCell(self.event_log, self.state_cache, fold_version(), time.monotonic)
+
+    def scheduler(self, report: Report) -> Scheduler:
+        """What a worker decides with; `report` is told of partitions that were set aside."""
+        return Scheduler(
+            partitions=self.partitions,
+            warm=self.warm_cell(),
+            ids=self.ids,
+            owner=self.name,
+            elapsed=time.monotonic,
+            report=report,
+            budget=Budget(
+                plan_seconds=self.settings.cycle_budget_milliseconds / 1_000,
+                sweep_seconds=self.settings.sweep_seconds,
+            ),
+            round_ttl_seconds=self.settings.round_ttl_seconds,
+        )
+
+    def following(self, report: Report) -> Following:
+        """What keeps followers fresh; `report` is told of those that fail."""
+        return Following(self.followers, self.event_log, time.monotonic, report)
+
+    def chores(self, chores: tuple[Chore, ...]) -> ChoreList:
+        """These chores, to be done when they are due."""
+        return ChoreList(chores, self.housekeeping, time.monotonic)
+
+    def close(self) -> None:
+        """Give every connection back, and with them every lock."""
+        self.nudges.close()
+        self.pool.close()
+
+
+def open_platform(settings: Settings, name: str = "headgate") -> Platform:
+    """The ports of one process on the database and broker of `settings`."""
+    pool = open_pool(settings.database_url, name=name)
+    return Platform(
+        name=name,
+        settings=settings,
+        pool=pool,
+        event_log=PostgresEventLog(pool),
+        read_models=PostgresReadModels(pool),
+        partitions=PostgresPartitions(pool),
+        followers=NoFollowers(),
+        state_cache=PostgresStateCache(pool),
+        housekeeping=PostgresHousekeeping(pool),
+        inspection=PostgresInspection(pool, settings.database_url),
+        tokens=PostgresTokens(pool),
+        tail=PostgresTail(settings.database_url),
+        nudges=CeleryNudges(celery_application(settings)),
+        ids=TimeOrderedIds(),
+    )
+
+
+def celery_application(settings: Settings) -> Celery:
+    """The Celery application on the broker of `settings`."""
+    return make_celery(settings.broker_url)

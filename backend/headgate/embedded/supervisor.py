@@ -1,0 +1,128 @@
+"""Keeps the programs of an installation running until it is told to stop."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from headgate.embedded.children import Child, Program, end_all
+from headgate.embedded.log_tail import LogTail
+
+LOOK_SECONDS = 0.1
+SECONDS_TO_END = 12.0
+CRASHES_TO_GIVE_UP = 5
+
+Tell = Callable[[str, str], None]
+
+
+@dataclass(slots=True)
+class Stopping:
+    """Whether all is to end; set by signal handlers, so it takes no locks and waits in naps."""
+
+    is_set: bool = False
+
+    def set(self) -> None:
+        """Let everything end."""
+        self.is_set = True
+
+    def wait(self, seconds: float) -> None:
+        """Nap, unless everything is to end."""
+        if not self.is_set:
+            time.sleep(seconds)
+
+
+class StartFailed(RuntimeError):
+    """A program does not come up; the message holds the end of its log."""
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Starts programs in order, starts them again when they crash, and ends them all.
+
+    `tell` gets a name and a line for the terminal; `changed` the process ids of what runs now;
+    `stopping` is set, by a signal handler or a test, when all is to end.
+    """
+
+    tell: Tell
+    changed: Callable[[dict[str, int]], None]
+    stopping: Stopping
+    _children: dict[str, Child] = field(default_factory=dict)
+    _tail: LogTail = field(default_factory=lambda: LogTail({}))
+
+    def start(self, programs: Iterable[Program]) -> None:
+        """Run these programs from now on."""
+        for program in programs:
+            self._tail.add(program.name, program.log)
+            child = Child(program)
+            child.start()
+            self._children[program.name] = child
+        self._say_changed()
+
+    def wait_until(self, is_ready: Callable[[], bool], name: str, seconds: float) -> bool:
+        """Whether what `name` serves became ready; False if all is to end before that.
+
+        Raises `StartFailed` if it crashes again and again or takes too long.
+        """
+        deadline = time.monotonic() + seconds
+        while not self.stopping.is_set:
+            self.look()
+            if is_ready():
+                return True
+            if self._children[name].crashes >= CRASHES_TO_GIVE_UP or time.monotonic() > deadline:
+                raise StartFailed(self._why(name))
+            self.stopping.wait(LOOK_SECONDS)
+        return False
+
+    def run(self, between: Callable[[], None]) -> None:
+        """Keep everything running until `stopping` is set; `between` is called at every look."""
+        while not self.stopping.is_set:
+            self.look()
+            between()
+            self.stopping.wait(LOOK_SECONDS)
+
+    def look(self) -> None:
+        """Pass on what the children say, and start those again that have ended."""
+        for name, line in self._tail.lines():
+            self.tell(name, line)
+        changed = [self._look_at(child) for child in self._children.values()]
+        if any(changed):
+            self._say_changed()
+
+    def end(self, names: Iterable[str] | None = None) -> None:
+        """End these programs, or all, with everything they have started."""
+        wanted = list(self._children) if names is None else list(names)
+        ending = [self._children.pop(name) for name in wanted if name in self._children]
+        for name in end_all(ending, SECONDS_TO_END):
+            self.tell(name, f"did not end within {SECONDS_TO_END:g} s and was killed")
+        for name, line in self._tail.lines():
+            self.tell(name, line)
+        self._say_changed()
+
+    def names(self) -> tuple[str, ...]:
+        """What is kept running."""
+        return tuple(self._children)
+
+    def _look_at(self, child: Child) -> bool:
+        name = child.program.name
+        if (code := child.ended()) is not None:
+            self.tell(name, f"{_ending(code)}; starting it again")
+            return True
+        if child.is_due():
+            child.start()
+            return True
+        return False
+
+    def _why(self, name: str) -> str:
+        said = "\n".join(f"  {line}" for line in self._tail.last_lines(name, 15))
+        return f"{name} does not come up; it said:\n{said}"
+
+    def _say_changed(self) -> None:
+        running = {
+            name: child.process.pid
+            for name, child in self._children.items()
+            if child.process is not None
+        }
+        self.changed(running)
+
+
+def _ending(code: int) -> str:
+    return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"

@@ -1,0 +1,117 @@
+"""A small cluster and its workload, recorded as an API would, on any adapters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headgate.application.ports import Appended, EventLog
+from headgate.application.units import unit_of
+from headgate.domain.cell import Cell
+from headgate.domain.facts import DomainEvent, Origin
+from headgate.domain.namespaces.events import NamespaceCreated
+from headgate.domain.namespaces.specs import NamespaceSpec
+from headgate.domain.queues.events import ClusterQueueCreated, LocalQueueCreated
+from headgate.domain.queues.specs import (
+    ClusterQueueSpec,
+    FlavorQuotas,
+    LocalQueueSpec,
+    ResourceGroup,
+    ResourceQuota,
+)
+from headgate.domain.scheduling.wakes import wakes_of
+from headgate.domain.streams import stream_of, workload_stream
+from headgate.domain.topology.events import ResourceFlavorCreated
+from headgate.domain.topology.specs import ResourceFlavorSpec
+from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.workloads.events import WorkloadSubmitted
+from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
+from headgate.domain.workloads.state import is_admitted
+
+Fact = tuple[str, DomainEvent]
+
+NAMESPACE = "team"
+FLAVOR = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    expected: dict[str, int]
+    events: Sequence[Fact]
+
+
+def folded(log: EventLog) -> Cell:
+    """The whole log as a cell."""
+    cell = Cell()
+    for recorded in log.read_all():
+        cell.apply(recorded)
+    return cell
+
+
+def record(log: EventLog, *facts: Fact) -> int:
+    """Append these facts as one unit; the last position."""
+    cell = folded(log)
+    decided = _Decided({stream: cell.version_of(stream) for stream, _ in facts}, facts)
+    with cell.trial():
+        for stream, event in facts:
+            cell.assume(stream, event, log.now())
+        unit = unit_of(
+            [decided],
+            cell.state_of,
+            lambda stream, event: wakes_of(cell, stream, event),
+            at=log.now(),
+            origin=Origin(actor="user:ada"),
+        )
+    verdict = log.append([unit])[0]
+    assert isinstance(verdict, Appended), verdict
+    return verdict.last_position
+
+
+def cluster(*queues: str, cpu_milli: int = 1_000_000) -> tuple[Fact, ...]:
+    """ClusterQueues that share nothing, each with a LocalQueue of its name in one namespace."""
+    flavor = ResourceFlavorCreated(uid="flavor", name=FLAVOR, spec=ResourceFlavorSpec())
+    namespace = NamespaceCreated(uid="namespace", name=NAMESPACE, spec=NamespaceSpec())
+    facts: list[Fact] = [
+        (stream_of("resourceflavor", FLAVOR), flavor),
+        (stream_of("namespace", NAMESPACE), namespace),
+    ]
+    for name in queues:
+        facts.append((stream_of("clusterqueue", name), _cluster_queue(name, cpu_milli)))
+        local = LocalQueueCreated(
+            uid=f"local-{name}",
+            name=name,
+            namespace=NAMESPACE,
+            spec=LocalQueueSpec(cluster_queue=name),
+        )
+        facts.append((stream_of("localqueue", name, NAMESPACE), local))
+    return tuple(facts)
+
+
+def submitted(name: str, queue: str, cpu_milli: int = 1_000) -> Fact:
+    """A workload of one pod for a LocalQueue."""
+    pods = PodSet(scheduling=Scheduling(requests={"cpu": cpu_milli}))
+    event = WorkloadSubmitted(
+        uid=f"uid-{name}",
+        namespace=NAMESPACE,
+        name=name,
+        spec=WorkloadSpec(pod_sets=(pods,), queue_name=queue),
+    )
+    return workload_stream(f"{NAMESPACE}/{name}"), event
+
+
+def submitted_many(queue: str, count: int, prefix: str = "job") -> tuple[Fact, ...]:
+    """So many workloads for one queue."""
+    return tuple(submitted(f"{prefix}-{queue}-{number}", queue) for number in range(count))
+
+
+def admitted(log: EventLog) -> list[str]:
+    """The keys of the workloads that have a place now, in order of name."""
+    workloads = folded(log).workloads
+    return sorted(key for key, workload in workloads.items() if is_admitted(workload))
+
+
+def _cluster_queue(name: str, cpu_milli: int) -> ClusterQueueCreated:
+    quota = ResourceQuota(name="cpu", nominal_quota=cpu_milli)
+    group = ResourceGroup(
+        covered_resources=("cpu",), flavors=(FlavorQuotas(name=FLAVOR, resources=(quota,)),)
+    )
+    spec = ClusterQueueSpec(resource_groups=(group,), namespace_selector=LabelSelector())
+    return ClusterQueueCreated(uid=f"queue-{name}", name=name, spec=spec)

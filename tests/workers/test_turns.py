@@ -1,0 +1,346 @@
+"""A worker's turn at a partition, on both kinds of adapters."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+
+import pytest
+
+from headgate.application.ports import Unavailable
+from headgate.application.run_partition import Budget, Scheduler, Turn, run_partition
+from headgate.application.sweep import seconds_to_rest, sweep
+from headgate.application.warm_cell import KeepRule, WarmCell
+from headgate.domain.workloads.events import WorkloadHeld
+from headgate.domain.workloads.state import is_admitted
+from tests.contracts.adapters import Adapters, in_memory, on_postgres
+from tests.workers.building import (
+    NAMESPACE,
+    admitted,
+    cluster,
+    folded,
+    record,
+    submitted,
+    submitted_many,
+)
+
+GPU = "clusterqueue/gpu"
+CPU = "clusterqueue/cpu"
+
+
+class CountedIds:
+    """Ids that a person can read."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._numbers = count(1)
+
+    def new(self) -> str:
+        return f"{self._prefix}-{next(self._numbers)}"
+
+
+class Worker:
+    """A scheduler of its own on shared adapters, and what it reported."""
+
+    def __init__(self, adapters: Adapters, name: str = "one", budget: Budget | None = None) -> None:
+        self.reported: list[tuple[str, str]] = []
+        self.scheduler = Scheduler(
+            partitions=adapters.partitions,
+            warm=WarmCell(adapters.log, adapters.state_cache, "1", time.monotonic),
+            ids=CountedIds(name),
+            owner=name,
+            elapsed=time.monotonic,
+            report=lambda key, failure: self.reported.append((key, str(failure))),
+            budget=budget or Budget(),
+        )
+
+    def turn(self, key: str) -> Turn:
+        return run_partition(self.scheduler, key)
+
+    def sweep(self) -> int:
+        return sweep(self.scheduler, frozenset(), lambda: False).decisions
+
+
+@pytest.fixture(params=["memory", "postgres"])
+def adapters(request: pytest.FixtureRequest) -> Iterator[Adapters]:
+    if request.param == "memory":
+        yield in_memory()
+    else:
+        with on_postgres(request.getfixturevalue("fresh_database_url")) as found:
+            yield found
+
+
+def test_a_sweep_admits_what_fits_and_then_nothing_is_due(adapters: Adapters) -> None:
+    record(adapters.log, *cluster("gpu", cpu_milli=2_000))
+    record(adapters.log, *submitted_many("gpu", 3))
+    worker = Worker(adapters)
+
+    worker.sweep()
+    worker.sweep()
+
+    assert admitted(adapters.log) == [f"{NAMESPACE}/job-gpu-0", f"{NAMESPACE}/job-gpu-1"]
+    assert adapters.partitions.due() == []
+
+
+def test_partitions_follow_the_configuration(adapters: Adapters) -> None:
+    worker = Worker(adapters)
+    worker.sweep()
+    assert [row.key for row in adapters.partitions.rows()] == ["installation"]
+
+    record(adapters.log, *cluster("gpu", "cpu"))
+    worker.sweep()
+
+    assert [row.key for row in adapters.partitions.rows()] == [CPU, GPU, "installation"]
+
+
+def test_what_is_submitted_before_its_partition_exists_is_not_missed(adapters: Adapters) -> None:
+    worker = Worker(adapters)
+    worker.sweep()
+    record(adapters.log, *cluster("gpu"), submitted("early", "gpu"))
+
+    worker.sweep()
+    worker.sweep()
+
+    assert admitted(adapters.log) == [f"{NAMESPACE}/early"]
+
+
+def test_a_partition_held_by_another_worker_is_left_alone(adapters: Adapters) -> None:
+    record(adapters.log, *cluster("gpu"), submitted("job", "gpu"))
+    worker = Worker(adapters)
+    assert worker.turn("installation").outcome == "idle"
+
+    session = adapters.partitions.try_lock(GPU, "another")
+    assert session is not None
+    with session:
+        assert worker.turn(GPU) == Turn("busy")
+    assert admitted(adapters.log) == []
+
+    assert worker.turn(GPU).outcome == "idle"
+    assert admitted(adapters.log) == [f"{NAMESPACE}/job"]
+
+
+def test_two_workers_agree_after_taking_turns(adapters: Adapters) -> None:
+    record(adapters.log, *cluster("gpu", "cpu"))
+    one, two = Worker(adapters, "one"), Worker(adapters, "two")
+    for number in range(6):
+        record(adapters.log, submitted(f"g{number}", "gpu"), submitted(f"c{number}", "cpu"))
+        (one if number % 2 else two).sweep()
+    one.sweep()
+    two.sweep()
+
+    assert len(admitted(adapters.log)) == 12
+    truth = folded(adapters.log)
+    for worker in (one, two):
+        warm = worker.scheduler.warm
+        warm.catch_up(adapters.log.read_all(warm.cell.position))
+        assert warm.cell.workloads == truth.workloads
+        assert warm.cell.versions == truth.versions
+
+
+def test_a_turn_ends_with_work_left_when_its_time_is_used(adapters: Adapters) -> None:
+    record(adapters.log, *cluster("gpu"), *submitted_many("gpu", 8))
+    worker = Worker(adapters, budget=Budget(decisions=2, turn_seconds=0.0))
+    worker.turn("installation")
+
+    turn = worker.turn(GPU)
+
+    assert turn.outcome == "more"
+    assert turn.decisions >= 2
+    assert GPU in adapters.partitions.due()
+    while worker.turn(GPU).outcome == "more":
+        assert GPU in adapters.partitions.due()
+    assert len(admitted(adapters.log)) == 8
+
+
+def test_an_unknown_partition_is_gone(adapters: Adapters) -> None:
+    assert Worker(adapters).turn("clusterqueue/never") == Turn("gone")
+
+
+def test_a_plan_made_beside_a_hold_is_thrown_away(adapters: Adapters) -> None:
+    record(adapters.log, *cluster("gpu"), submitted("job", "gpu"))
+    worker = Worker(adapters)
+    worker.turn("installation")
+    hold = (f"workload/{NAMESPACE}/job", WorkloadHeld(owner="ada", reason="wait"))
+    at_plan = CountedIds("plan")
+
+    class Interrupting:
+        """Records a hold at the moment a plan begins, as an API beside the worker may."""
+
+        def new(self) -> str:
+            if not folded(adapters.log).workloads[f"{NAMESPACE}/job"].hold:
+                record(adapters.log, hold)
+            return at_plan.new()
+
+    worker.scheduler = replace(worker.scheduler, ids=Interrupting())
+    turn = worker.turn(GPU)
+
+    assert turn.outcome == "idle"
+    assert admitted(adapters.log) == []
+    assert folded(adapters.log).versions[f"workload/{NAMESPACE}/job"] >= 2
+
+
+def test_endless_conflicts_end_the_turn(adapters: Adapters) -> None:
+    record(adapters.log, *cluster("gpu"), submitted("job", "gpu"), submitted("toy", "gpu"))
+    worker = Worker(adapters)
+    worker.turn("installation")
+    holds = count()
+
+    class Interrupting:
+        def new(self) -> str:
+            hold = WorkloadHeld(owner="ada", reason=f"again {next(holds)}")
+            record(adapters.log, (f"workload/{NAMESPACE}/toy", hold))
+            return f"plan-{next(holds)}"
+
+    worker.scheduler = replace(worker.scheduler, ids=Interrupting())
+
+    assert worker.turn(GPU) == Turn("contended")
+    assert admitted(adapters.log) == []
+    assert GPU in adapters.partitions.due()
+
+
+def test_facts_of_others_between_plan_and_commit_do_not_disturb(adapters: Adapters) -> None:
+    record(adapters.log, *cluster("gpu", "cpu"), submitted("job", "gpu"))
+    worker = Worker(adapters)
+    worker.turn("installation")
+    names = count()
+
+    class Interrupting:
+        def new(self) -> str:
+            record(adapters.log, submitted(f"other-{next(names)}", "cpu"))
+            return f"plan-{next(names)}"
+
+    worker.scheduler = replace(worker.scheduler, ids=Interrupting())
+    assert worker.turn(GPU).outcome == "idle"
+
+    assert admitted(adapters.log) == [f"{NAMESPACE}/job"]
+    warm = worker.scheduler.warm
+    warm.catch_up(adapters.log.read_all(warm.cell.position))
+    assert warm.cell.workloads == folded(adapters.log).workloads
+
+
+def test_a_partition_that_cannot_be_planned_is_set_aside_and_tried_again(
+    adapters: Adapters,
+) -> None:
+    record(adapters.log, *cluster("gpu", "cpu"), submitted("g", "gpu"), submitted("c", "cpu"))
+    worker = Worker(adapters)
+    worker.turn("installation")
+    healthy = worker.scheduler
+
+    class Failing:
+        """Ids run out while one partition is planned."""
+
+        def new(self) -> str:
+            raise RuntimeError("no more ids")
+
+    worker.scheduler = replace(healthy, ids=Failing())
+    assert worker.turn(GPU) == Turn("halted")
+    worker.scheduler = healthy
+    assert worker.turn(CPU).outcome == "idle"
+
+    row = next(row for row in adapters.partitions.rows() if row.key == GPU)
+    assert row.failures == 1
+    assert row.failure == "RuntimeError: no more ids"
+    assert row.halted_position is not None
+    assert row.retry_at is not None
+    assert worker.reported == [(GPU, "no more ids")]
+    assert adapters.partitions.due() == []
+    assert admitted(adapters.log) == [f"{NAMESPACE}/c"]
+
+    assert worker.turn(GPU).outcome == "idle"
+    assert admitted(adapters.log) == [f"{NAMESPACE}/c", f"{NAMESPACE}/g"]
+    row = next(row for row in adapters.partitions.rows() if row.key == GPU)
+    assert (row.failures, row.failure, row.retry_at) == (0, "", None)
+
+
+def test_failures_in_a_row_are_tried_again_later_and_later(adapters: Adapters) -> None:
+    backoff = Worker(adapters).scheduler.backoff
+    waits = [backoff.seconds_after(failures) for failures in range(1, 12)]
+    assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
+
+
+def test_losing_the_session_in_mid_turn_is_an_outage_and_leaves_nothing(
+    adapters: Adapters,
+) -> None:
+    record(adapters.log, *cluster("gpu"), submitted("job", "gpu"))
+    worker = Worker(adapters)
+    worker.turn("installation")
+    before = adapters.log.head()
+
+    class Cutting:
+        def new(self) -> str:
+            adapters.break_session(GPU)
+            return "cut"
+
+    healthy = worker.scheduler
+    worker.scheduler = replace(healthy, ids=Cutting())
+    with pytest.raises(Unavailable):
+        worker.turn(GPU)
+    assert adapters.log.head() == before
+    assert worker.scheduler.warm.cell.position == before
+
+    worker.scheduler = healthy
+    assert worker.turn(GPU).outcome == "idle"
+    assert admitted(adapters.log) == [f"{NAMESPACE}/job"]
+
+
+def test_the_fold_starts_from_the_cache_and_the_events_after_it(adapters: Adapters) -> None:
+    record(adapters.log, *cluster("gpu"), *submitted_many("gpu", 3))
+    first = Worker(adapters)
+    first.scheduler.warm.keep_rule = KeepRule(events=1)
+    first.sweep()
+    assert first.scheduler.warm.keep()
+    assert not first.scheduler.warm.keep()
+    record(adapters.log, submitted("later", "gpu"))
+
+    second = Worker(adapters, "two").scheduler.warm
+
+    assert second.cell.position == adapters.log.head()
+    assert second.cell.workloads == folded(adapters.log).workloads
+
+
+def test_a_fold_that_is_ahead_of_the_log_is_forgotten() -> None:
+    rich, poor = in_memory(), in_memory()
+    record(rich.log, *cluster("gpu"), submitted("job", "gpu"))
+    record(poor.log, *cluster("cpu"))
+    warm = WarmCell(rich.log, rich.state_cache, "1", time.monotonic)
+    assert "gpu" in warm.cell.config.cluster_queues
+
+    warm.event_log = poor.log
+    warm.doubt()
+
+    assert list(warm.cell.config.cluster_queues) == ["cpu"]
+    assert warm.cell.position == poor.log.head()
+
+
+def test_a_cache_of_other_code_is_not_read(adapters: Adapters) -> None:
+    adapters.state_cache.put("cell", "older code", 5, b"nobody can read this")
+    record(adapters.log, *cluster("gpu"))
+    warm = WarmCell(adapters.log, adapters.state_cache, "new code", time.monotonic)
+    assert warm.cell.position == adapters.log.head()
+
+
+def test_a_worker_rests_until_the_next_timer(adapters: Adapters) -> None:
+    worker = Worker(adapters, budget=Budget(sweep_seconds=0.5))
+    worker.sweep()
+    assert seconds_to_rest(worker.scheduler) == 0.5
+
+    session = adapters.partitions.try_lock("installation", "one")
+    assert session is not None
+    with session:
+        soon = session.now() + 100_000
+        session.commit_idle(idle_position=adapters.log.head(), next_due=soon)
+    assert 0.0 < seconds_to_rest(worker.scheduler) <= 0.1
+
+
+def test_deciding_twice_admits_nothing_twice(adapters: Adapters) -> None:
+    record(adapters.log, *cluster("gpu"), *submitted_many("gpu", 5))
+    one, two = Worker(adapters, "one"), Worker(adapters, "two")
+    for worker in (one, two, one, two):
+        worker.sweep()
+    admissions = [
+        recorded.stream
+        for recorded in adapters.log.read_all()
+        if type(recorded.event).__name__ == "WorkloadAdmitted"
+    ]
+    assert len(admissions) == len(set(admissions)) == 5
+    assert all(is_admitted(workload) for workload in folded(adapters.log).workloads.values())

@@ -1,0 +1,39 @@
+"""The ticker that decides: it alone in the process uses the warm Cell."""
+
+from headgate.application.follow import Following
+from headgate.application.ports import Unavailable
+from headgate.application.run_partition import Scheduler
+from headgate.application.sweep import seconds_to_rest, sweep
+from headgate_workers.ticker import Signs, Ticker
+
+SECONDS_BETWEEN_LOOKS_AT_FOLLOWERS = 2.0
+
+
+class Admission:
+    """Decides what is due; now and then it stands in where nobody folds the followers."""
+
+    def __init__(self, scheduler: Scheduler, following: Following, signs: Signs) -> None:
+        self._scheduler = scheduler
+        self._following = following
+        self._looked_at = scheduler.elapsed()
+        self.ticker = Ticker("admission", self._turn, signs)
+
+    def _turn(self, nudged: frozenset[str]) -> float:
+        try:
+            return self._decide(nudged)
+        except Unavailable:
+            # After an outage it may be another database, or an earlier state of the same.
+            self._scheduler.warm.doubt()
+            raise
+
+    def _decide(self, nudged: frozenset[str]) -> float:
+        swept = sweep(self._scheduler, nudged, self.ticker.is_stopping)
+        self._scheduler.warm.keep()
+        self._stand_in()
+        return 0.0 if swept.has_more else seconds_to_rest(self._scheduler)
+
+    def _stand_in(self) -> None:
+        now = self._scheduler.elapsed()
+        if now - self._looked_at >= SECONDS_BETWEEN_LOOKS_AT_FOLLOWERS:
+            self._looked_at = now
+            self._following.advance_abandoned(self.ticker.is_stopping)

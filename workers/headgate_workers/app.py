@@ -1,0 +1,9 @@
+"""The Celery application: `celery -A headgate_workers.app worker -P solo -Q admission,upkeep`."""
+
+from headgate.bootstrap import celery_application
+from headgate.settings import from_environment
+from headgate_workers.steps import Deciding, TidyingUp
+
+app = celery_application(from_environment())
+app.conf.imports = ("headgate_workers.tasks.admission", "headgate_workers.tasks.upkeep")
+app.steps["worker"].update((Deciding, TidyingUp))

@@ -1,0 +1,49 @@
+"""What a worker starts beside its message loop, depending on the queues it serves."""
+
+from typing import Any
+
+from celery import bootsteps
+from celery.worker import WorkController, state
+
+from headgate.bootstrap import ADMISSION_QUEUE, UPKEEP_QUEUE
+from headgate_workers import process
+from headgate_workers.ticker import Ticker
+
+EXIT_FAILURE = 1
+SECONDS_TO_STOP = 8.0
+
+
+class Deciding(bootsteps.StartStopStep):
+    """The admission ticker, in workers that serve the queue `admission`.
+
+    It starts before the broker is connected to, so that a worker without one decides all the same.
+    """
+
+    requires = ("celery.worker.components:Timer",)
+    queue = ADMISSION_QUEUE
+
+    def __init__(self, parent: WorkController, **_options: Any) -> None:  # noqa: ANN401 - Celery's options
+        self._ticker: Ticker | None = None
+        self.enabled = self.queue in parent.app.amqp.queues.consume_from
+
+    def start(self, parent: WorkController) -> None:  # noqa: ARG002 - Celery calls it so
+        """Open the platform and begin."""
+        self._ticker = process.ticker_of(self.queue, _end_worker)
+        self._ticker.start()
+
+    def stop(self, parent: WorkController) -> None:  # noqa: ARG002 - same
+        """Let the commit under way finish; locks go with the sessions."""
+        if self._ticker is not None:
+            self._ticker.stop(SECONDS_TO_STOP)
+        process.close()
+
+
+class TidyingUp(Deciding):
+    """The upkeep ticker, in workers that serve the queue `upkeep`."""
+
+    queue = UPKEEP_QUEUE
+
+
+def _end_worker() -> None:
+    """A bug ends the process: whoever supervises it starts a fresh one, and the log says why."""
+    setattr(state, "should_stop", EXIT_FAILURE)  # noqa: B010 - its stubs know None only
