@@ -75,7 +75,8 @@ class HostBook:
     def _check_tolerations(
         self, pod_set: PodSet, assigned: PodSetAssignment, hosts: list[NodeSpec], where: str
     ) -> None:
-        flavors = {self._settings.flavors.get(name) for name in assigned.flavors.values()}
+        names = sorted(set(assigned.flavors.values()))
+        flavors = [self._settings.flavors.get(name) for name in names]
         tolerations = pod_set.scheduling.tolerations + tuple(
             each for flavor in flavors if flavor is not None for each in flavor.tolerations
         )

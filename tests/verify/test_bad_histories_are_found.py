@@ -1,0 +1,174 @@
+"""Every rule that `verify` holds is broken once, and found."""
+
+import pytest
+
+from headgate.application.verify.history import GRACE
+from headgate.domain.queues import events as q
+from headgate.domain.queues.specs import Stop
+from headgate.domain.rounds import events as r
+from headgate.domain.topology import events as t
+from headgate.domain.workloads import events as w
+from tests.verify.histories import (
+    A,
+    B,
+    Fact,
+    admitted,
+    committed,
+    evicted,
+    explained,
+    findings_of,
+    finished,
+    moved,
+    preemption,
+    queue,
+    recorded,
+    reserved,
+    rules_broken,
+    settings,
+    stopped,
+    submitted,
+)
+
+
+def test_an_honest_history_has_no_findings() -> None:
+    assert findings_of(recorded([*settings(), *preemption()])) == []
+
+
+def test_a_missing_position_is_found_where_it_is_missing() -> None:
+    events = recorded([*settings(), *preemption()])
+    del events[9]
+    found = findings_of(events)
+    assert ("positions are gapless", 11) in {(each.rule, each.position) for each in found}
+
+
+def test_a_doubled_version_is_found_in_its_stream() -> None:
+    events = recorded([*settings(), *preemption()])
+    events[9] = moved(events[9], version=events[9].version + 1)
+    found = [each for each in findings_of(events) if each.rule == "stream versions are gapless"]
+    assert {each.stream for each in found} == {events[9].stream}
+
+
+RUNNING = [submitted(A, 1_000), reserved(A, 1_000), admitted(A)]
+HOLD = (A, w.WorkloadHeld(owner="ada", reason="check"))
+STOP = (
+    "clusterqueue/one",
+    q.ClusterQueueStopped(policy="Hold", stop=Stop(owner="ada", reason="x", stopped_at=1)),
+)
+STOPPED_DOOR = (
+    "localqueue/team/one",
+    q.LocalQueueStopped(policy="Hold", stop=Stop(owner="ada", reason="x", stopped_at=1)),
+)
+LOST = ("node/h1", t.NodeReported(ready=False, allocatable={"cpu": 8_000, "pods": 10}))
+SMALLER = ("node/h1", t.NodeReported(ready=True, allocatable={"cpu": 500, "pods": 10}))
+BUSY = (
+    "node/h1",
+    t.NodeReported(
+        ready=True, allocatable={"cpu": 8_000, "pods": 10}, used_by_others={"cpu": 7_500}
+    ),
+)
+
+BROKEN: list[tuple[str, list[Fact]]] = [
+    ("facts are about workloads that exist", [admitted(A)]),
+    ("a name is free before it is used again", [submitted(A, 1), submitted(A, 1)]),
+    ("nothing happens after the end", [*RUNNING, finished(A), admitted(A)]),
+    ("quota is reserved once", [*RUNNING, reserved(A, 1_000)]),
+    ("a workload is admitted once", [*RUNNING, admitted(A)]),
+    ("only who holds quota is admitted", [submitted(A, 1), admitted(A)]),
+    ("nobody is admitted while being evicted",
+     [submitted(A, 1), reserved(A, 1), evicted(A), admitted(A)]),
+    ("only who holds quota is evicted", [submitted(A, 1), evicted(A)]),
+    ("a workload is evicted once at a time", [*RUNNING, evicted(A), evicted(A, "r2")]),
+    ("quota is released once", [*RUNNING, evicted(A), stopped(A), stopped(A)]),
+    ("what stops was evicted", [*RUNNING, evicted(A), stopped(A, "r2")]),
+    ("only reservations are dropped", [*RUNNING, (A, w.ReservationDropped(reason="x"))]),
+    ("only what ran succeeds or fails", [submitted(A, 1), finished(A)]),
+    ("nobody is deleted with quota", [*RUNNING, (A, w.WorkloadDeleted())]),
+    ("only the waiting are told why they wait", [*RUNNING, explained(A)]),
+    ("only admitted pods are ready or not", [submitted(A, 1), (A, w.WorkloadPodsReady())]),
+    ("only who holds no quota is requeued",
+     [*RUNNING, (A, w.WorkloadRequeued(reason="Requested"))]),
+    ("the held get no quota", [submitted(A, 1), HOLD, reserved(A, 1)]),
+    ("the inactive get no quota",
+     [submitted(A, 1), (A, w.WorkloadDeactivated(cause="Requested")), reserved(A, 1)]),
+    ("nobody gets quota in backoff",
+     [*RUNNING,
+      (A, w.WorkloadEvicted(eviction="e", reason="PodsReadyTimeout", message="", count=1,
+                            requeue_at=1_900_000_000_000_000)),
+      stopped(A, "e"), reserved(A, 1_000)]),
+    ("a stopped queue admits nothing", [submitted(A, 1), STOP, reserved(A, 1)]),
+    ("a stopped queue lets nothing through", [submitted(A, 1), STOPPED_DOOR, reserved(A, 1)]),
+    ("a LocalQueue leads to one ClusterQueue", [submitted(A, 1), reserved(A, 1, "two")]),
+    ("workloads come through a LocalQueue", [submitted(A, 1, "none"), reserved(A, 1)]),
+    ("quota comes from a ClusterQueue that exists", [submitted(A, 1), reserved(A, 1, "none")]),
+    ("no host is given more than it has", [submitted(A, 1_000), SMALLER, reserved(A, 1_000)]),
+    ("no host is given more than it has", [submitted(A, 1_000), BUSY, reserved(A, 1_000)]),
+    ("pods go to hosts that take pods", [submitted(A, 1), LOST, reserved(A, 1)]),
+    ("pods go to hosts that take pods", [submitted(A, 1), reserved(A, 1, host="gone")]),
+    ("pods go to hosts that take pods",
+     [submitted(A, 1), ("node/h1", t.NodeCordoned()), reserved(A, 1)]),
+    ("everyone who waits is told why", [submitted(A, 1)]),
+    ("who preempts waits", [*RUNNING, committed("team/a", "team/a")]),
+    ("victims hold quota", [submitted(A, 1), submitted(B, 1), committed("team/b", "team/a")]),
+    ("a released victim has let go",
+     [*RUNNING, submitted(B, 1), committed("team/b", "team/a"), evicted(A),
+      ("round/r1", r.VictimReleased(workload="team/a", by="Eviction"))]),
+    ("a round is satisfied when all have gone",
+     [*RUNNING, submitted(B, 1), committed("team/b", "team/a"), ("round/r1", r.RoundSatisfied())]),
+    ("a completed round has made a place",
+     [*RUNNING, submitted(B, 1), committed("team/b", "team/a"), evicted(A), stopped(A),
+      ("round/r1", r.VictimReleased(workload="team/a", by="Eviction")),
+      ("round/r1", r.RoundCompleted(waited_seconds=1))]),
+    ("a round ends once",
+     [*RUNNING, submitted(B, 1), committed("team/b", "team/a"),
+      ("round/r1", r.RoundAborted(cause="x")), ("round/r1", r.RoundAborted(cause="x"))]),
+    ("an open round waits for a victim",
+     [*RUNNING, submitted(B, 1), committed("team/b", "team/a"), evicted(A), stopped(A)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "facts"), BROKEN, ids=[f"{n}-{r}" for n, (r, _) in enumerate(BROKEN)]
+)
+def test_a_broken_rule_is_found(rule: str, facts: list[Fact]) -> None:
+    assert rule in rules_broken(facts)
+
+
+def test_a_queue_may_borrow_what_its_cohort_lends_and_no_more() -> None:
+    fits = [submitted(A, 5_000), reserved(A, 5_000), admitted(A)]
+    too_much = [submitted(A, 5_001), reserved(A, 5_001), admitted(A)]
+    assert "nobody gets more than is available" not in rules_broken(fits)
+    assert "nobody gets more than is available" in rules_broken(too_much)
+
+
+def test_a_borrowing_limit_binds() -> None:
+    limited = queue("one", 4_000, borrowing=500)
+    change = q.ClusterQueueChanged(spec=limited[1].spec)
+    facts = [("clusterqueue/one", change), submitted(A, 4_501), reserved(A, 4_501)]
+    assert "nobody gets more than is available" in rules_broken(facts)
+
+
+def test_a_quota_cut_takes_nothing_away_but_admits_nothing_more() -> None:
+    cut = ("clusterqueue/one", q.ClusterQueueChanged(spec=queue("one", 0, borrowing=0)[1].spec))
+    assert rules_broken([*RUNNING, cut]) == set()
+    more = [submitted(B, 1), reserved(B, 1)]
+    assert "nobody gets more than is available" in rules_broken([*RUNNING, cut, *more])
+
+
+def test_what_two_queues_share_is_counted_together() -> None:
+    first = [submitted(A, 4_000, "two"), reserved(A, 4_000, "two"), admitted(A)]
+    second = [submitted(B, 4_001), reserved(B, 4_001)]
+    assert "nobody gets more than is available" in rules_broken([*first, *second])
+
+
+def test_a_node_that_shrinks_under_its_pods_is_nobodys_fault() -> None:
+    assert rules_broken([*RUNNING, SMALLER]) == set()
+
+
+def test_the_last_seconds_are_left_to_the_scheduler() -> None:
+    events = recorded([*settings(), submitted(A, 1)])
+    assert findings_of(events, later=GRACE // 2) == []
+
+
+def test_a_held_or_stopped_wait_needs_no_explanation() -> None:
+    assert rules_broken([submitted(A, 1), HOLD]) == set()
+    assert rules_broken([submitted(A, 1), STOP]) == set()
