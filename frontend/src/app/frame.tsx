@@ -1,0 +1,106 @@
+// Around every page: where one is, where one can go, how fresh it all is, and who one is.
+import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
+import { Menu as MenuIcon, Search } from "lucide-react";
+import { useState } from "react";
+
+import { Button } from "@/components/ui/button";
+import { Go } from "@/components/ui/go";
+import { Notices } from "@/components/ui/notices";
+import { type Hotkeys, useHotkeys } from "@/lib/hooks/use-hotkeys";
+
+import { FreshnessBadge } from "./freshness-badge";
+import { HelpDialog } from "./help-dialog";
+import { DESTINATIONS } from "./navigation";
+import { Palette } from "./palette";
+import { PersonMenu } from "./person-menu";
+import styles from "./frame.module.css";
+import { ThemeSwitch } from "./theme-switch";
+
+export function Frame() {
+  const { history } = useRouter();
+  const [palette, setPalette] = useState(false);
+  const [help, setHelp] = useState(false);
+  const [navigation, setNavigation] = useState(false);
+  const pages: Hotkeys = Object.fromEntries(DESTINATIONS.map(({ key, path }) => [`g ${key}`, () => history.push(path)]));
+  useHotkeys({ ...pages, "?": () => setHelp(true), "Ctrl+k": () => setPalette((open) => !open) });
+  return (
+    <div className={styles.frame}>
+      <a className={styles.skip} href="#content">
+        Skip to the content
+      </a>
+      <header className={styles.top}>
+        <Button
+          look="quiet"
+          shape="icon"
+          className={styles.menuButton}
+          aria-label="Pages"
+          aria-expanded={navigation}
+          onClick={() => setNavigation(!navigation)}
+        >
+          <MenuIcon aria-hidden="true" />
+        </Button>
+        <Go to="/" className={styles.brand} aria-label="Headgate, to the overview">
+          <Mark />
+          <span>Headgate</span>
+        </Go>
+        <button type="button" className={styles.search} onClick={() => setPalette(true)}>
+          <Search aria-hidden="true" />
+          <span className={styles.searchWords}>Find a page, workload or queue</span>
+          <kbd>Ctrl K</kbd>
+        </button>
+        <span className={styles.grow} />
+        <FreshnessBadge />
+        <ThemeSwitch />
+        <PersonMenu onHelp={() => setHelp(true)} />
+      </header>
+      <Sidebar open={navigation} onGone={() => setNavigation(false)} />
+      <main id="content" className={styles.main} tabIndex={-1}>
+        <Outlet />
+      </main>
+      <Palette open={palette} onClose={() => setPalette(false)} />
+      <HelpDialog open={help} onClose={() => setHelp(false)} />
+      <Notices />
+    </div>
+  );
+}
+
+function Sidebar({ open, onGone }: { open: boolean; onGone: () => void }) {
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  return (
+    <nav className={`${styles.side ?? ""} ${open ? (styles.sideOpen ?? "") : ""}`} aria-label="Pages">
+      <ul>
+        {DESTINATIONS.map((page) => (
+          <li key={page.path}>
+            <Go
+              to={page.path}
+              className={styles.destination}
+              aria-current={isHere(path, page.path) ? "page" : undefined}
+              onClick={onGone}
+            >
+              <page.icon aria-hidden="true" />
+              {page.words}
+              <span className={styles.keys} aria-hidden="true">
+                <kbd>g</kbd> <kbd>{page.key}</kbd>
+              </span>
+            </Go>
+          </li>
+        ))}
+      </ul>
+      <p className={styles.motto}>Every workload gets a place, or a reason why not.</p>
+    </nav>
+  );
+}
+
+function isHere(path: string, page: string): boolean {
+  return page === "/" ? path === "/" : path === page || path.startsWith(`${page}/`);
+}
+
+function Mark() {
+  return (
+    <svg viewBox="0 0 32 32" className={styles.mark} aria-hidden="true">
+      <path d="M7 6v20M25 6v20" className={styles.posts} />
+      <rect x="11" y="8" width="10" height="7" rx="1.500" className={styles.gate} />
+      <path d="M11 20c1.700-1.700 3.300-1.700 5 0s3.300 1.700 5 0M11 25c1.700-1.700 3.300-1.700 5 0s3.300 1.700 5 0" className={styles.water} />
+    </svg>
+  );
+}

@@ -1,0 +1,38 @@
+// How fresh everything on screen is: position, age, and whether the stream is connected.
+import { CircleDashed, CloudOff, Radio, RefreshCw } from "lucide-react";
+
+import { Badge, type Tone } from "@/components/ui/badge";
+import { Hint } from "@/components/ui/hint";
+import { formatDuration } from "@/lib/format/times";
+import { useFreshness } from "@/lib/hooks/use-live";
+import { useNow } from "@/lib/hooks/use-now";
+import type { Link } from "@/lib/live/connection";
+
+import styles from "./freshness-badge.module.css";
+
+const LOOKS: Record<Link, { tone: Tone; icon: typeof Radio; words: string; remark: string }> = {
+  connecting: { tone: "idle", icon: CircleDashed, words: "Connecting", remark: "Opening the stream of events." },
+  connected: { tone: "good", icon: Radio, words: "Live", remark: "Every change appears by itself." },
+  reconnecting: { tone: "wait", icon: RefreshCw, words: "Reconnecting", remark: "The stream broke off; nothing is missed when it is back." },
+  stale: { tone: "bad", icon: CloudOff, words: "Stale", remark: "The server has not been heard for a while; this goes on by itself." },
+};
+
+export function FreshnessBadge() {
+  const { link, position, heardAt } = useFreshness();
+  const now = useNow();
+  const look = LOOKS[link];
+  const age = formatDuration((now - heardAt) / 1000);
+  return (
+    <Hint text={`${look.remark} Last heard ${age} ago.`}>
+      <span className={styles.badge} tabIndex={0} data-link={link} data-testid="freshness">
+        <span role="status">
+          <Badge tone={look.tone} icon={look.icon}>
+            {look.words}
+          </Badge>
+        </span>
+        {position > 0 && <span className={styles.position}>#{position.toLocaleString("en")}</span>}
+        {link !== "connected" && <span className={styles.position}>{age}</span>}
+      </span>
+    </Hint>
+  );
+}

@@ -1,0 +1,26 @@
+// Who is signed in, and leaving.
+import { CircleUser } from "lucide-react";
+
+import { Button } from "@/components/ui/button";
+import { Menu } from "@/components/ui/menu";
+import { signOut } from "@/lib/api/session";
+import { useIdentity } from "@/lib/hooks/use-session";
+
+export function PersonMenu({ onHelp }: { onHelp: () => void }) {
+  const identity = useIdentity();
+  return (
+    <Menu
+      heading={identity ? `${identity.name}, ${identity.role}` : "Signed in"}
+      trigger={
+        <Button look="quiet" shape="icon" aria-label={identity ? `Signed in as ${identity.name}` : "Signed in"}>
+          <CircleUser aria-hidden="true" />
+        </Button>
+      }
+      items={[
+        { key: "help", words: "Keyboard commands", onSelect: onHelp },
+        { key: "docs", words: "API documentation", onSelect: () => window.open("/docs", "_blank", "noopener") },
+        { key: "out", words: "Sign out", onSelect: signOut },
+      ]}
+    />
+  );
+}

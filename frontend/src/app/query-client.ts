@@ -1,0 +1,25 @@
+// How answers are kept: shown until better ones come, never fetched again without cause, since the stream tells.
+import { QueryClient } from "@tanstack/react-query";
+
+import { problemOf } from "@/lib/api/problem";
+
+const MINUTE = 60_000;
+const MOST_RETRIES = 2;
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5 * MINUTE,
+      gcTime: 10 * MINUTE,
+      refetchOnWindowFocus: false,
+      refetchOnReconnect: false,
+      networkMode: "always",
+      retry: (failures, error) => failures < MOST_RETRIES && isPassing(problemOf(error).status),
+    },
+  },
+});
+
+// 0 is a request that did not get through.
+function isPassing(status: number): boolean {
+  return status === 0 || status === 429 || status >= 500;
+}

@@ -1,0 +1,130 @@
+// Asks why before anything is changed, for one object or many; shows the same as a command, and each result.
+import { type SubmitEvent, useId, useState } from "react";
+
+import { problemOf } from "@/lib/api/problem";
+import { type ActionInput, EXPIRIES, type Outcome, type Target, expiryAt, runAll } from "@/lib/actions";
+
+import styles from "./action-dialog.module.css";
+import { Button } from "./button";
+import { CodeBlock } from "./code-block";
+import { SelectField, TextField } from "./fields";
+import { Modal } from "./modal";
+import { announce } from "./notices";
+
+export interface ActionDialogProps {
+  /** The verb as on the button: "Hold". */
+  verb: string;
+  /** What it is done to, in words: "team-a/train" or "3 workloads". */
+  subject: string;
+  words: string;
+  targets: Target[];
+  danger?: boolean;
+  /** Whether it may run out by itself. */
+  expires?: boolean;
+  command: (input: ActionInput) => string;
+  run: (key: string, input: ActionInput) => Promise<unknown>;
+  onClose: () => void;
+}
+
+export function ActionDialog(props: ActionDialogProps) {
+  const { verb, subject, words, targets, danger = false, expires = false, command, run, onClose } = props;
+  const [reason, setReason] = useState("");
+  const [expiry, setExpiry] = useState("0");
+  const [running, setRunning] = useState(false);
+  const [outcomes, setOutcomes] = useState<Record<string, Outcome>>({});
+  const able = targets.filter((target) => target.refusal === undefined);
+  const input: ActionInput = { reason: reason.trim(), expirySeconds: Number(expiry) };
+  const finished = able.length > 0 && able.every((target) => outcomes[target.key] !== undefined);
+
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    setRunning(true);
+    const at = withExpiry(input);
+    const results = await runAll(
+      able.map((target) => target.key),
+      (key) => run(key, at),
+      (key, outcome) => setOutcomes((known) => ({ ...known, [key]: outcome })),
+    );
+    setRunning(false);
+    const failures = results.filter((outcome) => outcome.error !== undefined).length;
+    announce(`${verb}: ${results.length - failures} of ${results.length} done`, failures > 0 ? "bad" : "good");
+    if (failures === 0) onClose();
+  };
+
+  return (
+    <Modal open title={`${verb} ${subject}`} words={words} onClose={onClose}>
+      <form className={styles.form} onSubmit={(event) => void submit(event)}>
+        {(targets.length > able.length || targets.length > 1 || finished) && (
+          <Targets targets={targets} able={able.length} outcomes={outcomes} />
+        )}
+        <div className={expires ? styles.pair : undefined}>
+          <TextField
+            label="Reason (kept in the log)"
+            placeholder="Driver upgrade, ticket 4711"
+            value={reason}
+            required
+            maxLength={1024}
+            autoFocus
+            onChange={(event) => setReason(event.target.value)}
+          />
+          {expires && (
+            <SelectField label="Ends by itself" options={EXPIRIES} value={expiry} onChange={(event) => setExpiry(event.target.value)} />
+          )}
+        </div>
+        <div>
+          <p className={styles.caption}>The same on the command line</p>
+          <CodeBlock wrap label="command" text={command(input)} />
+        </div>
+        <div className={styles.foot}>
+          <Button onClick={onClose}>{finished ? "Close" : "Leave as it is"}</Button>
+          <Button
+            type="submit"
+            look={danger ? "danger" : "primary"}
+            refusal={refusalOf(able.length, reason, running, finished)}
+          >
+            {running ? "Working…" : verb}
+          </Button>
+        </div>
+      </form>
+    </Modal>
+  );
+}
+
+function Targets({ targets, able, outcomes }: { targets: Target[]; able: number; outcomes: Record<string, Outcome> }) {
+  const id = useId();
+  return (
+    <div>
+      <p className={styles.caption} id={id}>
+        {able} of {targets.length} will be changed
+      </p>
+      <ul className={styles.targets} aria-labelledby={id} tabIndex={0}>
+        {targets.map((target) => (
+          <TargetLine key={target.key} target={target} outcome={outcomes[target.key]} />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function TargetLine({ target, outcome }: { target: Target; outcome: Outcome | undefined }) {
+  const failed = outcome?.error !== undefined;
+  const said = failed ? problemOf(outcome.error).detail : outcome === undefined ? target.refusal : "Done";
+  const look = failed ? styles.failed : outcome === undefined ? styles.out : styles.done;
+  return (
+    <li className={styles.target}>
+      <span className="mono">{target.key}</span>
+      <span className={look}>{said ?? ""}</span>
+    </li>
+  );
+}
+
+function withExpiry(input: ActionInput): ActionInput {
+  return { ...input, expiresAt: expiryAt(input.expirySeconds, Date.now()) };
+}
+
+function refusalOf(able: number, reason: string, running: boolean, finished: boolean): string | undefined {
+  if (able === 0) return "None of the chosen can be changed this way.";
+  if (finished) return "Everything that could be done is done.";
+  if (running) return "Working on it.";
+  return reason.trim() === "" ? "Give a reason first: it is kept in the log." : undefined;
+}

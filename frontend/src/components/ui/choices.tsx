@@ -1,0 +1,37 @@
+// Tabs whose choice lives in the URL of the page that uses them.
+import { Tabs } from "radix-ui";
+import type { ReactNode } from "react";
+
+import styles from "./choices.module.css";
+
+export interface Choice {
+  key: string;
+  label: ReactNode;
+  content: ReactNode;
+}
+
+export interface ChoicesProps {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  choices: Choice[];
+}
+
+export function Choices({ label, value, onChange, choices }: ChoicesProps) {
+  return (
+    <Tabs.Root value={value} onValueChange={onChange}>
+      <Tabs.List className={styles.list} aria-label={label}>
+        {choices.map((choice) => (
+          <Tabs.Trigger key={choice.key} value={choice.key} className={styles.tab}>
+            {choice.label}
+          </Tabs.Trigger>
+        ))}
+      </Tabs.List>
+      {choices.map((choice) => (
+        <Tabs.Content key={choice.key} value={choice.key} className={styles.content}>
+          {choice.content}
+        </Tabs.Content>
+      ))}
+    </Tabs.Root>
+  );
+}

@@ -1,0 +1,55 @@
+// One fact of the log on one line: what, about whom, when, by whom.
+import { Circle, CircleCheck, CirclePause, CirclePlay, CircleX, Clock, Target } from "lucide-react";
+
+import type { Fact } from "@/lib/api/types";
+import { addressOfStream, factDetail, factTone, subjectOf, typeWords } from "@/lib/events";
+
+import { Badge } from "./badge";
+import styles from "./event-line.module.css";
+import { Go } from "./go";
+import { Moment } from "./moment";
+
+const ICONS = {
+  wait: Clock,
+  move: Target,
+  run: CirclePlay,
+  good: CircleCheck,
+  bad: CircleX,
+  hold: CirclePause,
+  idle: Circle,
+};
+
+export function FactBadge({ fact }: { fact: Pick<Fact, "type" | "data"> }) {
+  const tone = factTone(fact);
+  return (
+    <Badge tone={tone} icon={ICONS[tone]}>
+      {typeWords(fact.type)}
+    </Badge>
+  );
+}
+
+export function Subject({ stream }: { stream: string }) {
+  const address = addressOfStream(stream);
+  const words = subjectOf(stream);
+  return address === "" ? <span>{words}</span> : <Go to={address}>{words}</Go>;
+}
+
+export function EventLine({ fact }: { fact: Fact }) {
+  const detail = factDetail(fact);
+  const person = fact.actor.startsWith("user:") ? ` by ${fact.actor.slice("user:".length)}` : "";
+  return (
+    <li className={styles.line}>
+      <span className={styles.what}>
+        <FactBadge fact={fact} />
+        <span className={styles.subject}>
+          <Subject stream={fact.stream} />
+        </span>
+      </span>
+      <span className={styles.when}>
+        <Moment at={fact.at} />
+        {person}
+      </span>
+      {detail !== "" && <span className={styles.detail}>{detail}</span>}
+    </li>
+  );
+}

@@ -1,0 +1,19 @@
+// A link to another page of the interface: a real address, opened without loading anew.
+import { useRouter } from "@tanstack/react-router";
+import type { AnchorHTMLAttributes, MouseEvent } from "react";
+
+export interface GoProps extends AnchorHTMLAttributes<HTMLAnchorElement> {
+  to: string;
+}
+
+export function Go({ to, onClick, ...rest }: GoProps) {
+  const router = useRouter();
+  const follow = (event: MouseEvent<HTMLAnchorElement>) => {
+    onClick?.(event);
+    if (event.defaultPrevented || event.button !== 0) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    router.history.push(to);
+  };
+  return <a {...rest} href={to} onClick={follow} />;
+}

@@ -1,0 +1,236 @@
+// A long table of which only what is in sight is drawn; moved in by j and k, opened by Enter.
+import {
+  type Row as TableRow,
+  type RowSelectionState,
+  type Updater,
+  createColumnHelper,
+  rowSelectionFeature,
+  tableFeatures,
+  useTable,
+} from "@tanstack/react-table";
+import { type VirtualItem, useVirtualizer } from "@tanstack/react-virtual";
+import { type CSSProperties, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
+
+import { useHotkeys } from "@/lib/hooks/use-hotkeys";
+
+import styles from "./long-table.module.css";
+
+export interface Column<Item> {
+  id: string;
+  header: string;
+  /** A track of a CSS grid, such as `minmax(0, 2fr)`. */
+  width: string;
+  /** Its track on a narrow screen; without one it is left out there. */
+  narrow?: string;
+  end?: boolean;
+  cell: (item: Item) => ReactNode;
+}
+
+export type Selection = RowSelectionState;
+
+export interface LongTableProps<Item> {
+  label: string;
+  columns: Column<Item>[];
+  rows: Item[];
+  rowKey: (item: Item) => string;
+  /** The key of the row that is shown beside the table. */
+  opened?: string;
+  onOpen?: (item: Item) => void;
+  selection?: Selection;
+  onSelection?: (selection: Selection) => void;
+  /** The last rows have come into sight. */
+  onEnd?: () => void;
+}
+
+const ROW_PIXELS = 40;
+const ROWS_BEFORE_END = 5;
+const NONE: Selection = {};
+const features = tableFeatures({ rowSelectionFeature });
+type Features = typeof features;
+
+export function LongTable<Item extends object>(props: LongTableProps<Item>) {
+  const { label, columns, opened, onOpen, onSelection, onEnd } = props;
+  const frame = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const table = useItems(props);
+  const items = table.getRowModel().rows;
+  const virtual = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => frame.current,
+    estimateSize: () => ROW_PIXELS,
+    overscan: 12,
+  });
+  const drawn = virtual.getVirtualItems();
+  useEnd(drawn, items.length, onEnd);
+  const [active, setActive] = useActive(items, (index) => virtual.scrollToIndex(index), onOpen, onSelection !== undefined);
+  const selects = onSelection !== undefined;
+  return (
+    <div
+      ref={frame}
+      className={styles.frame}
+      style={tracksOf(columns, selects)}
+      role="grid"
+      aria-label={label}
+      aria-rowcount={items.length + 1}
+      aria-multiselectable={selects || undefined}
+      aria-activedescendant={items[active] === undefined ? undefined : `${id}-${active}`}
+      tabIndex={0}
+    >
+      <HeadRow columns={columns}>
+        {selects && (
+          <span role="columnheader">
+            <input
+              type="checkbox"
+              className={styles.check}
+              aria-label="Choose all that are loaded"
+              checked={items.length > 0 && table.getIsAllRowsSelected()}
+              onChange={table.getToggleAllRowsSelectedHandler()}
+            />
+          </span>
+        )}
+      </HeadRow>
+      <div className={styles.body} role="rowgroup" style={{ height: virtual.getTotalSize() }}>
+        {drawn.map((place) => {
+          const item = items[place.index];
+          return (
+            item && (
+              <ItemRow
+                key={item.id}
+                id={`${id}-${place.index}`}
+                {...{ item, place, columns, selects }}
+                active={place.index === active}
+                opened={item.id === opened}
+                onOpen={() => {
+                  setActive(place.index);
+                  onOpen?.(item.original);
+                }}
+              />
+            )
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function HeadRow<Item>({ columns, children }: { columns: Column<Item>[]; children: ReactNode }) {
+  return (
+    <div role="rowgroup" className={styles.head}>
+      <div className={styles.row} role="row" aria-rowindex={1}>
+        {children}
+        {columns.map((column) => (
+          <span key={column.id} role="columnheader" className={cellClass(column)}>
+            {column.header}
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function useItems<Item extends object>({ columns, rows, rowKey, selection = NONE, onSelection }: LongTableProps<Item>) {
+  const helper = useMemo(() => createColumnHelper<Features, Item>(), []);
+  const definitions = useMemo(
+    () => columns.map(({ id, header }) => helper.display({ id, header })),
+    [columns, helper],
+  );
+  return useTable({
+    features,
+    columns: definitions,
+    data: rows,
+    getRowId: rowKey,
+    state: { rowSelection: selection },
+    onRowSelectionChange: (change: Updater<Selection>) =>
+      onSelection?.(typeof change === "function" ? change(selection) : change),
+  });
+}
+
+function useEnd(drawn: VirtualItem[], count: number, onEnd: (() => void) | undefined): void {
+  const last = drawn.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (count > 0 && last >= count - ROWS_BEFORE_END) onEnd?.();
+  }, [last, count, onEnd]);
+}
+
+function useActive<Item extends object>(
+  items: TableRow<Features, Item>[],
+  bringIntoSight: (index: number) => void,
+  onOpen: ((item: Item) => void) | undefined,
+  selects: boolean,
+): [number, (index: number) => void] {
+  const [active, setActive] = useState(-1);
+  const move = (step: number) => {
+    if (items.length === 0) return;
+    const next = Math.min(items.length - 1, Math.max(0, active + step));
+    setActive(next);
+    bringIntoSight(next);
+  };
+  const current = items[active];
+  useHotkeys({
+    j: () => move(1),
+    k: () => move(-1),
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
+    Enter: () => current && onOpen?.(current.original),
+    x: () => selects && current?.toggleSelected(),
+  });
+  return [active, setActive];
+}
+
+interface ItemRowProps<Item extends object> {
+  id: string;
+  item: TableRow<Features, Item>;
+  place: VirtualItem;
+  columns: Column<Item>[];
+  selects: boolean;
+  active: boolean;
+  opened: boolean;
+  onOpen: () => void;
+}
+
+function ItemRow<Item extends object>({ id, item, place, columns, selects, active, opened, onOpen }: ItemRowProps<Item>) {
+  const names = [styles.row, styles.item, active ? styles.active : "", opened ? styles.opened : ""];
+  return (
+    <div
+      id={id}
+      role="row"
+      aria-rowindex={place.index + 2}
+      aria-selected={selects ? item.getIsSelected() : undefined}
+      className={names.filter(Boolean).join(" ")}
+      style={{ height: place.size, transform: `translateY(${place.start}px)` }}
+      onClick={(event) => {
+        if (!(event.target as HTMLElement).closest("a, input, button")) onOpen();
+      }}
+    >
+      {selects && (
+        <span role="gridcell">
+          <input
+            type="checkbox"
+            className={styles.check}
+            aria-label={`Choose ${item.id}`}
+            checked={item.getIsSelected()}
+            onChange={item.getToggleSelectedHandler()}
+          />
+        </span>
+      )}
+      {columns.map((column) => (
+        <span key={column.id} role="gridcell" className={cellClass(column)}>
+          {column.cell(item.original)}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+function tracksOf<Item>(columns: Column<Item>[], selects: boolean): CSSProperties {
+  const checkbox = selects ? ["var(--icon)"] : [];
+  const list = (widths: (string | undefined)[]) => [...checkbox, ...widths.filter((track) => track !== undefined)].join(" ");
+  return {
+    "--columns": list(columns.map((column) => column.width)),
+    "--columns-narrow": list(columns.map((column) => column.narrow)),
+  } as CSSProperties;
+}
+
+function cellClass<Item>(column: Column<Item>): string {
+  return [styles.cell, column.end ? styles.end : "", column.narrow === undefined ? styles.wide : ""].filter(Boolean).join(" ");
+}

@@ -1,0 +1,81 @@
+// The states a view can be in besides showing everything: loading, empty, partial, failed, stale.
+import { CloudOff, Info, OctagonAlert, Sprout } from "lucide-react";
+import type { ReactNode } from "react";
+
+import { type Problem, problemOf } from "@/lib/api/problem";
+
+import { Button } from "./button";
+import styles from "./states.module.css";
+
+export function Skeleton({ rows = 6 }: { rows?: number }) {
+  return (
+    <div className={styles.skeleton} role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, row) => (
+        <div key={row} className={styles.bone} />
+      ))}
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className={styles.state}>
+      <Sprout aria-hidden="true" />
+      <strong>{title}</strong>
+      {children}
+    </div>
+  );
+}
+
+export function Failed({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const problem = problemOf(error);
+  return (
+    <div className={`${styles.state ?? ""} ${styles.failed ?? ""}`} role="alert">
+      <OctagonAlert aria-hidden="true" />
+      <strong>{problem.title}</strong>
+      <ProblemWords problem={problem} />
+      {onRetry && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  );
+}
+
+/** The detail, remedy and broken rules of a problem. */
+export function ProblemWords({ problem }: { problem: Problem }) {
+  return (
+    <>
+      <p>{problem.detail}</p>
+      {problem.remedy && <p>{problem.remedy}</p>}
+      {problem.errors && problem.errors.length > 0 && (
+        <ul className={styles.violations}>
+          {problem.errors.map((violation) => (
+            <li key={violation.pointer + violation.rule}>
+              <code>{violation.pointer}</code> {violation.rule} {violation.remedy}
+            </li>
+          ))}
+        </ul>
+      )}
+      {problem.requestId && <span className={styles.request}>Request {problem.requestId}</span>}
+    </>
+  );
+}
+
+export function StaleNote({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  return (
+    <div className={styles.note} role="status">
+      <CloudOff aria-hidden="true" />
+      <span>This is what was known last; reading anew failed: {problemOf(error).title.toLowerCase()}.</span>
+      <Button look="quiet" onClick={onRetry}>
+        Try again
+      </Button>
+    </div>
+  );
+}
+
+export function PartialNote({ children }: { children: ReactNode }) {
+  return (
+    <div className={styles.note} role="status">
+      <Info aria-hidden="true" />
+      <span>{children}</span>
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+// One fact in full: who, why, what caused it, what belongs together, and what it says.
+import { Subject } from "@/components/ui/event-line";
+import { CodeBlock } from "@/components/ui/code-block";
+import { Go } from "@/components/ui/go";
+import { SidePanel } from "@/components/ui/side-panel";
+import type { Fact } from "@/lib/api/types";
+import { typeWords } from "@/lib/events";
+import { formatAbsolute } from "@/lib/format/times";
+
+import styles from "./events-page.module.css";
+
+export function EventPanel({ fact, onClose }: { fact: Fact; onClose: () => void }) {
+  return (
+    <SidePanel title={`${typeWords(fact.type)} #${fact.position}`} label={`Event ${fact.position}`} onClose={onClose}>
+      <dl className={styles.facts}>
+        <dt>About</dt>
+        <dd>
+          <Subject stream={fact.stream} /> (version {fact.version} of {fact.stream})
+        </dd>
+        <dt>Type</dt>
+        <dd className="mono">{fact.type}</dd>
+        <dt>When</dt>
+        <dd>{formatAbsolute(fact.at)}</dd>
+        <dt>By</dt>
+        <dd>{fact.actor}</dd>
+        {fact.reason && (
+          <>
+            <dt>Reason</dt>
+            <dd>{fact.reason}</dd>
+          </>
+        )}
+        {fact.causation && (
+          <>
+            <dt>Caused by</dt>
+            <dd className="mono">{fact.causation}</dd>
+          </>
+        )}
+        {fact.correlation && (
+          <>
+            <dt>Belongs to</dt>
+            <dd className="mono">
+              <Go to={`/events?correlation=${encodeURIComponent(fact.correlation)}`}>{fact.correlation}</Go>
+            </dd>
+          </>
+        )}
+      </dl>
+      <CodeBlock label="event" text={JSON.stringify(fact.data, null, 2)} />
+    </SidePanel>
+  );
+}

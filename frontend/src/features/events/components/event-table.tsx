@@ -1,0 +1,43 @@
+// The rows of the log.
+import { type Column, LongTable } from "@/components/ui/long-table";
+import { FactBadge, Subject } from "@/components/ui/event-line";
+import { Moment } from "@/components/ui/moment";
+import type { Fact } from "@/lib/api/types";
+import { factDetail } from "@/lib/events";
+
+import styles from "./events-page.module.css";
+
+const COLUMNS: Column<Fact>[] = [
+  { id: "position", header: "Position", width: "6rem", end: true, cell: (fact) => <span className="number">#{fact.position}</span> },
+  { id: "type", header: "What", width: "11rem", narrow: "9.5rem", cell: (fact) => <FactBadge fact={fact} /> },
+  {
+    id: "stream",
+    header: "About",
+    width: "minmax(0, 1fr)",
+    narrow: "minmax(0, 1fr)",
+    cell: (fact) => <Subject stream={fact.stream} />,
+  },
+  {
+    id: "detail",
+    header: "Detail",
+    width: "minmax(0, 2fr)",
+    cell: (fact) => (
+      <span className={styles.soft} title={factDetail(fact)}>
+        {factDetail(fact)}
+      </span>
+    ),
+  },
+  { id: "actor", header: "By", width: "8rem", cell: (fact) => <span className={styles.soft}>{fact.actor}</span> },
+  { id: "at", header: "When", width: "6rem", narrow: "5rem", end: true, cell: (fact) => <Moment at={fact.at} /> },
+];
+
+export interface EventTableProps {
+  facts: Fact[];
+  opened: string;
+  onOpen: (fact: Fact) => void;
+  onEnd: () => void;
+}
+
+export function EventTable({ facts, ...rest }: EventTableProps) {
+  return <LongTable label="Events, newest first" columns={COLUMNS} rows={facts} rowKey={(fact) => String(fact.position)} {...rest} />;
+}

@@ -1,0 +1,90 @@
+// The ledger: who had to make room for whom, and what came of it.
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
+import { useCallback, useMemo } from "react";
+
+import { Button } from "@/components/ui/button";
+import { type Column, LongTable } from "@/components/ui/long-table";
+import { Go } from "@/components/ui/go";
+import { Card, Page } from "@/components/ui/layout";
+import { Moment } from "@/components/ui/moment";
+import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
+import type { Round } from "@/lib/api/types";
+import { workloadAddress } from "@/lib/events";
+import { useUrl } from "@/lib/hooks/use-url";
+
+import { roundsQuery } from "../api/preemptions";
+import { freedWords, outcomeWords } from "../model/rounds";
+import { StageBadge } from "./stage-badge";
+import styles from "./preemptions.module.css";
+
+const COLUMNS: Column<Round>[] = [
+  { id: "stage", header: "Stage", width: "7.5rem", narrow: "7rem", cell: (round) => <StageBadge stage={round.stage} /> },
+  {
+    id: "preemptor",
+    header: "Made room for",
+    width: "minmax(0, 1.2fr)",
+    narrow: "minmax(0, 1fr)",
+    cell: (round) => <Go to={workloadAddress(round.preemptor)}>{round.preemptor}</Go>,
+  },
+  {
+    id: "victims",
+    header: "Who had to go",
+    width: "minmax(0, 1.4fr)",
+    cell: (round) => (
+      <span title={round.victims.map((victim) => victim.workload).join("\n")}>
+        {round.victims.length === 1 ? round.victims[0]?.workload : `${round.victims[0]?.workload ?? ""} and ${round.victims.length - 1} more`}
+      </span>
+    ),
+  },
+  { id: "freed", header: "Freed", width: "minmax(0, 1fr)", cell: (round) => <span className="number">{freedWords(round.victims)}</span> },
+  { id: "outcome", header: "Outcome", width: "minmax(0, 1.6fr)", cell: (round) => <span className={styles.soft}>{outcomeWords(round)}</span> },
+  { id: "at", header: "Decided", width: "6rem", narrow: "5rem", end: true, cell: (round) => <Moment at={round.committedAt} /> },
+];
+
+export function PreemptionsPage() {
+  const url = useUrl();
+  const { history } = useRouter();
+  const workload = url.get("workload");
+  const clusterQueue = url.get("clusterQueue");
+  const list = useInfiniteQuery(roundsQuery(workload, clusterQueue));
+  const rounds = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data]);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
+  const onEnd = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const narrowed = workload !== "" || clusterQueue !== "";
+  return (
+    <Page
+      title="Preemptions"
+      lead="Who had to make room for whom, under which rule, and what came of it."
+      actions={narrowed && <Button onClick={() => url.change({ workload: "", clusterQueue: "" })}>Show all, not only {workload || clusterQueue}</Button>}
+    >
+      {list.data !== undefined && list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
+      <Card>
+        {list.data === undefined ? (
+          list.isError ? (
+            <Failed error={list.error} onRetry={() => void list.refetch()} />
+          ) : (
+            <Skeleton rows={8} />
+          )
+        ) : rounds.length === 0 ? (
+          <Empty title="Nobody has had to make room">
+            <p>
+              Preemption follows the <code>preemption</code> policies of each ClusterQueue. Every round would be listed here for ever.
+            </p>
+          </Empty>
+        ) : (
+          <LongTable
+            label="Preemption rounds, newest first"
+            columns={COLUMNS}
+            rows={rounds}
+            rowKey={(round) => round.id}
+            onOpen={(round) => history.push(`/preemptions/${encodeURIComponent(round.id)}`)}
+            onEnd={onEnd}
+          />
+        )}
+      </Card>
+    </Page>
+  );
+}

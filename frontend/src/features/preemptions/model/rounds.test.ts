@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+
+import type { Round, RoundVictim } from "@/lib/api/types";
+
+import { freedWords, lostHours, outcomeWords, releasedCount, ruleWords } from "./rounds";
+
+function victim(name: string, released: boolean): RoundVictim {
+  return {
+    workload: `team-b/${name}`,
+    clusterQueue: "b",
+    reason: "InCohortReclamation",
+    priority: 0,
+    pods: 2,
+    freed: { "a100/nvidia.com/gpu": 4, "a100/cpu": 2000 },
+    runningSeconds: 1800,
+    released,
+  };
+}
+
+const ROUND: Round = {
+  id: "1",
+  stage: "Draining",
+  preemptor: "team-a/train",
+  preemptorPriority: 10,
+  clusterQueue: "a",
+  admission: { clusterQueue: "a", podSetAssignments: [] },
+  victims: [victim("x", true), victim("y", false)],
+  considered: 5,
+  basisPosition: 7,
+  committedAt: "2026-05-04T12:00:00Z",
+};
+
+test("a draining round says how many victims have gone", () => {
+  expect(releasedCount(ROUND)).toBe(1);
+  expect(outcomeWords(ROUND)).toBe("1 of 2 victims have gone.");
+});
+
+test("a completed round says how long the preemptor waited", () => {
+  const done = { ...ROUND, stage: "Completed", endedAt: "2026-05-04T12:01:30Z" };
+  expect(outcomeWords(done)).toBe("The preemptor was admitted after 1 m 30 s.");
+});
+
+test("what is freed is summed by flavor and resource", () => {
+  expect(freedWords(ROUND.victims)).toBe("8 GPU of a100, 4 cores of a100");
+});
+
+test("lost work counts pieces times hours", () => {
+  expect(lostHours(ROUND.victims, "nvidia.com/gpu")).toBe(4);
+});
+
+test("rules are told in words, unknown ones by name", () => {
+  expect(ruleWords("InClusterQueue")).toBe("lower priority in the same queue");
+  expect(ruleWords("SomethingNew")).toBe("SomethingNew");
+});

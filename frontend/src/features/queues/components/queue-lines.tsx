@@ -1,0 +1,120 @@
+// Who waits in a queue, in order and with the reason; and who has a place.
+import { useQuery } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
+
+import { type Column, LongTable } from "@/components/ui/long-table";
+import { Card } from "@/components/ui/layout";
+import { Moment } from "@/components/ui/moment";
+import { PhaseBadge } from "@/components/ui/phase-badge";
+import { Empty } from "@/components/ui/states";
+import { View } from "@/components/ui/view";
+import type { PendingWorkload, WorkloadObject } from "@/lib/api/types";
+import { workloadAddress } from "@/lib/events";
+
+import { admittedQuery, pendingQuery } from "../api/queues";
+import styles from "./queue-page.module.css";
+
+interface Named {
+  metadata: { namespace?: string | null; name: string };
+}
+
+function keyOf({ metadata }: Named): string {
+  return `${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+function nameColumn<Row extends Named>(): Column<Row> {
+  return {
+    id: "name",
+    header: "Workload",
+    width: "minmax(0, 1.2fr)",
+    narrow: "minmax(0, 1fr)",
+    cell: (row) => <span className={styles.name}>{keyOf(row)}</span>,
+  };
+}
+
+const PENDING: Column<PendingWorkload>[] = [
+  {
+    id: "position",
+    header: "#",
+    width: "2.5rem",
+    narrow: "2rem",
+    end: true,
+    cell: (row) => <span className="number">{row.positionInClusterQueue + 1}</span>,
+  },
+  { id: "phase", header: "Phase", width: "8.5rem", narrow: "7.5rem", cell: (row) => <PhaseBadge phase={row.phase} /> },
+  nameColumn(),
+  {
+    id: "reason",
+    header: "Why it waits",
+    width: "minmax(0, 3fr)",
+    cell: (row) => (
+      <span className={styles.reason} title={row.sentence}>
+        {row.sentence}
+      </span>
+    ),
+  },
+  { id: "priority", header: "Priority", width: "4.5rem", end: true, cell: (row) => <span className="number">{row.priority}</span> },
+  {
+    id: "age",
+    header: "Submitted",
+    width: "6.5rem",
+    narrow: "5rem",
+    end: true,
+    cell: (row) => <Moment at={row.metadata.creationTimestamp} />,
+  },
+];
+
+const ADMITTED: Column<WorkloadObject>[] = [
+  {
+    id: "phase",
+    header: "Phase",
+    width: "8.5rem",
+    narrow: "7.5rem",
+    cell: (row) => <PhaseBadge phase={row.status?.phase ?? "Running"} />,
+  },
+  nameColumn(),
+  { id: "queue", header: "Local queue", width: "minmax(0, 1fr)", cell: (row) => row.spec.queueName ?? "—" },
+  {
+    id: "priority",
+    header: "Priority",
+    width: "4.5rem",
+    end: true,
+    cell: (row) => <span className="number">{row.status?.priority ?? 0}</span>,
+  },
+  {
+    id: "age",
+    header: "Submitted",
+    width: "6.5rem",
+    narrow: "5rem",
+    end: true,
+    cell: (row) => <Moment at={row.metadata.creationTimestamp} />,
+  },
+];
+
+export function PendingTable({ name, strategy }: { name: string; strategy: string }) {
+  const pending = useQuery(pendingQuery(name));
+  const { history } = useRouter();
+  return (
+    <Card title="Waiting, in order" aside={strategy}>
+      <View query={pending} empty={({ items }) => (items.length === 0 ? <Empty title="Nobody waits here" /> : undefined)}>
+        {({ items }) => (
+          <LongTable label={`Waiting in ${name}`} columns={PENDING} rows={items} rowKey={keyOf} onOpen={(row) => history.push(workloadAddress(keyOf(row)))} />
+        )}
+      </View>
+    </Card>
+  );
+}
+
+export function AdmittedTable({ name }: { name: string }) {
+  const admitted = useQuery(admittedQuery(name));
+  const { history } = useRouter();
+  return (
+    <Card title="With a place">
+      <View query={admitted} empty={({ items }) => (items.length === 0 ? <Empty title="Nothing has a place here now" /> : undefined)}>
+        {({ items }) => (
+          <LongTable label={`With a place in ${name}`} columns={ADMITTED} rows={items} rowKey={keyOf} onOpen={(row) => history.push(workloadAddress(keyOf(row)))} />
+        )}
+      </View>
+    </Card>
+  );
+}

@@ -1,0 +1,116 @@
+// One ClusterQueue: its line in order with reasons, what it runs, its quota, and stopping it.
+import { useQuery } from "@tanstack/react-query";
+import { CirclePause } from "lucide-react";
+import { stringify } from "yaml";
+
+import { Choices } from "@/components/ui/choices";
+import { CodeBlock } from "@/components/ui/code-block";
+import { Go } from "@/components/ui/go";
+import { Card, Page } from "@/components/ui/layout";
+import { Empty, PartialNote } from "@/components/ui/states";
+import { View } from "@/components/ui/view";
+import type { QueueNode } from "@/lib/api/types";
+import { useUrl } from "@/lib/hooks/use-url";
+
+import { definitionQuery, queueTreeQuery } from "../api/queues";
+import { findQueue } from "../model/quota-bar";
+import { CountChips } from "./count-chips";
+import { AdmittedTable, PendingTable } from "./queue-lines";
+import { QueueActions } from "./queue-actions";
+import { QuotaLegend, QuotaLines } from "./quota-lines";
+import { StopBadge, isStopped, stopWords } from "./stop-badge";
+import styles from "./queue-page.module.css";
+
+export function QueuePage({ name }: { name: string }) {
+  const tree = useQuery(queueTreeQuery);
+  const found = tree.data && findQueue(tree.data.roots, name);
+  return (
+    <Page
+      title={name}
+      over={
+        <>
+          <Go to="/queues">Queues</Go>
+          {found?.cohorts.map((cohort) => (
+            <Go key={cohort} to={`/queues?cohort=${encodeURIComponent(cohort)}`}>
+              {cohort}
+            </Go>
+          ))}
+          {found && <StopBadge node={found.node} />}
+          {found && <CountChips node={found.node} />}
+        </>
+      }
+      actions={found && <QueueActions node={found.node} />}
+    >
+      <View query={tree} empty={() => (found ? undefined : <NoQueue name={name} />)}>
+        {() => found && <Body node={found.node} />}
+      </View>
+    </Page>
+  );
+}
+
+function NoQueue({ name }: { name: string }) {
+  return (
+    <Empty title={`There is no ClusterQueue named ${name}`}>
+      <p>
+        It may have been deleted. See <Go to="/queues">all queues</Go>.
+      </p>
+    </Empty>
+  );
+}
+
+function Body({ node }: { node: QueueNode }) {
+  const url = useUrl();
+  return (
+    <>
+      {isStopped(node) && (
+        <div className={styles.stopped}>
+          <CirclePause aria-hidden="true" />
+          {stopWords(node)}
+        </div>
+      )}
+      <Card title="Quota" aside={<QuotaLegend />} padded>
+        <QuotaLines lines={node.lines} />
+      </Card>
+      <Choices
+        label="What to show"
+        value={url.get("view") || "pending"}
+        onChange={(view) => url.change({ view: view === "pending" ? "" : view }, "replace")}
+        choices={[
+          { key: "pending", label: "Waiting, in order", content: <PendingTable name={node.name} strategy={node.strategy ?? ""} /> },
+          { key: "admitted", label: "With a place", content: <AdmittedTable name={node.name} /> },
+          { key: "doors", label: "Local queues", content: <Doors node={node} /> },
+          { key: "definition", label: "Definition", content: <Definition name={node.name} /> },
+        ]}
+      />
+    </>
+  );
+}
+
+function Doors({ node }: { node: QueueNode }) {
+  const doors = node.localQueues ?? [];
+  if (doors.length === 0) {
+    return <PartialNote>No LocalQueue leads here yet, so nothing can be submitted to this ClusterQueue.</PartialNote>;
+  }
+  return (
+    <Card>
+      <ul className={styles.doors}>
+        {doors.map((door) => (
+          <li key={`${door.namespace}/${door.name}`}>
+            <Go to={`/workloads?namespace=${encodeURIComponent(door.namespace)}&queue=${encodeURIComponent(door.name)}`}>
+              {door.namespace}/{door.name}
+            </Go>
+            <span className="number">
+              {door.pending} pending, {door.running} running
+              {door.stopPolicy === "None" ? "" : `, stopped (${door.stopPolicy})`}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Definition({ name }: { name: string }) {
+  const definition = useQuery(definitionQuery(name));
+  return <View query={definition}>{(found) => <CodeBlock label="definition" text={stringify(found)} />}</View>;
+}

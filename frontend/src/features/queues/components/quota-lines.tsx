@@ -1,0 +1,61 @@
+// Bars of quota: used, borrowed and lent, by pattern and words as well as by colour.
+import type { CSSProperties } from "react";
+
+import type { QuotaLine } from "@/lib/api/types";
+import { shortResource } from "@/lib/format/amounts";
+
+import { piecesOf, wordsOf } from "../model/quota-bar";
+import styles from "./quota-lines.module.css";
+
+export function QuotaLines({ lines }: { lines: QuotaLine[] }) {
+  if (lines.length === 0) return <span className={styles.none}>No quota of its own</span>;
+  return (
+    <ul className={styles.lines}>
+      {lines.map((line) => (
+        <QuotaBar key={`${line.flavor}/${line.resource}`} line={line} />
+      ))}
+    </ul>
+  );
+}
+
+function QuotaBar({ line }: { line: QuotaLine }) {
+  const pieces = piecesOf(line);
+  const words = wordsOf(line);
+  return (
+    <li className={styles.line}>
+      <span className={styles.label} title={`${line.resource} of flavor ${line.flavor}`}>
+        {shortResource(line.resource)} <span className={styles.flavor}>{line.flavor}</span>
+      </span>
+      <span className={styles.bar} role="img" aria-label={`${shortResource(line.resource)} of ${line.flavor}: ${words}`}>
+        <span className={styles.own} style={width(pieces.own)} />
+        <span className={styles.lent} style={width(pieces.lent)} />
+        <span className={styles.free} style={width(pieces.nominalAt - pieces.own - pieces.lent)} />
+        <span className={styles.borrowed} style={width(pieces.borrowed)} />
+      </span>
+      <span className={styles.words}>{words}</span>
+    </li>
+  );
+}
+
+function width(share: number): CSSProperties {
+  return { width: `${Math.max(0, share) * 100}%` };
+}
+
+export function QuotaLegend() {
+  return (
+    <ul className={styles.legend} aria-label="What the bars show">
+      <li>
+        <span className={`${styles.swatch ?? ""} ${styles.own ?? ""}`} /> own use
+      </li>
+      <li>
+        <span className={`${styles.swatch ?? ""} ${styles.lent ?? ""}`} /> lent to others
+      </li>
+      <li>
+        <span className={`${styles.swatch ?? ""} ${styles.borrowed ?? ""}`} /> borrowed
+      </li>
+      <li>
+        <span className={`${styles.swatch ?? ""} ${styles.bar ?? ""}`} /> unused
+      </li>
+    </ul>
+  );
+}

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+
+import type { QueueNode, QuotaLine } from "@/lib/api/types";
+
+import { findQueue, piecesOf, rowsOf, wordsOf } from "./quota-bar";
+
+const LINE: QuotaLine = {
+  flavor: "a100",
+  resource: "nvidia.com/gpu",
+  nominal: 8,
+  used: 6,
+  borrowed: 0,
+  lent: 0,
+  available: 2,
+};
+
+test("own use is a share of the nominal quota", () => {
+  expect(piecesOf(LINE)).toEqual({ own: 0.75, lent: 0, borrowed: 0, nominalAt: 1 });
+});
+
+test("what is borrowed lies past the mark of the nominal quota", () => {
+  const pieces = piecesOf({ ...LINE, used: 12, borrowed: 4 });
+  expect(pieces.own + pieces.borrowed).toBeCloseTo(1);
+  expect(pieces.nominalAt).toBeCloseTo(8 / 12);
+});
+
+test("a queue without quota of its own may still borrow", () => {
+  expect(piecesOf({ ...LINE, nominal: 0, used: 4, borrowed: 4 })).toEqual({ own: 0, lent: 0, borrowed: 1, nominalAt: 0 });
+  expect(piecesOf({ ...LINE, nominal: 0, used: 0 })).toEqual({ own: 0, lent: 0, borrowed: 0, nominalAt: 1 });
+});
+
+test("words name who lends and who borrows", () => {
+  expect(wordsOf({ ...LINE, used: 12, borrowed: 4, borrowedFrom: [{ clusterQueue: "b", amount: 4 }] })).toBe(
+    "12 of 8 used, 4 borrowed from b",
+  );
+  const lent = [
+    { clusterQueue: "c", amount: 1 },
+    { clusterQueue: "d", amount: 2 },
+  ];
+  expect(wordsOf({ ...LINE, lent: 3, lentTo: lent })).toBe("6 of 8 used, 3 lent to c (1), d (2)");
+});
+
+test("the tree is told parents first, and a queue knows its cohorts", () => {
+  const queue: QueueNode = { kind: "ClusterQueue", name: "a", children: [], lines: [] };
+  const roots: QueueNode[] = [{ kind: "Cohort", name: "org", children: [queue], lines: [] }];
+  expect(rowsOf(roots).map((row) => `${row.depth} ${row.node.name}`)).toEqual(["0 org", "1 a"]);
+  expect(findQueue(roots, "a")?.cohorts).toEqual(["org"]);
+  expect(findQueue(roots, "org")).toBeUndefined();
+});

@@ -1,0 +1,63 @@
+// One line of quota as the pieces of a bar.
+import type { QueueNode, QuotaLine } from "@/lib/api/types";
+import { formatAmount, shareOf } from "@/lib/format/amounts";
+
+export interface BarPieces {
+  /** Shares of the bar's width. */
+  own: number;
+  lent: number;
+  borrowed: number;
+  /** Where the nominal quota ends. */
+  nominalAt: number;
+}
+
+/** Own use, what is lent out, and what is borrowed past the nominal quota. */
+export function piecesOf(line: QuotaLine): BarPieces {
+  const own = Math.max(0, line.used - line.borrowed);
+  const whole = Math.max(line.nominal, own + line.lent) + line.borrowed;
+  return {
+    own: shareOf(own, whole),
+    lent: shareOf(line.lent, whole),
+    borrowed: shareOf(line.borrowed, whole),
+    nominalAt: whole === 0 ? 1 : shareOf(Math.max(line.nominal, own + line.lent), whole),
+  };
+}
+
+/** The line in words, by name where something is borrowed or lent. */
+export function wordsOf(line: QuotaLine): string {
+  const amount = (value: number) => formatAmount(line.resource, value);
+  const parts = [`${amount(line.used)} of ${amount(line.nominal)} used`];
+  if (line.borrowed > 0) parts.push(`${amount(line.borrowed)} borrowed${named(line.borrowedFrom, "from", amount)}`);
+  if (line.lent > 0) parts.push(`${amount(line.lent)} lent${named(line.lentTo, "to", amount)}`);
+  return parts.join(", ");
+}
+
+function named(
+  parties: { clusterQueue: string; amount: number }[] | undefined,
+  preposition: string,
+  amount: (value: number) => string,
+): string {
+  if (parties === undefined || parties.length === 0) return "";
+  if (parties.length === 1) return ` ${preposition} ${parties[0]?.clusterQueue ?? ""}`;
+  return ` ${preposition} ${parties.map((party) => `${party.clusterQueue} (${amount(party.amount)})`).join(", ")}`;
+}
+
+export interface PlacedNode {
+  node: QueueNode;
+  depth: number;
+}
+
+/** The tree as rows, parents before their children. */
+export function rowsOf(roots: QueueNode[], depth = 0): PlacedNode[] {
+  return roots.flatMap((node) => [{ node, depth }, ...rowsOf(node.children, depth + 1)]);
+}
+
+/** One ClusterQueue anywhere in the tree, with the cohorts above it. */
+export function findQueue(roots: QueueNode[], name: string, above: string[] = []): { node: QueueNode; cohorts: string[] } | undefined {
+  for (const node of roots) {
+    if (node.kind === "ClusterQueue" && node.name === name) return { node, cohorts: above };
+    const found = findQueue(node.children, name, [...above, node.name]);
+    if (found) return found;
+  }
+  return undefined;
+}

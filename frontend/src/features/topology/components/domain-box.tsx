@@ -1,0 +1,77 @@
+// A domain of the map: a box with its children, or a host with its fill.
+import { Ban, CircleAlert } from "lucide-react";
+
+import { Button } from "@/components/ui/button";
+import type { TopologyDomain } from "@/lib/api/types";
+import { formatAmount, formatShare, shortResource } from "@/lib/format/amounts";
+
+import { type Colouring, fillOf, piecesOf } from "../model/map";
+import styles from "./topology.module.css";
+
+export interface DomainBoxProps {
+  domain: TopologyDomain;
+  resource: string;
+  colouring: Colouring;
+  legend: Map<string, number>;
+  opened: string;
+  onZoom: (path: string[]) => void;
+  onHost: (name: string) => void;
+}
+
+export function DomainBox(props: DomainBoxProps) {
+  const { domain, resource, onZoom } = props;
+  if (domain.host) return <HostCell {...props} />;
+  const { children } = domain;
+  const holdsHosts = children.some((child) => child.host);
+  return (
+    <section className={styles.domain} data-depth={Math.min(domain.path.length, 3)} aria-label={domain.path.join(" / ")}>
+      <header className={styles.domainHead}>
+        <Button look="quiet" className={styles.zoom} onClick={() => onZoom(domain.path)} hint={`Show only ${domain.path.join("/")}`}>
+          {domain.path.at(-1)}
+        </Button>
+        <span className={styles.figures}>
+          {formatAmount(resource, domain.free[resource] ?? 0)} of {formatAmount(resource, domain.allocatable[resource] ?? 0)} free
+        </span>
+      </header>
+      <div className={styles.meter} role="img" aria-label={`${formatShare(fillOf(domain, resource))} of ${shortResource(resource)} used`}>
+        <div className={styles.meterFill} style={{ width: `${fillOf(domain, resource) * 100}%` }} />
+      </div>
+      <div className={holdsHosts ? styles.hosts : styles.children}>
+        {children.map((child) => (
+          <DomainBox key={child.path.join("/")} {...props} domain={child} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function HostCell({ domain, resource, colouring, legend, opened, onHost }: DomainBoxProps) {
+  const { host } = domain;
+  if (!host) return null;
+  const used = (domain.used[resource] ?? 0) + (domain.others[resource] ?? 0);
+  const state = host.cordoned ? ", cordoned" : host.ready ? "" : ", not ready";
+  const label = `${host.name}: ${formatAmount(resource, used)} of ${formatAmount(resource, domain.allocatable[resource] ?? 0)} ${shortResource(resource)} used${state}`;
+  const othersShare = fillOf({ ...domain, used: {} }, resource);
+  return (
+    <button
+      type="button"
+      className={`${styles.host ?? ""} ${opened === host.name ? (styles.openHost ?? "") : ""} ${state === "" ? "" : (styles.closedHost ?? "")}`}
+      aria-label={label}
+      aria-pressed={opened === host.name}
+      title={label}
+      onClick={() => onHost(opened === host.name ? "" : host.name)}
+    >
+      <span className={styles.fill}>
+        <span className={styles.others} style={{ height: `${othersShare * 100}%` }} />
+        {piecesOf(domain, resource, colouring, legend).map((piece) => (
+          <span key={piece.series} data-series={piece.series} className={styles.piece} style={{ height: `${piece.share * 100}%` }} />
+        ))}
+      </span>
+      {host.cordoned && <Ban aria-hidden="true" />}
+      {!host.cordoned && !host.ready && <CircleAlert aria-hidden="true" />}
+      <span className={styles.free} aria-hidden="true">
+        {formatAmount(resource, domain.free[resource] ?? 0)}
+      </span>
+    </button>
+  );
+}

@@ -1,0 +1,119 @@
+// One host beside the map: what it has, who is on it, and taking it out of use.
+import { Ban, CircleAlert, CircleCheck } from "lucide-react";
+import { useState } from "react";
+
+import { ActionDialog } from "@/components/ui/action-dialog";
+import { Badge } from "@/components/ui/badge";
+import { Button } from "@/components/ui/button";
+import { Go } from "@/components/ui/go";
+import { SidePanel } from "@/components/ui/side-panel";
+import { Empty } from "@/components/ui/states";
+import { quoted } from "@/lib/actions";
+import type { Host, TopologyDomain } from "@/lib/api/types";
+import { workloadAddress } from "@/lib/events";
+import { formatAmount, shareOf, shortResource } from "@/lib/format/amounts";
+import { useIdentity } from "@/lib/hooks/use-session";
+import { refusalFor } from "@/lib/permissions";
+
+import { type HostAction, actOnHost } from "../api/topology";
+import styles from "./host-panel.module.css";
+
+export function HostPanel({ domain, onClose }: { domain: TopologyDomain; onClose: () => void }) {
+  const { host } = domain;
+  if (!host) return null;
+  return (
+    <SidePanel title={host.name} label={`Host ${host.name}`} onClose={onClose}>
+      <div className={styles.row}>
+        <HostState host={host} />
+        <span className={styles.soft}>{domain.path.join(" / ")}</span>
+      </div>
+      <CordonButton host={host} />
+      <ul className={styles.resources}>
+        {Object.keys(domain.allocatable).map((resource) => (
+          <Resource key={resource} domain={domain} resource={resource} />
+        ))}
+      </ul>
+      {host.taints.length > 0 && (
+        <p className={styles.soft}>
+          Taints:{" "}
+          <span className="mono">{host.taints.map((taint) => `${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect}`).join(", ")}</span>
+        </p>
+      )}
+      <h3>Workloads here</h3>
+      {host.workloads.length === 0 ? (
+        <Empty title="No workload of ours runs here" />
+      ) : (
+        <ul className={styles.workloads}>
+          {host.workloads.map((workload) => (
+            <li key={workload.key}>
+              {workload.key.includes("/") ? <Go to={workloadAddress(workload.key)}>{workload.key}</Go> : <span>{workload.key}</span>}
+              <span className={styles.soft}>
+                {workload.pods} {workload.pods === 1 ? "pod" : "pods"}, {workload.clusterQueue}, priority {workload.priority}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </SidePanel>
+  );
+}
+
+function HostState({ host }: { host: Host }) {
+  if (host.cordoned) {
+    return (
+      <Badge tone="hold" icon={Ban}>
+        Cordoned
+      </Badge>
+    );
+  }
+  return host.ready ? (
+    <Badge tone="good" icon={CircleCheck}>
+      Ready
+    </Badge>
+  ) : (
+    <Badge tone="bad" icon={CircleAlert}>
+      Not ready
+    </Badge>
+  );
+}
+
+function Resource({ domain, resource }: { domain: TopologyDomain; resource: string }) {
+  const whole = domain.allocatable[resource] ?? 0;
+  const used = domain.used[resource] ?? 0;
+  const others = domain.others[resource] ?? 0;
+  const words = `${formatAmount(resource, used)} used, ${formatAmount(resource, others)} by others, ${formatAmount(resource, domain.free[resource] ?? 0)} free of ${formatAmount(resource, whole)}`;
+  return (
+    <li>
+      <span className={styles.resource}>{shortResource(resource)}</span>
+      <span className={styles.meter} role="img" aria-label={words}>
+        <span className={styles.used} style={{ width: `${shareOf(used, whole) * 100}%` }} />
+        <span className={styles.others} style={{ width: `${shareOf(others, whole) * 100}%` }} />
+      </span>
+      <span className={styles.words}>{words}</span>
+    </li>
+  );
+}
+
+function CordonButton({ host }: { host: Host }) {
+  const role = refusalFor(useIdentity(), { on: "node" });
+  const [asking, setAsking] = useState<HostAction | null>(null);
+  const action: HostAction = host.cordoned ? "uncordon" : "cordon";
+  return (
+    <div className={styles.row}>
+      <Button refusal={role} onClick={() => setAsking(action)}>
+        {host.cordoned ? "Uncordon" : "Cordon"}
+      </Button>
+      {asking !== null && (
+        <ActionDialog
+          verb={asking === "cordon" ? "Cordon" : "Uncordon"}
+          subject={host.name}
+          words={asking === "cordon" ? "It takes no new pods. What runs there runs on." : "It takes pods again."}
+          targets={[{ key: host.name }]}
+          command={({ reason }) => `headgate ${asking} ${quoted(host.name)} --reason ${quoted(reason || "…")}`}
+          run={(name, { reason }) => actOnHost(asking, name, reason)}
+          onClose={() => setAsking(null)}
+        />
+      )}
+    </div>
+  );
+}

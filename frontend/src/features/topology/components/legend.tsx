@@ -1,0 +1,35 @@
+// What the colours and glyphs of the map mean.
+import { Ban } from "lucide-react";
+
+import styles from "./topology.module.css";
+
+const SHOWN = 7;
+
+export function Legend({ legend }: { legend: Map<string, number> }) {
+  const groups = [...legend];
+  return (
+    <ul className={styles.legend} aria-label="What the colours mean">
+      {groups.slice(0, SHOWN).map(([group, series]) => (
+        <li key={group}>
+          <span className={styles.swatch} data-series={series} />
+          {group}
+        </li>
+      ))}
+      {groups.length > SHOWN && (
+        <li>
+          <span className={styles.swatch} data-series={SHOWN + 1} />
+          {groups.length - SHOWN} more
+        </li>
+      )}
+      <li>
+        <span className={`${styles.swatch ?? ""} ${styles.others ?? ""}`} />
+        used by others
+      </li>
+      <li>
+        <Ban aria-hidden="true" />
+        cordoned
+      </li>
+      <li className={styles.soft}>The figure on a host is what is free.</li>
+    </ul>
+  );
+}

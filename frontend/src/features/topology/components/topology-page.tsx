@@ -1,0 +1,135 @@
+// The map of blocks, racks and hosts: how full, whose, and where the next one would fit.
+import { useQuery } from "@tanstack/react-query";
+
+import { Button } from "@/components/ui/button";
+import { SelectField } from "@/components/ui/fields";
+import { Page } from "@/components/ui/layout";
+import { Empty, PartialNote } from "@/components/ui/states";
+import { View } from "@/components/ui/view";
+import type { TopologyMap } from "@/lib/api/types";
+import { formatAmountOf, shortResource } from "@/lib/format/amounts";
+import { useUrl } from "@/lib/hooks/use-url";
+
+import { mapQuery, topologiesQuery } from "../api/topology";
+import { type Colouring, domainAt, firstResource, hostsOf, largestFit, legendOf } from "../model/map";
+import { DomainBox } from "./domain-box";
+import { HostPanel } from "./host-panel";
+import { Legend } from "./legend";
+import styles from "./topology.module.css";
+
+export function TopologyPage() {
+  const url = useUrl();
+  const topologies = useQuery(topologiesQuery);
+  const names = topologies.data?.items.map((item) => item.metadata.name) ?? [];
+  const name = url.get("topology") || names[0] || "";
+  const map = useQuery(mapQuery(name));
+  return (
+    <Page
+      title="Topology"
+      lead={map.data && <FreeWords map={map.data} resource={url.get("resource") || firstResource(map.data.resources)} />}
+      actions={map.data && <Choosers names={names} name={name} map={map.data} />}
+    >
+      <View query={topologies} empty={({ items }) => (items.length === 0 ? <NoTopology /> : undefined)}>
+        {() => (
+          <View query={map} rows={8}>
+            {(found) => <Map map={found} />}
+          </View>
+        )}
+      </View>
+    </Page>
+  );
+}
+
+function NoTopology() {
+  return (
+    <Empty title="There is no topology yet">
+      <p>
+        Describe blocks, racks and hosts with a Topology and Nodes, and apply them with <code>headgate apply -f topology.yaml</code>.
+      </p>
+    </Empty>
+  );
+}
+
+function FreeWords({ map, resource }: { map: TopologyMap; resource: string }) {
+  const hosts = hostsOf(map.domains);
+  const free = map.domains.reduce((sum, domain) => sum + (domain.free[resource] ?? 0), 0);
+  const best = largestFit(hosts, resource);
+  return (
+    <>
+      {formatAmountOf(resource, free)} free on {hosts.length} {hosts.length === 1 ? "host" : "hosts"};{" "}
+      {best.host === "" ? "none on a host that takes pods." : `at most ${formatAmountOf(resource, best.free)} on one host, ${best.host}.`}
+    </>
+  );
+}
+
+function Choosers({ names, name, map }: { names: string[]; name: string; map: TopologyMap }) {
+  const url = useUrl();
+  const resource = url.get("resource") || firstResource(map.resources);
+  return (
+    <div className={styles.choosers}>
+      {names.length > 1 && (
+        <SelectField
+          label="Topology"
+          value={name}
+          options={names.map((value) => ({ value, words: value }))}
+          onChange={(event) => url.change({ topology: event.target.value, zoom: "", host: "" })}
+        />
+      )}
+      <SelectField
+        label="Fill by"
+        value={resource}
+        options={map.resources.map((value) => ({ value, words: shortResource(value) }))}
+        onChange={(event) => url.change({ resource: event.target.value }, "replace")}
+      />
+      <SelectField
+        label="Colour by"
+        value={url.get("colour") || "queue"}
+        options={[
+          { value: "queue", words: "Cluster queue" },
+          { value: "priority", words: "Priority" },
+        ]}
+        onChange={(event) => url.change({ colour: event.target.value }, "replace")}
+      />
+    </div>
+  );
+}
+
+function Map({ map }: { map: TopologyMap }) {
+  const url = useUrl();
+  const resource = url.get("resource") || firstResource(map.resources);
+  const colouring: Colouring = url.get("colour") === "priority" ? "priority" : "queue";
+  const hosts = hostsOf(map.domains);
+  const legend = legendOf(hosts, colouring);
+  const zoom = url.get("zoom");
+  const zoomed = zoom === "" ? undefined : domainAt(map.domains, zoom.split("/"));
+  const unready = hosts.filter((domain) => domain.host && !domain.host.ready).length;
+  const opened = hosts.find((domain) => domain.host?.name === url.get("host"));
+  return (
+    <>
+      {unready > 0 && <PartialNote>{unready === 1 ? "One host does" : `${unready} hosts do`} not report as ready and takes no pods.</PartialNote>}
+      <div className={styles.bar}>
+        <Legend legend={legend} />
+        {zoom !== "" && <Button onClick={() => url.change({ zoom: "" })}>Show everything, not only {zoom}</Button>}
+      </div>
+      {hosts.length === 0 ? (
+        <Empty title="No host belongs to this topology">Nodes belong to it by the labels its levels name.</Empty>
+      ) : (
+        <div className={styles.map}>
+          {(zoomed ? [zoomed] : map.domains).map((domain) => (
+            <DomainBox
+              key={domain.path.join("/")}
+              domain={domain}
+              resource={resource}
+              colouring={colouring}
+              legend={legend}
+              opened={url.get("host")}
+              onZoom={(path) => url.change({ zoom: path.join("/") })}
+              onHost={(host) => url.change({ host }, "replace")}
+            />
+          ))}
+        </div>
+      )}
+      {opened && <HostPanel key={opened.path.join("/")} domain={opened} onClose={() => url.change({ host: "" }, "replace")} />}
+    </>
+  );
+}

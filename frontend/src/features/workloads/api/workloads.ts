@@ -1,0 +1,73 @@
+// Reading workloads and acting on them.
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+
+import { type ActionInput, actionBody } from "@/lib/actions";
+import { api, contentOf } from "@/lib/api/request";
+
+import type { WorkloadAction } from "../model/actions";
+import type { WorkloadFilters } from "../model/filters";
+
+const PAGE_SIZE = 100;
+const ONE = "/v1/namespaces/{namespace}/workloads/{name}";
+
+/** The pages of the list, newest submission first. */
+export function workloadsQuery(filters: WorkloadFilters) {
+  const { namespace } = filters;
+  return infiniteQueryOptions({
+    queryKey: ["workloads", filters],
+    queryFn: ({ pageParam, signal }) => {
+      const query = queryOf(filters, pageParam);
+      return namespace === ""
+        ? contentOf(api.GET("/v1/workloads", { params: { query }, signal }))
+        : contentOf(api.GET("/v1/namespaces/{namespace}/workloads", { params: { path: { namespace }, query }, signal }));
+    },
+    initialPageParam: "",
+    getNextPageParam: (page) => page.metadata.continue,
+  });
+}
+
+function queryOf({ phase, queue, clusterQueue, name }: WorkloadFilters, page: string) {
+  return {
+    phase: phase || undefined,
+    queueName: queue || undefined,
+    clusterQueue: clusterQueue || undefined,
+    name: name || undefined,
+    continue: page || undefined,
+    limit: PAGE_SIZE,
+  };
+}
+
+/** One workload as it stands. */
+export function workloadQuery(key: string) {
+  return queryOptions({
+    queryKey: ["workload", key],
+    queryFn: ({ signal }) => contentOf(api.GET(ONE, { params: { path: partsOf(key) }, signal })),
+  });
+}
+
+/** Why it waits, or that it does not. */
+export function explanationQuery(key: string) {
+  return queryOptions({
+    queryKey: ["workload", key, "explanation"],
+    queryFn: ({ signal }) => contentOf(api.GET(`${ONE}/explanation`, { params: { path: partsOf(key) }, signal })),
+  });
+}
+
+/** Everything that happened to it, oldest first. */
+export function timelineQuery(key: string) {
+  return queryOptions({
+    queryKey: ["workload", key, "timeline"],
+    queryFn: ({ signal }) => contentOf(api.GET(`${ONE}/timeline`, { params: { path: partsOf(key) }, signal })),
+  });
+}
+
+/** Takes an action on one workload. */
+export function act(action: WorkloadAction, key: string, input: ActionInput): Promise<unknown> {
+  return contentOf(api.POST(`${ONE}/${action}`, { params: { path: partsOf(key) }, body: actionBody(input) }));
+}
+
+/** Namespace and name of a key. */
+export function partsOf(key: string): { namespace: string; name: string } {
+  const [namespace = "", name = ""] = key.split("/");
+  return { namespace, name };
+}

@@ -1,0 +1,76 @@
+// What a workload asks for, what it was given, and on which hosts.
+import { Go } from "@/components/ui/go";
+import { Card } from "@/components/ui/layout";
+import type { PodSet, PodSetAssignment, WorkloadObject } from "@/lib/api/types";
+
+import { placesOf, requestsOf } from "../model/placement";
+import { usageWords } from "../model/summary";
+import styles from "./workload-page.module.css";
+
+export function Assignment({ workload }: { workload: WorkloadObject }) {
+  const admission = workload.status?.admission;
+  return (
+    <Card
+      title={admission ? "Place" : "What it asks for"}
+      aside={admission && <Go to={`/queues/${encodeURIComponent(admission.clusterQueue)}`}>{admission.clusterQueue}</Go>}
+    >
+      <div className={styles.scroll} tabIndex={0} role="region" aria-label="Pod sets">
+        <table className={styles.table}>
+          <thead>
+            <tr>
+              <th scope="col">Pod set</th>
+              <th scope="col">Pods</th>
+              <th scope="col">{admission ? "Given" : "Each pod"}</th>
+              {admission && <th scope="col">Flavors</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {admission
+              ? admission.podSetAssignments.map((given) => <GivenRow key={given.name} given={given} />)
+              : workload.spec.podSets.map((asked) => <AskedRow key={asked.name} asked={asked} />)}
+          </tbody>
+        </table>
+      </div>
+      {admission && <Hosts assignments={admission.podSetAssignments} />}
+    </Card>
+  );
+}
+
+function GivenRow({ given }: { given: PodSetAssignment }) {
+  const usage = Object.entries(given.resourceUsage).map(([resource, amount]) => usageWords(resource, amount));
+  const flavors = [...new Set(Object.values(given.flavors))];
+  return (
+    <tr>
+      <th scope="row">{given.name}</th>
+      <td className="number">{given.count}</td>
+      <td className="number">{usage.join(", ")}</td>
+      <td>{flavors.join(", ")}</td>
+    </tr>
+  );
+}
+
+function AskedRow({ asked }: { asked: PodSet }) {
+  const count = asked.count ?? 1;
+  const requests = requestsOf(asked).map(([resource, amount]) => usageWords(resource, amount));
+  return (
+    <tr>
+      <th scope="row">{asked.name}</th>
+      <td className="number">{asked.minCount ? `${asked.minCount} to ${count}` : count}</td>
+      <td className="number">{requests.join(", ") || "nothing"}</td>
+    </tr>
+  );
+}
+
+function Hosts({ assignments }: { assignments: PodSetAssignment[] }) {
+  const places = assignments.flatMap(placesOf);
+  if (places.length === 0) return null;
+  return (
+    <ul className={styles.hosts} aria-label="Hosts in rank order">
+      {places.map((place, index) => (
+        <li key={index} className={styles.host}>
+          <Go to={`/topology?host=${encodeURIComponent(place.host)}`}>{place.host}</Go> × {place.pods}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,54 @@
+// The conditions of a workload, as Kubernetes people know them.
+import { CircleCheck, CircleDashed, CircleX } from "lucide-react";
+
+import { Badge } from "@/components/ui/badge";
+import { Card } from "@/components/ui/layout";
+import { Moment } from "@/components/ui/moment";
+import type { Condition, WorkloadObject } from "@/lib/api/types";
+
+import styles from "./workload-page.module.css";
+
+export function Conditions({ workload }: { workload: WorkloadObject }) {
+  const conditions = workload.status?.conditions ?? [];
+  if (conditions.length === 0) return null;
+  return (
+    <Card title="Conditions">
+      <div className={styles.scroll} tabIndex={0} role="region" aria-label="Conditions">
+        <table className={styles.table}>
+          <thead>
+            <tr>
+              <th scope="col">Condition</th>
+              <th scope="col">Reason</th>
+              <th scope="col">Since</th>
+            </tr>
+          </thead>
+          <tbody>
+            {conditions.map((found) => (
+              <ConditionRow key={found.type} found={found} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  );
+}
+
+function ConditionRow({ found }: { found: Condition }) {
+  const look = found.status === "True" ? CircleCheck : found.status === "False" ? CircleX : CircleDashed;
+  return (
+    <tr>
+      <th scope="row">
+        <Badge tone={found.status === "True" ? "run" : "idle"} icon={look}>
+          {found.type}: {found.status}
+        </Badge>
+      </th>
+      <td>
+        {found.reason}
+        <span className={styles.soft}>{found.message ? ` — ${found.message}` : ""}</span>
+      </td>
+      <td>
+        <Moment at={found.lastTransitionTime} />
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,119 @@
+// Everything that is in the way: what is needed, what is there, what is missing, and who holds it.
+import { useQuery } from "@tanstack/react-query";
+
+import { Go } from "@/components/ui/go";
+import { Card } from "@/components/ui/layout";
+import type { Blocker, Explanation } from "@/lib/api/types";
+import { workloadAddress } from "@/lib/events";
+import { formatAmount, shortResource } from "@/lib/format/amounts";
+
+import { explanationQuery } from "../api/workloads";
+import styles from "./why-matrix.module.css";
+
+export function WhyMatrix({ workloadKey }: { workloadKey: string }) {
+  const { data } = useQuery(explanationQuery(workloadKey));
+  if (data === undefined || (data.blockers.length === 0 && data.wouldUnblock.length === 0)) return null;
+  return (
+    <Card title="What is in the way" aside={data.dominant}>
+      {data.blockers.length > 0 && <Matrix blockers={data.blockers} />}
+      <Remedies explanation={data} />
+    </Card>
+  );
+}
+
+function Matrix({ blockers }: { blockers: Blocker[] }) {
+  return (
+    <div className={styles.scroll} tabIndex={0} role="region" aria-label="What is in the way">
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            <th scope="col">Obstacle</th>
+            <th scope="col" className={styles.figure}>Needs</th>
+            <th scope="col" className={styles.figure}>There is</th>
+            <th scope="col" className={styles.figure}>Short by</th>
+            <th scope="col">Held by</th>
+          </tr>
+        </thead>
+        <tbody>
+          {blockers.map((blocker, index) => (
+            <tr key={index}>
+              <th scope="row">
+                <span className={styles.reason}>{scopeOf(blocker)}</span>
+                <span className={styles.message}>{blocker.message}</span>
+                <ExcludedHosts hosts={blocker.excludedHosts ?? {}} />
+                <RefusedVictims refused={blocker.refused ?? []} />
+              </th>
+              <td className={styles.figure}>{figure(blocker, blocker.need)}</td>
+              <td className={styles.figure}>{figure(blocker, blocker.have)}</td>
+              <td className={`${styles.figure ?? ""} ${styles.short ?? ""}`}>{figure(blocker, blocker.shortBy)}</td>
+              <td>
+                <Holders keys={blocker.heldBy ?? []} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function scopeOf(blocker: Blocker): string {
+  const resource = blocker.resource ? shortResource(blocker.resource) : "";
+  const scope = [blocker.podSet, blocker.flavor, resource, blocker.level, blocker.domain].filter(Boolean).join(" · ");
+  return scope === "" ? blocker.type : `${blocker.type}: ${scope}`;
+}
+
+function figure(blocker: Blocker, amount: number | null | undefined): string {
+  if (amount === null || amount === undefined) return "—";
+  return formatAmount(blocker.resource ?? "", amount);
+}
+
+const SHOWN_HOLDERS = 4;
+
+function Holders({ keys }: { keys: string[] }) {
+  if (keys.length === 0) return <>—</>;
+  return (
+    <ul className={styles.holders}>
+      {keys.slice(0, SHOWN_HOLDERS).map((key) => (
+        <li key={key}>{key.includes("/") ? <Go to={workloadAddress(key)}>{key}</Go> : key}</li>
+      ))}
+      {keys.length > SHOWN_HOLDERS && <li title={keys.join("\n")}>and {keys.length - SHOWN_HOLDERS} more</li>}
+    </ul>
+  );
+}
+
+function ExcludedHosts({ hosts }: { hosts: Record<string, number> }) {
+  const entries = Object.entries(hosts);
+  if (entries.length === 0) return null;
+  return <span className={styles.message}>Hosts left out: {entries.map(([rule, count]) => `${count} ${rule}`).join(", ")}.</span>;
+}
+
+function RefusedVictims({ refused }: { refused: Record<string, string>[] }) {
+  if (refused.length === 0) return null;
+  return (
+    <details className={styles.message}>
+      <summary>{refused.length} may not be preempted</summary>
+      <ul>
+        {refused.map(({ workload = "", rule }) => (
+          <li key={workload}>
+            <Go to={workloadAddress(workload)}>{workload}</Go> {rule}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function Remedies({ explanation }: { explanation: Explanation }) {
+  if (explanation.wouldUnblock.length === 0) return null;
+  return (
+    <div className={styles.remedies}>
+      <h3>What would help</h3>
+      <ul>
+        {explanation.wouldUnblock.map((remedy) => (
+          <li key={remedy}>{remedy}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,84 @@
+// One workload: the sentence, what is in the way, what happened, where it is, and what can be done.
+import { useQuery } from "@tanstack/react-query";
+
+import { Choices } from "@/components/ui/choices";
+import { Go } from "@/components/ui/go";
+import { Page } from "@/components/ui/layout";
+import { Moment } from "@/components/ui/moment";
+import { PhaseBadge } from "@/components/ui/phase-badge";
+import { View } from "@/components/ui/view";
+import type { WorkloadObject } from "@/lib/api/types";
+import { useUrl } from "@/lib/hooks/use-url";
+
+import { workloadQuery } from "../api/workloads";
+import { Assignment } from "./assignment";
+import { Conditions } from "./conditions";
+import { Definition } from "./definition";
+import { Headline } from "./headline";
+import { WhyMatrix } from "./why-matrix";
+import { WorkloadActions } from "./workload-actions";
+import { WorkloadTimeline } from "./workload-timeline";
+import styles from "./workload-page.module.css";
+
+export function WorkloadPage({ workloadKey }: { workloadKey: string }) {
+  const workload = useQuery(workloadQuery(workloadKey));
+  return (
+    <Page
+      title={workloadKey}
+      over={
+        <>
+          <Go to="/workloads">Workloads</Go>
+          {workload.data && <Over workload={workload.data} />}
+        </>
+      }
+      actions={workload.data && <WorkloadActions workload={workload.data} />}
+    >
+      <View query={workload} rows={8}>
+        {(found) => <Body workload={found} workloadKey={workloadKey} />}
+      </View>
+    </Page>
+  );
+}
+
+function Over({ workload }: { workload: WorkloadObject }) {
+  return (
+    <>
+      <PhaseBadge phase={workload.status?.phase ?? "Pending"} />
+      <span>
+        {workload.spec.queueName ? `in ${workload.spec.queueName}` : "in no queue"}, priority{" "}
+        {workload.status?.priority ?? workload.spec.priority ?? 0}, submitted <Moment at={workload.metadata.creationTimestamp} />
+      </span>
+    </>
+  );
+}
+
+function Body({ workload, workloadKey }: { workload: WorkloadObject; workloadKey: string }) {
+  const url = useUrl();
+  return (
+    <>
+      <Headline workloadKey={workloadKey} />
+      <Choices
+        label="What to show"
+        value={url.get("view") || "overview"}
+        onChange={(view) => url.change({ view: view === "overview" ? "" : view, event: "" }, "replace")}
+        choices={[
+          {
+            key: "overview",
+            label: "Overview",
+            content: (
+              <div className={styles.columns}>
+                <div className={styles.stack}>
+                  <WhyMatrix workloadKey={workloadKey} />
+                  <Assignment workload={workload} />
+                  <Conditions workload={workload} />
+                </div>
+                <WorkloadTimeline workloadKey={workloadKey} />
+              </div>
+            ),
+          },
+          { key: "definition", label: "Definition", content: <Definition workload={workload} workloadKey={workloadKey} /> },
+        ]}
+      />
+    </>
+  );
+}

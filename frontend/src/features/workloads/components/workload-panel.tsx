@@ -1,0 +1,46 @@
+// A workload beside the list: the sentence, what is in the way, and what happened last.
+import { useQuery } from "@tanstack/react-query";
+import { Maximize2 } from "lucide-react";
+
+import { Go } from "@/components/ui/go";
+import { PhaseBadge } from "@/components/ui/phase-badge";
+import { SidePanel } from "@/components/ui/side-panel";
+import { View } from "@/components/ui/view";
+import { workloadAddress } from "@/lib/events";
+
+import { workloadQuery } from "../api/workloads";
+import { Headline } from "./headline";
+import { WhyMatrix } from "./why-matrix";
+import { WorkloadActions } from "./workload-actions";
+import { WorkloadTimeline } from "./workload-timeline";
+import styles from "./workload-page.module.css";
+
+export function WorkloadPanel({ workloadKey, onClose }: { workloadKey: string; onClose: () => void }) {
+  const workload = useQuery(workloadQuery(workloadKey));
+  return (
+    <SidePanel
+      label={`Workload ${workloadKey}`}
+      onClose={onClose}
+      title={
+        <Go to={workloadAddress(workloadKey)} className={styles.panelTitle}>
+          {workloadKey} <Maximize2 aria-label="Open the full page" />
+        </Go>
+      }
+    >
+      <View query={workload}>
+        {(found) => (
+          <>
+            <div className={styles.row}>
+              <PhaseBadge phase={found.status?.phase ?? "Pending"} />
+              <span className={styles.soft}>in {found.spec.queueName ?? "no queue"}</span>
+            </div>
+            <Headline workloadKey={workloadKey} />
+            <WorkloadActions workload={found} />
+            <WhyMatrix workloadKey={workloadKey} />
+            <WorkloadTimeline workloadKey={workloadKey} />
+          </>
+        )}
+      </View>
+    </SidePanel>
+  );
+}

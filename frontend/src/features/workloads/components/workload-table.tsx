@@ -1,0 +1,71 @@
+// The rows of workloads.
+import { type Column, LongTable } from "@/components/ui/long-table";
+import { Moment } from "@/components/ui/moment";
+import { PhaseBadge } from "@/components/ui/phase-badge";
+import type { WorkloadObject } from "@/lib/api/types";
+
+import { keyOf } from "../model/arrival";
+import { podCount, situationOf } from "../model/summary";
+import styles from "./workloads-page.module.css";
+
+const COLUMNS: Column<WorkloadObject>[] = [
+  {
+    id: "phase",
+    header: "Phase",
+    width: "8.5rem",
+    narrow: "7.5rem",
+    cell: (row) => <PhaseBadge phase={row.status?.phase ?? "Pending"} />,
+  },
+  {
+    id: "name",
+    header: "Workload",
+    width: "minmax(0, 1.4fr)",
+    narrow: "minmax(0, 1fr)",
+    cell: (row) => (
+      <span className={styles.name} title={keyOf(row)}>
+        <span className={styles.namespace}>{row.metadata.namespace}/</span>
+        {row.metadata.name}
+      </span>
+    ),
+  },
+  { id: "queue", header: "Local queue", width: "minmax(0, 0.6fr)", cell: (row) => row.spec.queueName ?? "—" },
+  {
+    id: "situation",
+    header: "Why or where",
+    width: "minmax(0, 2.4fr)",
+    cell: (row) => (
+      <span className={styles.soft} title={situationOf(row)}>
+        {situationOf(row)}
+      </span>
+    ),
+  },
+  { id: "pods", header: "Pods", width: "3.5rem", end: true, cell: (row) => <span className="number">{podCount(row)}</span> },
+  {
+    id: "priority",
+    header: "Priority",
+    width: "4.5rem",
+    end: true,
+    cell: (row) => <span className="number">{row.status?.priority ?? row.spec.priority ?? 0}</span>,
+  },
+  {
+    id: "age",
+    header: "Submitted",
+    width: "6.5rem",
+    narrow: "5rem",
+    end: true,
+    cell: (row) => <Moment at={row.metadata.creationTimestamp} />,
+  },
+];
+
+export interface WorkloadTableProps {
+  rows: WorkloadObject[];
+  opened: string;
+  onOpen: (row: WorkloadObject) => void;
+  selection: Record<string, true>;
+  onSelection: (selection: Record<string, true>) => void;
+  onEnd: () => void;
+}
+
+export function WorkloadTable(props: WorkloadTableProps) {
+  return <LongTable label="Workloads" columns={COLUMNS} rowKey={keyOf} {...props} />;
+}

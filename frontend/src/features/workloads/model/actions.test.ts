@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+
+import type { Phase, WorkloadObject } from "@/lib/api/types";
+
+import { commandFor, stageRefusal } from "./actions";
+
+function inPhase(phase: Phase, active = true): WorkloadObject {
+  return {
+    apiVersion: "kueue.x-k8s.io/v1beta2",
+    kind: "Workload",
+    metadata: { name: "train", namespace: "team-a", uid: "1", creationTimestamp: "2026-05-04T12:00:00Z", resourceVersion: "1" },
+    spec: { podSets: [], active },
+    status: { phase },
+  };
+}
+
+test("nothing is done to what has ended", () => {
+  expect(stageRefusal("hold", inPhase("Succeeded"))).toBe("It has ended.");
+  expect(stageRefusal("cancel", inPhase("Cancelled"))).toBe("It has ended.");
+});
+
+test("only what is held is released, and nothing is held twice", () => {
+  expect(stageRefusal("release", inPhase("Pending"))).toBe("It is not held.");
+  expect(stageRefusal("release", inPhase("Held"))).toBeUndefined();
+  expect(stageRefusal("hold", inPhase("Held"))).toBeDefined();
+});
+
+test("a hold on a running workload is seen by its condition", () => {
+  const running = inPhase("Running");
+  running.status = {
+    phase: "Running",
+    conditions: [{ type: "Held", status: "True", reason: "Requested", lastTransitionTime: "2026-05-04T12:00:00Z" }],
+  };
+  expect(stageRefusal("release", running)).toBeUndefined();
+});
+
+test("only what has a place gives it up", () => {
+  expect(stageRefusal("requeue", inPhase("Running"))).toBeUndefined();
+  expect(stageRefusal("requeue", inPhase("Pending"))).toBeDefined();
+  expect(stageRefusal("activate", inPhase("Inactive", false))).toBeUndefined();
+});
+
+test("the command says the same, one line per workload", () => {
+  const command = commandFor("hold", ["team-a/x", "team-b/y"], { reason: "new driver", expirySeconds: 3600 });
+  expect(command).toBe(
+    "headgate hold x -n team-a --reason 'new driver' --for 3600s\nheadgate hold y -n team-b --reason 'new driver' --for 3600s",
+  );
+});

@@ -1,0 +1,83 @@
+// What can be done with a workload in which stage, and the words for it. The server decides; this says it beforehand.
+import { type ActionInput, quoted } from "@/lib/actions";
+import type { Phase, WorkloadObject } from "@/lib/api/types";
+
+export const WORKLOAD_ACTIONS = ["hold", "release", "requeue", "activate", "deactivate", "cancel"] as const;
+export type WorkloadAction = (typeof WORKLOAD_ACTIONS)[number];
+
+export interface ActionWords {
+  verb: string;
+  words: string;
+  danger: boolean;
+  expires: boolean;
+}
+
+export const ACTION_WORDS: Record<WorkloadAction, ActionWords> = {
+  hold: {
+    verb: "Hold",
+    words: "It is kept from admission until released. What runs already runs on.",
+    danger: false,
+    expires: true,
+  },
+  release: { verb: "Release", words: "The hold ends, and it may be admitted again.", danger: false, expires: false },
+  requeue: {
+    verb: "Requeue",
+    words: "Its pods are stopped, its quota is given back, and it waits in line again.",
+    danger: true,
+    expires: false,
+  },
+  activate: {
+    verb: "Activate",
+    words: "It goes back into its queue with a clean count of requeues.",
+    danger: false,
+    expires: false,
+  },
+  deactivate: {
+    verb: "Deactivate",
+    words: "It leaves the queues until somebody activates it; if it runs, its pods are stopped.",
+    danger: true,
+    expires: false,
+  },
+  cancel: { verb: "Cancel", words: "It ends for good; if it runs, its pods are stopped.", danger: true, expires: false },
+};
+
+const ENDED: readonly Phase[] = ["Succeeded", "Failed", "Cancelled"];
+const WITH_QUOTA: readonly Phase[] = ["QuotaReserved", "Starting", "Running"];
+
+/** Why the action makes no sense in the workload's stage; undefined where it does. */
+export function stageRefusal(action: WorkloadAction, workload: WorkloadObject): string | undefined {
+  const phase = workload.status?.phase ?? "Pending";
+  if (ENDED.includes(phase)) return "It has ended.";
+  switch (action) {
+    case "hold":
+      return isHeld(workload) ? "It is held already." : undefined;
+    case "release":
+      return isHeld(workload) ? undefined : "It is not held.";
+    case "requeue":
+      return WITH_QUOTA.includes(phase) || phase === "BackingOff" ? undefined : "It has no place to give up.";
+    case "activate":
+      return workload.spec.active === false ? undefined : "It is active.";
+    case "deactivate":
+      return workload.spec.active === false ? "It is inactive already." : undefined;
+    case "cancel":
+      return undefined;
+  }
+}
+
+/** Whether a hold stands, in line or while running. */
+export function isHeld(workload: WorkloadObject): boolean {
+  if (workload.status?.phase === "Held") return true;
+  return (workload.status?.conditions ?? []).some((found) => found.type === "Held" && found.status === "True");
+}
+
+/** The same on the command line, one line per workload. */
+export function commandFor(action: WorkloadAction, keys: string[], input: ActionInput): string {
+  const reason = `--reason ${quoted(input.reason === "" ? "…" : input.reason)}`;
+  const expiry = input.expirySeconds > 0 ? ` --for ${input.expirySeconds}s` : "";
+  return keys
+    .map((key) => {
+      const [namespace = "", name = ""] = key.split("/");
+      return `headgate ${action} ${quoted(name)} -n ${quoted(namespace)} ${reason}${expiry}`;
+    })
+    .join("\n");
+}

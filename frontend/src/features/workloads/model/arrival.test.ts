@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+
+import type { WorkloadObject } from "@/lib/api/types";
+
+import { anchorOf, arrange, keyOf } from "./arrival";
+
+function workload(name: string, creationTimestamp: string): WorkloadObject {
+  return {
+    apiVersion: "kueue.x-k8s.io/v1beta2",
+    kind: "Workload",
+    metadata: { name, namespace: "team-a", uid: name, creationTimestamp, resourceVersion: "1" },
+    spec: { podSets: [] },
+    status: { phase: "Pending" },
+  };
+}
+
+const OLD = workload("old", "2026-05-04T12:00:00Z");
+const NEW = workload("new", "2026-05-04T12:00:05.250000Z");
+
+test("what is submitted after the list was let in waits behind the button", () => {
+  const arranged = arrange([NEW, OLD], anchorOf([OLD]));
+  expect(arranged.shown.map(keyOf)).toEqual(["team-a/old"]);
+  expect(arranged.waiting).toBe(1);
+});
+
+test("older pages are shown as they are loaded", () => {
+  expect(arrange([NEW, OLD], anchorOf([NEW])).waiting).toBe(0);
+});
+
+test("an empty list shows its first arrivals at once", () => {
+  expect(arrange([NEW], anchorOf([])).shown).toHaveLength(1);
+});
+
+test("microseconds in an instant count", () => {
+  const later = workload("later", "2026-05-04T12:00:05.250900Z");
+  expect(arrange([later, NEW], anchorOf([NEW])).waiting).toBe(1);
+});

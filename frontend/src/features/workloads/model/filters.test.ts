@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+
+import { isNarrowed, toggled } from "./filters";
+
+test("a phase is switched on and off in the address", () => {
+  expect(toggled("", "Pending")).toBe("Pending");
+  expect(toggled("Pending", "Held")).toBe("Pending,Held");
+  expect(toggled("Pending,Held", "Pending")).toBe("Held");
+});
+
+test("a list with any filter is narrowed", () => {
+  const none = { phase: "", namespace: "", queue: "", clusterQueue: "", name: "" };
+  expect(isNarrowed(none)).toBe(false);
+  expect(isNarrowed({ ...none, queue: "main" })).toBe(true);
+});

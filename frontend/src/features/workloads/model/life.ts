@@ -1,0 +1,85 @@
+// A workload's life as stretches of time, with long idle ones folded so that everything is seen at once.
+import type { Tone } from "@/components/ui/badge";
+import type { TimelineEntry } from "@/lib/api/types";
+import { secondsBetween } from "@/lib/format/times";
+
+export interface Stretch {
+  tone: Tone;
+  words: string;
+  from: string;
+  seconds: number;
+  /** Its share of the drawn width, after folding; all shares add up to 1. */
+  share: number;
+}
+
+const AFTER: Record<string, [Tone, string]> = {
+  "workload.submitted": ["wait", "Waiting"],
+  "workload.placement_nominated": ["move", "Place nominated"],
+  "workload.nomination_withdrawn": ["wait", "Waiting"],
+  "workload.quota_reserved": ["move", "Quota reserved"],
+  "workload.admitted": ["run", "Starting"],
+  "workload.pods_ready": ["run", "Running"],
+  "workload.pods_not_ready": ["bad", "Pods not ready"],
+  "workload.evicted": ["bad", "Stopping"],
+  "workload.stopped": ["wait", "Waiting"],
+  "workload.reservation_dropped": ["wait", "Waiting"],
+  "workload.requeued": ["wait", "Waiting"],
+  "workload.held": ["hold", "Held"],
+  "workload.released": ["wait", "Waiting"],
+  "workload.deactivated": ["idle", "Inactive"],
+  "workload.activated": ["wait", "Waiting"],
+};
+const ENDS = new Set(["workload.finished", "workload.deleted"]);
+const OF_THE_LINE = new Set(["workload.held", "workload.released", "workload.requeued"]);
+const WITH_PLACE: readonly Tone[] = ["run", "move", "bad"];
+
+/** The stretches from submission to the end, or to `now` while it lives. */
+export function stretchesOf(entries: TimelineEntry[], now: string): Stretch[] {
+  const raw: Omit<Stretch, "share">[] = [];
+  let current: { tone: Tone; words: string; from: string } | null = null;
+  const close = (at: string) => {
+    if (current !== null) raw.push({ ...current, seconds: Math.max(0, secondsBetween(current.from, at)) });
+    current = null;
+  };
+  for (const entry of entries) {
+    if (ENDS.has(entry.type)) {
+      close(entry.at);
+      continue;
+    }
+    const after = AFTER[entry.type];
+    if (after === undefined) continue;
+    const before: Tone | undefined = (current as { tone: Tone } | null)?.tone;
+    // A hold on what has a place changes nothing until the place is given up.
+    if (OF_THE_LINE.has(entry.type) && before !== undefined && WITH_PLACE.includes(before)) continue;
+    if ((current as { words: string } | null)?.words === after[1]) continue;
+    close(entry.at);
+    current = { tone: after[0], words: after[1], from: entry.at };
+  }
+  close(now);
+  return folded(raw);
+}
+
+function folded(stretches: Omit<Stretch, "share">[]): Stretch[] {
+  const weights = stretches.map((stretch) => 1 + Math.log2(1 + stretch.seconds));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return stretches.map((stretch, index) => ({ ...stretch, share: (weights[index] ?? 0) / total }));
+}
+
+export interface Mark {
+  entry: TimelineEntry;
+  /** Idle seconds since the mark before, where they are long enough to be worth a word. */
+  idleSeconds: number;
+}
+
+const WORTH_A_WORD_SECONDS = 30;
+
+/** The entries with the folded time between them, newest first. */
+export function marksOf(entries: TimelineEntry[]): Mark[] {
+  return entries
+    .map((entry, index) => {
+      const before = entries[index - 1];
+      const idle = before === undefined ? 0 : secondsBetween(before.at, entry.at);
+      return { entry, idleSeconds: idle >= WORTH_A_WORD_SECONDS ? idle : 0 };
+    })
+    .reverse();
+}

@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+
+import { placesOf, requestsOf } from "./placement";
+
+test("the last value of a domain is the host", () => {
+  const topologyAssignment = { levels: ["rack", "host"], domains: [{ values: ["r1", "h1"], count: 2 }] };
+  expect(placesOf({ name: "main", flavors: {}, resourceUsage: {}, count: 2, topologyAssignment })).toEqual([{ host: "h1", pods: 2 }]);
+});
+
+test("without a topology there are no hosts to name", () => {
+  expect(placesOf({ name: "main", flavors: {}, resourceUsage: {}, count: 2 })).toEqual([]);
+});
+
+test("requests are read from the pod template as written", () => {
+  const template = { spec: { containers: [{ resources: { requests: { cpu: "500m" } } }, {}] } };
+  expect(requestsOf({ name: "main", count: 1, template })).toEqual([["cpu", "500m"]]);
+  expect(requestsOf({ name: "main", count: 1, template: {} })).toEqual([]);
+});

@@ -1,0 +1,63 @@
+// Why a request failed, in the server's own words (RFC 9457) or, where it could not answer, in ours.
+export interface Violation {
+  pointer: string;
+  rule: string;
+  remedy: string;
+}
+
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  remedy?: string;
+  errors?: Violation[];
+  requestId?: string;
+}
+
+/** A request that was refused or could not be made. */
+export class ProblemError extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.detail || problem.title);
+    this.name = "ProblemError";
+    this.problem = problem;
+  }
+}
+
+/** The problem behind any thrown value. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof ProblemError) return error.problem;
+  if (error instanceof TypeError) return UNREACHABLE;
+  const detail = error instanceof Error ? error.message : String(error);
+  return { type: "/problems/unexpected", title: "Something unexpected happened", status: 0, detail };
+}
+
+export const UNREACHABLE: Problem = {
+  type: "/problems/unreachable",
+  title: "The server cannot be reached",
+  status: 0,
+  detail: "The request did not get through. The connection may be down, or the server may be restarting.",
+  remedy: "Nothing is lost. This page goes on by itself once the server answers again.",
+};
+
+/** What a failed answer says; answers that are no problem document still give one. */
+export async function problemFrom(answer: Response): Promise<Problem> {
+  const body: unknown = await answer
+    .clone()
+    .json()
+    .catch(() => null);
+  if (isProblem(body)) return { ...body, status: answer.status };
+  return {
+    type: "/problems/unexpected",
+    title: answer.statusText || "The server refused",
+    status: answer.status,
+    detail: `The server answered with status ${answer.status} and no explanation.`,
+    requestId: answer.headers.get("x-request-id") ?? undefined,
+  };
+}
+
+function isProblem(body: unknown): body is Problem {
+  return typeof body === "object" && body !== null && "title" in body && "detail" in body;
+}

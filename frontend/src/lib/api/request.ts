@@ -1,0 +1,68 @@
+// Every request of the interface: signed, at least as fresh as what is already known, problems as exceptions.
+import createClient, { type Middleware } from "openapi-fetch";
+
+import type { paths } from "./generated/schema";
+import { knownPosition, notePosition } from "./position";
+import { ProblemError, UNREACHABLE, problemFrom } from "./problem";
+import { currentToken, signOut } from "./session";
+
+/** The API as its description has it: `api.GET("/v1/queues")`. */
+export const api = createClient<paths>({
+  // Looked up at each call, and relative to the page the interface was served with.
+  fetch: (request) => fetch(request),
+  baseUrl: typeof window === "undefined" ? "" : window.location.origin,
+});
+
+const manners: Middleware = {
+  onRequest({ request }) {
+    sign(request.headers);
+    if (request.method !== "GET") {
+      request.headers.set("Idempotency-Key", crypto.randomUUID());
+      return request;
+    }
+    if (knownPosition() === 0) return request;
+    const address = new URL(request.url);
+    address.searchParams.set("minPosition", String(knownPosition()));
+    return new Request(address, request);
+  },
+  async onResponse({ request, response }) {
+    await refuseProblem(response);
+    if (request.method !== "GET") notePosition(Number(response.headers.get("x-log-position") ?? 0));
+    return response;
+  },
+  onError({ error }) {
+    return isAbort(error) ? (error as Error) : new ProblemError(UNREACHABLE);
+  },
+};
+api.use(manners);
+
+/** The content of a good answer; anything else has been thrown before. */
+export async function contentOf<Content>(call: Promise<{ data?: Content }>): Promise<Content> {
+  const { data: content } = await call;
+  return content as Content;
+}
+
+/** Opens the server's stream from after a position. */
+export async function openStream(after: number, signal: AbortSignal): Promise<Response> {
+  const headers = new Headers({ Accept: "text/event-stream" });
+  sign(headers);
+  if (after > 0) headers.set("Last-Event-ID", String(after));
+  const answer = await fetch(after > 0 ? `/v1/stream?after=${after}` : "/v1/stream", { headers, signal });
+  await refuseProblem(answer);
+  return answer;
+}
+
+function sign(headers: Headers): void {
+  const token = currentToken();
+  if (token !== null) headers.set("Authorization", `Bearer ${token}`);
+}
+
+async function refuseProblem(answer: Response): Promise<void> {
+  if (answer.ok) return;
+  if (answer.status === 401) signOut();
+  throw new ProblemError(await problemFrom(answer));
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "AbortError";
+}

@@ -1,0 +1,32 @@
+// What the API answers, by the names this interface uses; generated from the API's own description.
+import type { components } from "./generated/schema";
+
+type Schemas = components["schemas"];
+
+export type Fact = Schemas["EventView"];
+export type Histogram = Schemas["Histogram"];
+export type Identity = Schemas["WhoAmI"];
+export type Overview = Schemas["Overview"];
+export type Attention = Schemas["Attention"];
+
+export type WorkloadObject = Schemas["WorkloadObject"];
+export type Phase = Schemas["WorkloadStatusShape"]["phase"];
+export type Condition = Schemas["Condition"];
+export type PodSet = Schemas["PodSetShape"];
+export type PodSetAssignment = Schemas["PodSetAssignmentShape"];
+export type Explanation = Schemas["ExplanationView"];
+export type Blocker = Schemas["BlockerView"];
+export type TimelineEntry = Schemas["TimelineEntry"];
+
+export type QueueNode = Schemas["QueueNode"];
+export type QuotaLine = Schemas["QueueLine"];
+export type QueueCounts = Schemas["QueueCounts"];
+export type PendingWorkload = Schemas["PendingWorkload"];
+
+export type TopologyMap = Schemas["TopologyMap"];
+export type TopologyDomain = Schemas["DomainNode"];
+export type Host = NonNullable<TopologyDomain["host"]>;
+export type HostWorkload = Host["workloads"][number];
+
+export type Round = Schemas["RoundShape"];
+export type RoundVictim = Schemas["VictimShape"];

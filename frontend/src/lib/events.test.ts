@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+
+import { addressOfStream, factDetail, factTone, subjectOf, typeWords } from "./events";
+
+test("every stream that has a page leads to it", () => {
+  expect(addressOfStream("workload/team-a/train")).toBe("/workloads/team-a/train");
+  expect(addressOfStream("clusterqueue/gpu")).toBe("/queues/gpu");
+  expect(addressOfStream("round/7-1")).toBe("/preemptions/7-1");
+  expect(addressOfStream("node/host 1")).toBe("/topology?host=host%201");
+  expect(addressOfStream("namespace/team-a")).toBe("");
+});
+
+test("a type reads as words", () => {
+  expect(typeWords("workload.quota_reserved")).toBe("Quota reserved");
+  expect(subjectOf("workload/team-a/train")).toBe("team-a/train");
+});
+
+test("an event says the reason people ask for first", () => {
+  expect(factDetail({ type: "workload.explained", data: { explanation: { sentence: "Needs 8." } } })).toBe("Needs 8.");
+  expect(factDetail({ type: "cluster_queue.stopped", data: { stop: { reason: "upgrade" } } })).toBe("upgrade");
+  expect(factDetail({ type: "workload.quota_reserved", data: { admission: { clusterQueue: "gpu" } } })).toBe("in gpu");
+});
+
+test("a failed end looks different from a good one", () => {
+  expect(factTone({ type: "workload.finished", data: { reason: "Failed" } })).toBe("bad");
+  expect(factTone({ type: "workload.finished", data: { reason: "Succeeded" } })).toBe("good");
+});

@@ -1,0 +1,81 @@
+// Facts of the log in words: what happened, how it looks, and where its subject is found.
+import type { Fact } from "@/lib/api/types";
+
+export type FactTone = "wait" | "move" | "run" | "good" | "bad" | "hold" | "idle";
+
+const TONES: Record<string, FactTone> = {
+  "workload.admitted": "run",
+  "workload.pods_ready": "run",
+  "workload.quota_reserved": "move",
+  "workload.placement_nominated": "move",
+  "workload.explained": "wait",
+  "workload.requeued": "wait",
+  "workload.evicted": "bad",
+  "workload.pods_not_ready": "bad",
+  "workload.held": "hold",
+  "workload.deactivated": "idle",
+  "cluster_queue.stopped": "hold",
+  "local_queue.stopped": "hold",
+  "node.cordoned": "hold",
+  "round.committed": "bad",
+  "round.completed": "good",
+  "round.expired": "bad",
+};
+
+/** The look of an event of this type. */
+export function factTone(fact: Pick<Fact, "type" | "data">): FactTone {
+  if (fact.type === "workload.finished") return fact.data["reason"] === "Failed" ? "bad" : "good";
+  return TONES[fact.type] ?? "idle";
+}
+
+/** The type as words: `workload.quota_reserved` is "Quota reserved". */
+export function typeWords(type: string): string {
+  const name = type.slice(type.indexOf(".") + 1).replaceAll("_", " ");
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+/** What the event says beyond its type, from the fields people ask for first. */
+export function factDetail(fact: Pick<Fact, "type" | "data">): string {
+  const { data } = fact;
+  const explanation = data["explanation"] as { sentence?: string } | undefined;
+  if (explanation?.sentence) return explanation.sentence;
+  const admission = data["admission"] as { clusterQueue?: string; cluster_queue?: string } | undefined;
+  if (admission) return `in ${admission.clusterQueue ?? admission.cluster_queue ?? "a queue"}`;
+  const stop = data["stop"] as { reason?: string } | undefined;
+  return textOf(data["message"]) || textOf(stop?.reason) || textOf(data["cause"]) || textOf(data["reason"]);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** The page that shows a stream's object; empty where there is none. */
+export function addressOfStream(stream: string): string {
+  const [kind = "", ...rest] = stream.split("/");
+  const name = rest.join("/");
+  switch (kind) {
+    case "workload":
+      return workloadAddress(name);
+    case "clusterqueue":
+      return `/queues/${encodeURIComponent(name)}`;
+    case "cohort":
+      return "/queues";
+    case "node":
+      return `/topology?host=${encodeURIComponent(name)}`;
+    case "round":
+      return `/preemptions/${encodeURIComponent(name)}`;
+    default:
+      return "";
+  }
+}
+
+/** The page of one workload, from `namespace/name`. */
+export function workloadAddress(key: string): string {
+  const [namespace = "", name = ""] = key.split("/");
+  return `/workloads/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+}
+
+/** The name in a stream, as people know the object. */
+export function subjectOf(stream: string): string {
+  return stream.slice(stream.indexOf("/") + 1);
+}

@@ -1,0 +1,37 @@
+import { describe, expect, test } from "vitest";
+
+import { formatAmount, formatAmountOf, formatShare, shareOf, shortResource } from "./amounts";
+
+describe("amounts", () => {
+  test("cpu is shown in cores, to the millicore while it is small", () => {
+    expect(formatAmount("cpu", 1500)).toBe("1.5");
+    expect(formatAmount("cpu", 125)).toBe("0.125");
+    expect(formatAmount("cpu", 2_500_500)).toBe("2,500.5");
+  });
+
+  test("memory is shown in binary units", () => {
+    expect(formatAmount("memory", 64 * 1024 ** 3)).toBe("64 GiB");
+    expect(formatAmount("memory", 1536)).toBe("1.5 KiB");
+    expect(formatAmount("hugepages-2Mi", 0)).toBe("0 B");
+  });
+
+  test("devices are counted in pieces under their everyday name", () => {
+    expect(formatAmountOf("nvidia.com/gpu", 8)).toBe("8 GPU");
+    expect(formatAmountOf("cpu", 1000)).toBe("1 core");
+    expect(shortResource("example.com/tpu-v5")).toBe("tpu-v5");
+  });
+});
+
+describe("shares", () => {
+  test("a share never leaves the range from nothing to everything", () => {
+    expect(shareOf(12, 8)).toBe(1);
+    expect(shareOf(-1, 8)).toBe(0);
+    expect(shareOf(3, 0)).toBe(0);
+  });
+
+  test("a percentage says none or all only when it is so", () => {
+    expect(formatShare(0.999)).toBe("99%");
+    expect(formatShare(0.001)).toBe("<1%");
+    expect(formatShare(1)).toBe("100%");
+  });
+});

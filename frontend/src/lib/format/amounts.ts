@@ -1,0 +1,55 @@
+// Amounts of resources as people write them: cpu in cores, memory in binary units, everything else in pieces.
+const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const BYTE_RESOURCES = new Set(["memory", "ephemeral-storage", "storage"]);
+
+const decimal = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const fine = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
+
+/** The amount with its unit, from the API's base units (millicores, bytes, pieces). */
+export function formatAmount(resource: string, amount: number): string {
+  if (resource === "cpu") return Math.abs(amount) < 10_000 ? fine.format(amount / 1000) : decimal.format(amount / 1000);
+  if (isBytes(resource)) return formatBytes(amount);
+  return decimal.format(amount);
+}
+
+/** The amount together with what it is of: "8 GPU", "1.5 cores", "64 GiB memory". */
+export function formatAmountOf(resource: string, amount: number): string {
+  const figure = formatAmount(resource, amount);
+  if (resource === "cpu") return `${figure} ${amount === 1000 ? "core" : "cores"}`;
+  return `${figure} ${shortResource(resource)}`;
+}
+
+/** A resource's everyday name: `nvidia.com/gpu` is a GPU to people. */
+export function shortResource(resource: string): string {
+  if (resource === "cpu") return "CPU";
+  const last = resource.slice(resource.lastIndexOf("/") + 1);
+  return last === "gpu" ? "GPU" : last;
+}
+
+/** How much of the whole, from 0 to 1; nothing of nothing is 0. */
+export function shareOf(part: number, whole: number): number {
+  if (whole <= 0) return 0;
+  return Math.min(1, Math.max(0, part / whole));
+}
+
+/** A share as a whole percentage that is 0 or 100 only when it truly is. */
+export function formatShare(share: number): string {
+  const percent = share * 100;
+  if (percent > 0 && percent < 1) return "<1%";
+  if (percent > 99 && percent < 100) return "99%";
+  return `${Math.round(percent)}%`;
+}
+
+function isBytes(resource: string): boolean {
+  return BYTE_RESOURCES.has(resource) || resource.startsWith("hugepages-");
+}
+
+function formatBytes(bytes: number): string {
+  let scaled = Math.abs(bytes);
+  let unit = 0;
+  while (scaled >= 1024 && unit < BYTE_UNITS.length - 1) {
+    scaled /= 1024;
+    unit += 1;
+  }
+  return `${bytes < 0 ? "-" : ""}${decimal.format(scaled)} ${BYTE_UNITS[unit] ?? "B"}`;
+}

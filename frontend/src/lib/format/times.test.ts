@@ -1,0 +1,25 @@
+import { describe, expect, test } from "vitest";
+
+import { formatDuration, formatRelative, secondsBetween } from "./times";
+
+const NOON = Date.parse("2026-05-04T12:00:00Z");
+
+describe("times", () => {
+  test("a length of time shows its two largest units", () => {
+    expect(formatDuration(0.4)).toBe("0 s");
+    expect(formatDuration(59.6)).toBe("1 m");
+    expect(formatDuration(2 * 3600 + 10 * 60 + 5)).toBe("2 h 10 m");
+    expect(formatDuration(3 * 86_400 + 4 * 3600)).toBe("3 d 4 h");
+  });
+
+  test("an instant is told from now, in both directions", () => {
+    expect(formatRelative("2026-05-04T11:57:10Z", NOON)).toBe("2 m ago");
+    expect(formatRelative("2026-05-04T14:05:00Z", NOON)).toBe("in 2 h 5 m");
+    expect(formatRelative("2026-05-04T11:59:59Z", NOON)).toBe("just now");
+    expect(formatRelative("soon", NOON)).toBe("at an unknown time");
+  });
+
+  test("the time between two instants is in seconds", () => {
+    expect(secondsBetween("2026-05-04T11:59:00Z", "2026-05-04T12:00:00Z")).toBe(60);
+  });
+});

@@ -1,0 +1,53 @@
+// Instants and lengths of time in words a person reads at a glance.
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** A length of time in its two largest units: "2 h 10 m", "3 d 4 h", "12 s". */
+export function formatDuration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < MINUTE) return `${whole} s`;
+  if (whole < HOUR) return pair(whole, MINUTE, "m", 1, "s");
+  if (whole < DAY) return pair(whole, HOUR, "h", MINUTE, "m");
+  return pair(whole, DAY, "d", HOUR, "h");
+}
+
+function pair(seconds: number, large: number, largeName: string, small: number, smallName: string): string {
+  const first = Math.floor(seconds / large);
+  const second = Math.floor((seconds % large) / small);
+  return second === 0 ? `${first} ${largeName}` : `${first} ${largeName} ${second} ${smallName}`;
+}
+
+/** How long ago, or how soon, seen from `now` (milliseconds): "3 m ago", "in 2 h 5 m". */
+export function formatRelative(at: string, now: number): string {
+  const seconds = (now - Date.parse(at)) / 1000;
+  if (Number.isNaN(seconds)) return "at an unknown time";
+  if (Math.abs(seconds) < 2) return "just now";
+  return seconds > 0 ? `${coarse(seconds)} ago` : `in ${coarse(-seconds)}`;
+}
+
+function coarse(seconds: number): string {
+  if (seconds < HOUR && seconds >= MINUTE) return `${Math.floor(seconds / MINUTE)} m`;
+  return formatDuration(seconds);
+}
+
+/** The instant in full, in local time with its zone, and in UTC. */
+export function formatAbsolute(at: string): string {
+  const instant = new Date(at);
+  if (Number.isNaN(instant.getTime())) return at;
+  const local = instant.toLocaleString("en-GB", {
+    dateStyle: "medium",
+    timeStyle: "long",
+  });
+  return `${local} (${instant.toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC")})`;
+}
+
+/** The time of day with seconds, in local time. */
+export function formatClock(at: string): string {
+  return new Date(at).toLocaleTimeString("en-GB");
+}
+
+/** Seconds between two instants. */
+export function secondsBetween(from: string, to: string): number {
+  return (Date.parse(to) - Date.parse(from)) / 1000;
+}

@@ -1,0 +1,53 @@
+// Keyboard commands: single keys and pairs such as "g q", never while somebody is typing.
+import { useEffect, useEffectEvent } from "react";
+
+export type Hotkeys = Record<string, (event: KeyboardEvent) => void>;
+
+const PAIR_MILLISECONDS = 1200;
+let previous = { key: "", at: 0 };
+
+/** Runs the commands of `hotkeys` while the component is on screen. */
+export function useHotkeys(hotkeys: Hotkeys): void {
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    if (event.defaultPrevented) return;
+    const command = commandFor(event, hotkeys);
+    if (command === undefined) return;
+    event.preventDefault();
+    command(event);
+  });
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => onKey(event);
+    window.addEventListener("keydown", listen);
+    return () => window.removeEventListener("keydown", listen);
+  }, []);
+}
+
+// The first key of a pair is remembered once for all listeners, after they have all looked at it.
+if (typeof window !== "undefined") {
+  window.addEventListener("keydown", (event) => {
+    const { key } = event;
+    queueMicrotask(() => setTimeout(() => (previous = { key, at: Date.now() }), 0));
+  });
+}
+
+function commandFor(event: KeyboardEvent, hotkeys: Hotkeys): Hotkeys[string] | undefined {
+  if (event.ctrlKey || event.metaKey) return hotkeys[`Ctrl+${event.key.toLowerCase()}`];
+  if (event.altKey || isTyping(event.target) || isDialogOpen()) return undefined;
+  if (event.key === "Enter" && isControl(event.target)) return undefined;
+  const pair = Date.now() - previous.at < PAIR_MILLISECONDS ? hotkeys[`${previous.key} ${event.key}`] : undefined;
+  return pair ?? hotkeys[event.key];
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return !["checkbox", "radio", "button"].includes(target.type);
+  return target.isContentEditable || ["TEXTAREA", "SELECT"].includes(target.tagName);
+}
+
+function isControl(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest("a, button, input, [role=menuitem], [role=tab]") !== null;
+}
+
+function isDialogOpen(): boolean {
+  return document.querySelector("[role=dialog], [role=menu], [role=listbox][data-floating]") !== null;
+}

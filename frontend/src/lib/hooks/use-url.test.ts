@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+
+import { searchWith } from "./use-url";
+
+test("changing one parameter keeps the others", () => {
+  expect(searchWith("?phase=Pending&name=x", { name: "train" })).toBe("?phase=Pending&name=train");
+});
+
+test("an emptied parameter leaves the address", () => {
+  expect(searchWith("?panel=a/b", { panel: "" })).toBe("");
+});
+
+test("names and lists stay readable", () => {
+  expect(searchWith("", { panel: "team-a/train", phase: "Pending,Held" })).toBe("?panel=team-a/train&phase=Pending,Held");
+});

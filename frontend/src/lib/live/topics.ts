@@ -1,0 +1,52 @@
+// Which parts of the screen an event can have changed; the first element of every query's key is such a topic.
+
+/** The topics of everything the interface reads. */
+export const TOPICS = [
+  "overview",
+  "queues",
+  "queue",
+  "pending",
+  "workloads",
+  "workload",
+  "topology",
+  "preemptions",
+  "events",
+  "objects",
+] as const;
+
+export type Topic = (typeof TOPICS)[number];
+
+const PLACE_CHANGING = new Set([
+  "workload.quota_reserved",
+  "workload.reservation_dropped",
+  "workload.stopped",
+  "workload.finished",
+  "workload.deleted",
+  "workload.evicted",
+]);
+
+const OF_OBJECTS: Record<string, Topic[]> = {
+  cluster_queue: ["queues", "queue", "pending", "overview", "objects"],
+  local_queue: ["queues", "queue", "pending", "overview", "objects"],
+  cohort: ["queues", "queue", "overview", "objects"],
+  node: ["topology", "overview", "objects"],
+  topology: ["topology", "objects"],
+  resource_flavor: ["topology", "queues", "objects"],
+  round: ["preemptions", "overview", "pending"],
+};
+
+/** What to read again after an event of this type in this stream. One workload's pages are named by its key. */
+export function topicsOf(type: string, stream: string): string[] {
+  const kind = type.slice(0, type.indexOf("."));
+  if (kind !== "workload") return ["events", ...(OF_OBJECTS[kind] ?? ["objects"])];
+  const key = stream.slice(stream.indexOf("/") + 1);
+  const topics = ["events", "overview", "workloads", "queues", "queue", "pending", `workload/${key}`];
+  return PLACE_CHANGING.has(type) ? [...topics, "topology"] : topics;
+}
+
+/** Whether a query under this key shows one of the topics. */
+export function isTouched(queryKey: readonly unknown[], topics: ReadonlySet<string>): boolean {
+  const [topic, key] = queryKey;
+  if (typeof topic !== "string") return false;
+  return topics.has(topic) || (topic === "workload" && topics.has(`workload/${String(key)}`));
+}
