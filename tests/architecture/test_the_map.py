@@ -28,6 +28,12 @@ from tests.architecture.sources import (
 )
 
 GUIDES = [README, BACKEND_README, *sorted((ROOT / "backend" / "adr").glob("*.md"))]
+SETTING = re.compile(r"HEADGATE_[A-Z_]+")
+
+
+def settings() -> set[str]:
+    """Every environment variable the processes read."""
+    return {f"HEADGATE_{field.name.upper()}" for field in msgspec.structs.fields(Settings)}
 
 
 def packages() -> dict[str, str]:
@@ -95,11 +101,17 @@ def test_the_glossary_gives_each_word_one_meaning() -> None:
 
 
 def test_the_readme_names_every_setting() -> None:
-    real = {f"HEADGATE_{field.name.upper()}" for field in msgspec.structs.fields(Settings)}
-    named = {s for span in code_spans(README) for s in re.findall(r"HEADGATE_[A-Z_]+", span)}
-    missing = [f"missing: {name}" for name in sorted(real - named)]
-    gone = [f"gone: {name}" for name in sorted(named - real)]
+    named = {s for span in code_spans(README) for s in SETTING.findall(span)}
+    missing = [f"missing: {name}" for name in sorted(settings() - named)]
+    gone = [f"gone: {name}" for name in sorted(named - settings())]
     assert_none(missing + gone, "Bring the table of settings in README.md up to date:")
+
+
+def test_containers_are_given_only_real_settings() -> None:
+    given = set(SETTING.findall((ROOT / "compose.yaml").read_text()))
+    given |= set(SETTING.findall((ROOT / "Dockerfile").read_text()))
+    assert given
+    assert_none(sorted(given - settings()), "No such setting; mend compose.yaml or Dockerfile:")
 
 
 def test_migrations_explain_themselves() -> None:
