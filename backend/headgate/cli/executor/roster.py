@@ -31,9 +31,13 @@ class Run(msgspec.Struct, kw_only=True):
 
 
 class Due(msgspec.Struct, frozen=True, order=True):
-    """A report that becomes true at an instant, unless the stay it belongs to is over by then."""
+    """A report that becomes true at an instant, unless the stay it belongs to is over by then.
+
+    Those of one instant are given out in the order they were `planned` in.
+    """
 
     at: int
+    planned: int
     serial: int
     workload: str
     type: ReportType
@@ -49,6 +53,7 @@ class Roster:
         self._known: dict[str, tuple[str, dict[str, str]]] = {}
         self._agenda: list[Due] = []
         self._serial = 0
+        self._planned = 0
         self._position = 0
         self.runs: dict[str, Run] = {}
         self.needs_assignments = False
@@ -169,8 +174,9 @@ class Roster:
         return run
 
     def _plan(self, key: str, kind: ReportType, at: int, eviction: str = "") -> None:
+        self._planned += 1
         serial = self.runs[key].serial
-        heapq.heappush(self._agenda, Due(at, serial, key, kind, eviction))
+        heapq.heappush(self._agenda, Due(at, self._planned, serial, key, kind, eviction))
 
 
 def _annotations(assignment: Assignment) -> dict[str, str]:

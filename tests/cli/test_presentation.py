@@ -1,0 +1,99 @@
+"""Ages, amounts, columns and codes read as people expect them."""
+
+import pytest
+
+from headgate.cli.exit_codes import ExitCode, code_of_status, worst
+from headgate.cli.presentation.ages import age, instant_of, seconds_of, timestamp_of
+from headgate.cli.presentation.amounts import amount, share
+from headgate.cli.presentation.tables import columns, comma_separated
+from headgate.cli.program import hoisted
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s"),
+        (119, "119s"),
+        (120, "2m"),
+        (125, "2m5s"),
+        (599, "9m59s"),
+        (660, "11m"),
+        (3 * 3600 + 120, "3h2m"),
+        (9 * 3600, "9h"),
+        (2 * 86400 + 3600, "2d1h"),
+        (9 * 86400, "9d"),
+        (800 * 86400, "2y70d"),
+        (-5, "0s"),
+    ],
+)
+def test_ages_read_as_in_kubectl(seconds: int, text: str) -> None:
+    assert age(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90), ("1h30m", 5400), ("2d", 172800), ("1.5m", 90)]
+)
+def test_lengths_of_time_are_understood(text: str, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "m5", "5x"])
+def test_what_is_no_length_of_time_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="30s"):
+        seconds_of(text)
+
+
+def test_instants_survive_writing_and_reading() -> None:
+    assert timestamp_of(instant_of("2026-09-24T12:03:11Z")) == "2026-09-24T12:03:11Z"
+    assert instant_of("2026-09-24T12:03:11.000005Z") % 1_000_000 == 5
+
+
+@pytest.mark.parametrize(
+    ("resource", "value", "text"),
+    [
+        ("cpu", 1500, "1.5"),
+        ("cpu", 2000, "2"),
+        ("cpu", -250, "-0.25"),
+        ("memory", 4 << 30, "4Gi"),
+        ("memory", 1536 << 20, "1.5Gi"),
+        ("nvidia.com/gpu", 8, "8"),
+    ],
+)
+def test_amounts_read_in_the_units_of_people(resource: str, value: int, text: str) -> None:
+    assert amount(resource, value) == text
+
+
+def test_a_share_of_nothing_is_no_number() -> None:
+    assert share(1, 0) == "-"
+    assert share(1, 3) == "33%"
+
+
+def test_columns_line_up_and_end_without_blanks() -> None:
+    assert columns(["name", "x"], [["long-name", "1"], ["b", "2"]]) == (
+        "NAME        X\nlong-name   1\nb           2"
+    )
+
+
+def test_csv_quotes_what_must_be_quoted() -> None:
+    assert comma_separated(["A", "b"], [["1,2", 'say "x"']]) == 'a,b\n"1,2","say ""x"""'
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(404, 3), (401, 4), (403, 4), (409, 5), (412, 5), (428, 5), (422, 8), (504, 124), (500, 1)],
+)
+def test_each_refusal_has_its_exit_code(status: int, code: int) -> None:
+    assert code_of_status(status) == code
+
+
+def test_many_results_end_with_the_code_they_share() -> None:
+    assert worst([ExitCode.OK, ExitCode.NOT_FOUND, ExitCode.NOT_FOUND]) is ExitCode.NOT_FOUND
+    assert worst([ExitCode.CONFLICT, ExitCode.NOT_FOUND]) is ExitCode.FAILURE
+    assert worst([]) is ExitCode.OK
+
+
+def test_the_connection_may_be_named_anywhere() -> None:
+    assert hoisted(["get", "cq", "--server", "u", "-o", "json", "--token=t"]) == (
+        ["--server", "u", "--token=t", "get", "cq", "-o", "json"]
+    )
+    assert hoisted(["why", "--", "--server"]) == ["why", "--", "--server"]
