@@ -1,0 +1,11 @@
+"""Instants that read well in tests."""
+
+from headgate.domain.values.instants import Instant, seconds_after
+
+T0: Instant = 1_767_225_600_000_000
+"""Midnight of 1 January 2026, UTC."""
+
+
+def after(seconds: int) -> Instant:
+    """So many seconds after `T0`."""
+    return seconds_after(T0, seconds)

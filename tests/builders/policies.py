@@ -1,0 +1,52 @@
+"""Priority classes, AdmissionChecks, DisruptionBudgets and Namespaces."""
+
+from typing import Any
+
+from headgate.domain.budgets.specs import DisruptionBudgetSpec
+from headgate.domain.checks.specs import AdmissionCheckSpec
+from headgate.domain.configured import Configured
+from headgate.domain.namespaces.specs import NamespaceSpec
+from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
+from headgate.domain.values.selectors import LabelSelector
+from tests.builders.instants import T0
+
+
+def a_priority_class(
+    name: str = "high", value: int = 100, **fields: Any
+) -> Configured[WorkloadPriorityClassSpec]:
+    return Configured(
+        name=name,
+        uid=f"uid-{name}",
+        created_at=T0,
+        spec=WorkloadPriorityClassSpec(value=value, **fields),
+    )
+
+
+def a_check(
+    name: str = "check", controller_name: str = "example.com/controller", **fields: Any
+) -> Configured[AdmissionCheckSpec]:
+    return Configured(
+        name=name,
+        uid=f"uid-{name}",
+        created_at=T0,
+        spec=AdmissionCheckSpec(controller_name=controller_name, **fields),
+    )
+
+
+def a_budget(
+    name: str = "budget", namespace: str = "team-a", **fields: Any
+) -> Configured[DisruptionBudgetSpec]:
+    usual: dict[str, Any] = {"selector": LabelSelector(), "max_unavailable": 1}
+    return Configured(
+        name=name,
+        namespace=namespace,
+        uid=f"uid-{name}",
+        created_at=T0,
+        spec=DisruptionBudgetSpec(**usual | fields),
+    )
+
+
+def a_namespace(name: str = "team-a", **labels: str) -> Configured[NamespaceSpec]:
+    return Configured(
+        name=name, uid=f"uid-{name}", labels=labels, created_at=T0, spec=NamespaceSpec()
+    )

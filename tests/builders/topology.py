@@ -1,0 +1,42 @@
+"""Topologies, ResourceFlavors and Nodes."""
+
+from typing import Any
+
+from headgate.domain.configured import Configured
+from headgate.domain.topology.specs import (
+    HOSTNAME_LABEL,
+    NodeSpec,
+    ResourceFlavorSpec,
+    TopologySpec,
+)
+from tests.builders.instants import T0
+
+BLOCK = "cloud/block"
+RACK = "cloud/rack"
+HOST = HOSTNAME_LABEL
+
+
+def a_topology(
+    name: str = "racks", levels: tuple[str, ...] = (BLOCK, RACK, HOST)
+) -> Configured[TopologySpec]:
+    return Configured(name=name, uid=f"uid-{name}", created_at=T0, spec=TopologySpec(levels=levels))
+
+
+def a_flavor(name: str = "default", **fields: Any) -> Configured[ResourceFlavorSpec]:
+    return Configured(
+        name=name, uid=f"uid-{name}", created_at=T0, spec=ResourceFlavorSpec(**fields)
+    )
+
+
+def a_node(
+    name: str = "host-1", *, labels: dict[str, str] | None = None, **fields: Any
+) -> Configured[NodeSpec]:
+    """A ready host with 96 cores and room for 110 pods, in block b1 and rack r1 unless told."""
+    usual: dict[str, Any] = {"allocatable": {"cpu": 96_000, "pods": 110}}
+    return Configured(
+        name=name,
+        uid=f"uid-{name}",
+        labels={BLOCK: "b1", RACK: "r1", HOST: name} | (labels or {}),
+        created_at=T0,
+        spec=NodeSpec(**usual | fields),
+    )

@@ -1,0 +1,218 @@
+"""A cell that tests feed with facts and run cycles on, with a clock of its own."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from headgate.domain.cell import Cell
+from headgate.domain.facts import DomainEvent, Origin, Recorded
+from headgate.domain.queues.events import (
+    ClusterQueueChanged,
+    ClusterQueueCreated,
+    CohortCreated,
+    LocalQueueCreated,
+)
+from headgate.domain.queues.specs import (
+    ClusterQueueSpec,
+    CohortSpec,
+    FlavorQuotas,
+    LocalQueueSpec,
+    ResourceGroup,
+    ResourceQuota,
+)
+from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.topology.events import NodeCreated, ResourceFlavorCreated, TopologyCreated
+from headgate.domain.topology.specs import (
+    HOSTNAME_LABEL,
+    NodeSpec,
+    ResourceFlavorSpec,
+    TopologySpec,
+)
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.workloads.events import (
+    WorkloadFinished,
+    WorkloadPodsReady,
+    WorkloadStopped,
+    WorkloadSubmitted,
+)
+from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
+from headgate.domain.workloads.state import Workload
+
+ORIGIN = Origin(actor="user:test")
+LEVELS = ("block", "rack", HOSTNAME_LABEL)
+MOST_CYCLES = 2_000
+
+Fact = tuple[str, DomainEvent]
+
+
+def quotas(resource: str = "gpu", **flavors: int | tuple[int, int | None, int | None]) -> Any:
+    """One resource group: flavor to nominal, or to (nominal, borrowing limit, lending limit)."""
+    given = []
+    for name, quota in flavors.items():
+        nominal, borrowing, lending = quota if isinstance(quota, tuple) else (quota, None, None)
+        line = ResourceQuota(
+            name=resource,
+            nominal_quota=nominal,
+            borrowing_limit=borrowing,
+            lending_limit=lending,
+        )
+        given.append(FlavorQuotas(name=name, resources=(line,)))
+    return (ResourceGroup(covered_resources=(resource,), flavors=tuple(given)),)
+
+
+class World:
+    """Facts in, decisions out; `seconds` is the clock, `history` everything that was recorded."""
+
+    def __init__(self, seconds: int = 1_000) -> None:
+        self.cell = Cell()
+        self.seconds = seconds
+        self.history: list[Recorded] = []
+        self._cycles = 0
+
+    @property
+    def at(self) -> int:
+        return self.seconds * MICROSECONDS_PER_SECOND
+
+    def record(self, stream: str, event: DomainEvent) -> None:
+        recorded = Recorded(
+            position=self.cell.position + 1,
+            stream=stream,
+            version=self.cell.version_of(stream) + 1,
+            event=event,
+            at=self.at,
+            origin=ORIGIN,
+        )
+        self.history.append(recorded)
+        self.cell.apply(recorded)
+
+    def flavor(self, name: str = "default", **spec: Any) -> None:
+        created = ResourceFlavorCreated(uid=name, name=name, spec=ResourceFlavorSpec(**spec))
+        self.record(f"resourceflavor/{name}", created)
+
+    def topology(self, levels: tuple[str, ...] = LEVELS, name: str = "tree") -> None:
+        created = TopologyCreated(uid=name, name=name, spec=TopologySpec(levels=levels))
+        self.record(f"topology/{name}", created)
+
+    def node(self, path: str, labels: dict[str, str] | None = None, **spec: Any) -> None:
+        """A host at `block/rack/name`, of the flavor of pool `gpu` unless labelled otherwise."""
+        block, rack, name = path.split("/")
+        given = {"pool": "gpu", "block": block, "rack": rack, **(labels or {})}
+        spec.setdefault("allocatable", {"gpu": 8, "pods": 110})
+        created = NodeCreated(uid=name, name=name, labels=given, spec=NodeSpec(**spec))
+        self.record(f"node/{name}", created)
+
+    def hosts(self, capacity: dict[str, int], resource: str = "cpu") -> None:
+        """A topology flavor `tas` with these hosts: path to amount."""
+        self.topology()
+        self.flavor("tas", node_labels={"pool": "gpu"}, topology_name="tree")
+        for path, amount in capacity.items():
+            self.node(path, allocatable={resource: amount, "pods": 110})
+
+    def cohort(self, name: str, parent: str = "", groups: Any = ()) -> None:
+        spec = CohortSpec(parent_name=parent, resource_groups=groups)
+        self.record(f"cohort/{name}", CohortCreated(uid=name, name=name, spec=spec))
+
+    def cluster_queue(self, name: str, groups: Any, **spec: Any) -> None:
+        """A ClusterQueue open to every namespace, with a LocalQueue of its name in `team`."""
+        spec.setdefault("namespace_selector", LabelSelector())
+        given = ClusterQueueSpec(resource_groups=groups, **spec)
+        self.record(f"clusterqueue/{name}", ClusterQueueCreated(uid=name, name=name, spec=given))
+        self.local_queue(name, name)
+
+    def change_cluster_queue(self, name: str, **spec: Any) -> None:
+        from msgspec.structs import replace
+
+        known = self.cell.config.cluster_queues[name].spec
+        changed = ClusterQueueChanged(spec=replace(known, **spec))
+        self.record(f"clusterqueue/{name}", changed)
+
+    def local_queue(self, name: str, cluster_queue: str, namespace: str = "team") -> None:
+        spec = LocalQueueSpec(cluster_queue=cluster_queue)
+        created = LocalQueueCreated(uid=name, name=name, namespace=namespace, spec=spec)
+        self.record(f"localqueue/{namespace}/{name}", created)
+
+    def submit(
+        self,
+        name: str,
+        queue: str,
+        requests: dict[str, int] | None = None,
+        *,
+        count: int = 1,
+        topology: TopologyRequest | None = None,
+        **spec: Any,
+    ) -> str:
+        """A workload of one pod set in namespace `team`; its key."""
+        pod_set = PodSet(
+            count=count,
+            scheduling=Scheduling(requests=requests or {"gpu": 1}),
+            topology_request=topology,
+        )
+        given = WorkloadSpec(queue_name=queue, pod_sets=(pod_set,), **spec)
+        submitted = WorkloadSubmitted(uid=f"uid-{name}", namespace="team", name=name, spec=given)
+        self.record(f"workload/team/{name}", submitted)
+        return f"team/{name}"
+
+    def ready(self, key: str) -> None:
+        self.record(f"workload/{key}", WorkloadPodsReady())
+
+    def finish(self, key: str) -> None:
+        self.record(f"workload/{key}", WorkloadFinished(reason="Succeeded"))
+
+    def stop(self, key: str) -> None:
+        """The executor reports an evicted workload's pods gone."""
+        eviction = self[key].eviction
+        assert eviction is not None, f"{key} is not being evicted"
+        self.record(f"workload/{key}", WorkloadStopped(eviction=eviction.id))
+
+    def cycle(self, partition: str = "") -> list[Fact]:
+        """Run one partition (the only one with queues by default) until it settles."""
+        key = partition or next(k for k in self.cell.partition_keys() if k != "installation")
+        made: list[Fact] = []
+        with self.cell.trial():
+            while True:
+                self._cycles += 1
+                plan = plan_cycle(self.cell, key, self.at, f"cycle-{self._cycles}")
+                made.extend(fact for decision in plan.decisions for fact in decision.events)
+                if not plan.decisions:
+                    break
+                assert len(made) < MOST_CYCLES, "it never settles"
+        for stream, event in made:
+            self.record(stream, event)
+        return made
+
+    def settle(self) -> list[Fact]:
+        """Run every partition until nothing is left to do anywhere."""
+        made: list[Fact] = []
+        while more := [fact for key in self.cell.partition_keys() for fact in self.cycle(key)]:
+            made.extend(more)
+            assert len(made) < MOST_CYCLES, "it never settles"
+        return made
+
+    def wait(self, seconds: int) -> None:
+        self.seconds += seconds
+
+    def __getitem__(self, key: str) -> Workload:
+        return self.cell.workloads[key]
+
+    def placed(self, key: str) -> dict[str, int]:
+        """Host to pods of an admitted workload."""
+        admission = self[key].admission
+        assert admission is not None, f"{key} is not admitted"
+        return {
+            domain.values[-1]: domain.count
+            for given in admission.pod_set_assignments
+            if given.topology_assignment
+            for domain in given.topology_assignment.domains
+        }
+
+    def admitted(self) -> list[str]:
+        return sorted(
+            key
+            for key, found in self.cell.workloads.items()
+            if found.admission is not None and found.finished_at is None
+        )
+
+
+def names(facts: Iterable[Fact]) -> list[str]:
+    """The kinds of facts, in order."""
+    return [type(event).__name__ for _, event in facts]
