@@ -91,8 +91,11 @@ def test_lists_are_read_to_the_end() -> None:
 
 
 def frame(position: int) -> str:
-    told = {"position": position, "stream": "workload/a/b", "type": "workload.admitted", "data": {}}
-    return f"id: {position}\nevent: fact\ndata: {json.dumps(told)}\n\n"
+    return f"id: {position}\nevent: fact\ndata: {json.dumps(told(position))}\n\n"
+
+
+def told(position: int) -> dict[str, object]:
+    return {"position": position, "stream": "workload/a/b", "type": "workload.admitted", "data": {}}
 
 
 def chunks(text: str, size: int = 7) -> Iterator[bytes]:
@@ -102,7 +105,7 @@ def chunks(text: str, size: int = 7) -> Iterator[bytes]:
 
 def test_following_resumes_where_it_was_cut_off() -> None:
     asked: list[str] = []
-    bodies = iter([frame(5) + ": heartbeat\n\n" + frame(6), frame(7), "id: 90\nevent: reset\n\n"])
+    bodies = iter([frame(5) + ": heartbeat\n\n" + frame(6), frame(7), "id: 3\nevent: reset\n\n"])
 
     def answer(request: httpx.Request) -> httpx.Response:
         asked.append(request.headers["Last-Event-ID"])
@@ -115,8 +118,26 @@ def test_following_resumes_where_it_was_cut_off() -> None:
                 seen.append(item)
             if isinstance(item, StreamReset):
                 break
-    assert [item.position for item in seen] == [5, 6, 7, 90]
+    assert [item.position for item in seen] == [5, 6, 7, 3]
     assert asked == ["4", "6", "7"]
+
+
+def test_what_the_stream_has_left_out_is_read_from_its_pages() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/v1/stream":
+            return httpx.Response(200, content=b"id: 9\nevent: reset\ndata: {}\n\n")
+        before = int(request.url.params["before"])
+        items = [told(before - 1), told(before - 2)]
+        return httpx.Response(200, json={"items": items, "next": before - 2})
+
+    seen: list[int] = []
+    with client(answer) as found:
+        for item in found.follow(4, types=("workload.admitted",)):
+            if isinstance(item, Event):
+                seen.append(item.position)
+            if len(seen) == 5:
+                break
+    assert seen == [5, 6, 7, 8, 9]
 
 
 def test_following_what_is_forbidden_ends() -> None:

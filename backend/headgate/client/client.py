@@ -17,7 +17,7 @@ from headgate.client.shapes import (
     ReportResult,
     StreamReset,
 )
-from headgate.client.stream import HEARTBEAT_PATIENCE_SECONDS, EventStream
+from headgate.client.stream import HEARTBEAT_PATIENCE_SECONDS, EventStream, Wish
 from headgate.client.transport import Answer, Asking, Body, Transport
 
 PAGE_SIZE = 500
@@ -133,8 +133,7 @@ class HeadgateClient:
         return EventStream(
             self._transport.http,
             after=after,
-            types=types,
-            streams=streams,
+            wish=Wish(types=types, streams=streams),
             quiet_seconds=quiet_seconds,
         ).follow()
 

@@ -25,6 +25,13 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.stream.partition("/")[2]
 
 
+class EventPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Events, newest first; `next` is what `before` must be for the page after this one."""
+
+    items: list[Event]
+    next: int | None = None
+
+
 class StreamReset(msgspec.Struct, frozen=True, kw_only=True):
     """The server cannot go on from where we stood: read the state, then follow from there."""
 

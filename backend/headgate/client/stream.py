@@ -8,12 +8,15 @@ import msgspec
 
 from headgate.adapters.system.stopwatch import pause
 from headgate.client.problems import ServerProblem, problem_of
-from headgate.client.shapes import Event, Quiet, StreamReset
+from headgate.client.shapes import Event, EventPage, Quiet, StreamReset
 
 HEARTBEAT_PATIENCE_SECONDS = 40.0
 RECONNECT_SECONDS = 0.5
+LONGEST_GAP = 200_000
+PAGE_SIZE = 500
 
 _EVENT = msgspec.json.Decoder(Event)
+_PAGE = msgspec.json.Decoder(EventPage)
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,21 +41,29 @@ def frames_of(block: str) -> Frame:
     )
 
 
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """Which events are followed; empty means all. `streams` ending in `/` are prefixes."""
+
+    types: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
+
+
 class EventStream:
-    """The log from a position on; `position` is the last one seen, and where it resumes."""
+    """The log from a position on; `position` is the last one seen, and where it resumes.
+
+    A server that will not go on from there is asked for the events in between page by page.
+    """
 
     def __init__(
         self,
         http: httpx.Client,
         *,
         after: int,
-        types: tuple[str, ...] = (),
-        streams: tuple[str, ...] = (),
+        wish: Wish,
         quiet_seconds: float = HEARTBEAT_PATIENCE_SECONDS,
     ) -> None:
         self._http = http
-        self._types = types
-        self._streams = streams
+        self._asked = {"types": ",".join(wish.types), "streams": ",".join(wish.streams)}
         self._quiet_seconds = quiet_seconds
         self.position = after
 
@@ -68,11 +79,7 @@ class EventStream:
             pause(RECONNECT_SECONDS)
 
     def _connected(self) -> Iterator[Event | StreamReset | Quiet]:
-        query = {
-            "after": str(self.position),
-            "types": ",".join(self._types),
-            "streams": ",".join(self._streams),
-        }
+        query = {"after": str(self.position), **self._asked}
         timeout = httpx.Timeout(self._quiet_seconds, connect=5.0)
         headers = {"Accept": "text/event-stream", "Last-Event-ID": str(self.position)}
         asked = {name: value for name, value in query.items() if value}
@@ -94,17 +101,50 @@ class EventStream:
             rest = (rest + chunk).replace(b"\r\n", b"\n")
             *whole, rest = rest.split(b"\n\n")
             for block in whole:
-                yield self._seen(frames_of(block.decode()))
+                yield from self._seen(frames_of(block.decode()))
 
-    def _seen(self, frame: Frame) -> Event | StreamReset | Quiet:
+    def _seen(self, frame: Frame) -> Iterator[Event | StreamReset | Quiet]:
         if frame.event == "reset":
-            position = int(frame.id) if frame.id.isdigit() else self.position
-            self.position = position
-            return StreamReset(position=position)
-        if not frame.data:
-            if frame.id.isdigit():
-                self.position = int(frame.id)
-            return Quiet()
-        event = _EVENT.decode(frame.data)
-        self.position = event.position
-        return event
+            yield from self._bridged(int(frame.id) if frame.id.isdigit() else self.position)
+        elif frame.data:
+            event = _EVENT.decode(frame.data)
+            self.position = event.position
+            yield event
+        else:
+            yield Quiet()
+
+    def _bridged(self, head: int) -> Iterator[Event | StreamReset]:
+        """The events up to `head`, from their pages; a reset where there is no way to have them."""
+        if not self.position <= head <= self.position + LONGEST_GAP:
+            self.position = head
+            yield StreamReset(position=head)
+            return
+        for event in reversed(self._missed(head)):
+            self.position = event.position
+            yield event
+        self.position = head
+
+    def _missed(self, head: int) -> list[Event]:
+        """Newest first."""
+        found: list[Event] = []
+        before: int | None = head + 1
+        while before is not None and before > self.position + 1:
+            page = self._page(before)
+            found.extend(event for event in page.items if event.position > self.position)
+            before = page.next
+        return found
+
+    def _page(self, before: int) -> EventPage:
+        query = {
+            "type": self._asked["types"],
+            "stream": self._asked["streams"],
+            "before": str(before),
+            "limit": str(PAGE_SIZE),
+        }
+        asked = {name: value for name, value in query.items() if value}
+        answer = self._http.get("/v1/events", params=asked)
+        if answer.is_server_error:
+            raise httpx.ReadError("the server is not there for the moment")
+        if answer.is_error:
+            raise ServerProblem(problem_of(answer.status_code, answer.content, ""))
+        return _PAGE.decode(answer.content)
