@@ -148,8 +148,57 @@ CREATE TABLE state_cache (
 );
 ALTER TABLE state_cache ALTER COLUMN body SET STORAGE EXTERNAL;
 
+-- Followed read models. Rows of a rebuild are written under the next generation, beside the live one;
+-- `generation` of the follower says which one is read.
 CREATE TABLE follower (
     name text COLLATE "C" CONSTRAINT follower_pkey PRIMARY KEY,
-    position bigint NOT NULL DEFAULT 0,
-    is_building boolean NOT NULL DEFAULT false
+    generation integer NOT NULL DEFAULT 1,
+    position bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 20);
+
+CREATE TABLE follower_memory (
+    follower text COLLATE "C" NOT NULL,
+    generation integer NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    value text NOT NULL,
+    CONSTRAINT follower_memory_pkey PRIMARY KEY (follower, generation, key)
 );
+
+CREATE TABLE preemption_ledger (
+    generation integer NOT NULL,
+    round_id text COLLATE "C" NOT NULL,
+    victim text COLLATE "C" NOT NULL,
+    preemptor text COLLATE "C" NOT NULL,
+    preemptor_priority bigint NOT NULL,
+    preemptor_queue text COLLATE "C" NOT NULL,
+    victim_queue text COLLATE "C" NOT NULL,
+    rule text NOT NULL,
+    victim_priority bigint NOT NULL,
+    pods bigint NOT NULL,
+    freed jsonb NOT NULL,
+    running_seconds bigint NOT NULL,
+    lost jsonb NOT NULL,
+    considered bigint NOT NULL,
+    committed_at bigint NOT NULL,
+    released_at bigint,
+    released_by text NOT NULL,
+    ended_at bigint,
+    outcome text NOT NULL,
+    CONSTRAINT preemption_ledger_pkey PRIMARY KEY (generation, round_id, victim)
+);
+CREATE INDEX preemption_ledger_committed_at
+    ON preemption_ledger (generation, committed_at, round_id, victim);
+CREATE INDEX preemption_ledger_preemptor ON preemption_ledger (preemptor);
+CREATE INDEX preemption_ledger_victim ON preemption_ledger (victim);
+
+CREATE TABLE queue_history (
+    generation integer NOT NULL,
+    cluster_queue text COLLATE "C" NOT NULL,
+    minute bigint NOT NULL,
+    submitted bigint NOT NULL DEFAULT 0,
+    admitted bigint NOT NULL DEFAULT 0,
+    evicted bigint NOT NULL DEFAULT 0,
+    finished bigint NOT NULL DEFAULT 0,
+    CONSTRAINT queue_history_pkey PRIMARY KEY (generation, cluster_queue, minute)
+);
+CREATE INDEX queue_history_minute ON queue_history (generation, minute);

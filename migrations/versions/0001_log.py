@@ -17,7 +17,7 @@ depends_on = None
 SQL = Path(__file__).parents[1] / "sql"
 FILES = ("tables_v1", "append_only_v1", "log_write_rows_v1", "log_append_v1")
 TABLES = (
-    "follower", "state_cache", "token", "round_victim", "round", "workload", "object", "partition",
+    "queue_history", "preemption_ledger", "follower_memory", "follower", "state_cache", "token", "round_victim", "round", "workload", "object", "partition",
     "idempotency", "stream", "event", "log_head",
 )  # fmt: skip
 FUNCTIONS = (

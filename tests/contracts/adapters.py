@@ -8,6 +8,7 @@ import psycopg
 
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
+from headgate.adapters.memory.followers import MemoryFollowers
 from headgate.adapters.memory.partitions import MemoryPartitions
 from headgate.adapters.memory.read_models import MemoryReadModels
 from headgate.adapters.memory.state_cache import MemoryStateCache
@@ -15,6 +16,7 @@ from headgate.adapters.memory.tail import MemoryTail
 from headgate.adapters.memory.tokens import MemoryTokens
 from headgate.adapters.postgres.connections import open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
+from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.read_models import PostgresReadModels
 from headgate.adapters.postgres.state_cache import PostgresStateCache
@@ -23,6 +25,7 @@ from headgate.adapters.postgres.tokens import PostgresTokens
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.application.ports import (
     EventLog,
+    Followers,
     Partitions,
     ReadModels,
     StateCache,
@@ -41,6 +44,7 @@ class Adapters:
     tokens: Tokens
     state_cache: StateCache
     tail: Tail
+    followers: Followers
     break_session: Callable[[str], None]
 
 
@@ -55,6 +59,7 @@ def in_memory() -> Adapters:
         tokens=MemoryTokens(database),
         state_cache=MemoryStateCache(),
         tail=MemoryTail(database),
+        followers=MemoryFollowers(database),
         break_session=partitions.break_session,
     )
 
@@ -71,6 +76,7 @@ def on_postgres(url: str) -> Iterator[Adapters]:
             tokens=PostgresTokens(pool),
             state_cache=PostgresStateCache(pool),
             tail=PostgresTail(url),
+            followers=PostgresFollowers(pool),
             break_session=lambda key: _terminate_holder(url, key),
         )
     finally:

@@ -203,9 +203,64 @@ FOLLOWER = Table(
     "follower",
     METADATA,
     _key("name"),
+    _column("generation", Integer),
     _column("position", BigInteger),
-    _column("is_building", Boolean),
 )
+
+FOLLOWER_MEMORY = Table(
+    "follower_memory",
+    METADATA,
+    _key("follower"),
+    _key("generation", Integer),
+    _key("key"),
+    _column("value", Text),
+)
+
+PREEMPTION_LEDGER = Table(
+    "preemption_ledger",
+    METADATA,
+    _key("generation", Integer),
+    _key("round_id"),
+    _key("victim"),
+    _column("preemptor", BYTEWISE),
+    _column("preemptor_priority", BigInteger),
+    _column("preemptor_queue", BYTEWISE),
+    _column("victim_queue", BYTEWISE),
+    _column("rule", Text),
+    _column("victim_priority", BigInteger),
+    _column("pods", BigInteger),
+    _column("freed", JSONB),
+    _column("running_seconds", BigInteger),
+    _column("lost", JSONB),
+    _column("considered", BigInteger),
+    _column("committed_at", BigInteger),
+    Column("released_at", BigInteger),
+    _column("released_by", Text),
+    Column("ended_at", BigInteger),
+    _column("outcome", Text),
+)
+Index(
+    "preemption_ledger_committed_at",
+    PREEMPTION_LEDGER.c.generation,
+    PREEMPTION_LEDGER.c.committed_at,
+    PREEMPTION_LEDGER.c.round_id,
+    PREEMPTION_LEDGER.c.victim,
+)
+Index("preemption_ledger_preemptor", PREEMPTION_LEDGER.c.preemptor)
+Index("preemption_ledger_victim", PREEMPTION_LEDGER.c.victim)
+
+QUEUE_HISTORY = Table(
+    "queue_history",
+    METADATA,
+    _key("generation", Integer),
+    _key("cluster_queue"),
+    _key("minute", BigInteger),
+    _column("submitted", BigInteger),
+    _column("admitted", BigInteger),
+    _column("evicted", BigInteger),
+    _column("finished", BigInteger),
+)
+Index("queue_history_minute", QUEUE_HISTORY.c.generation, QUEUE_HISTORY.c.minute)
 
 
 def is_ours(name: str | None, kind: str, parent: Any) -> bool:  # noqa: ANN401 - Alembic's own type

@@ -1,0 +1,141 @@
+"""Changes of a followed read model as statements, all within one generation of its rows."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, MutableMapping
+from typing import Any
+
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from headgate.adapters.postgres.connections import Connection
+from headgate.application.followed.projection import Amend, Change, Count, Put
+
+_RECALL = """
+    SELECT key, value FROM follower_memory
+    WHERE follower = %s AND generation = %s AND key = ANY(%s)
+"""
+_REMEMBER = """
+    INSERT INTO follower_memory (follower, generation, key, value)
+    SELECT %s, %s, given.key, given.value FROM unnest(%s::text[], %s::text[]) AS given(key, value)
+    ON CONFLICT (follower, generation, key) DO UPDATE SET value = excluded.value
+"""
+_FORGET = "DELETE FROM follower_memory WHERE follower = %s AND generation = %s AND key = ANY(%s)"
+
+
+class RecalledMemory(MutableMapping[str, str]):
+    """The part of a fold's memory that one batch needs, and what it changed of it."""
+
+    def __init__(self, known: dict[str, str]) -> None:
+        self._known = known
+        self._changed: set[str] = set()
+
+    def __getitem__(self, key: str) -> str:
+        return self._known[key]
+
+    def __setitem__(self, key: str, value: str) -> None:
+        self._known[key] = value
+        self._changed.add(key)
+
+    def __delitem__(self, key: str) -> None:
+        del self._known[key]
+        self._changed.add(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def changes(self) -> tuple[dict[str, str], list[str]]:
+        """What is to be remembered, and what to be forgotten."""
+        kept = {key: self._known[key] for key in sorted(self._changed) if key in self._known}
+        return kept, [key for key in sorted(self._changed) if key not in self._known]
+
+
+class FollowedRows:
+    """The rows and the memory of one read model in one generation, inside a transaction."""
+
+    def __init__(self, connection: Connection, name: str, generation: int) -> None:
+        self._connection = connection
+        self._name = name
+        self._generation = generation
+
+    def recall(self, keys: Iterable[str]) -> RecalledMemory:
+        """The memory under these keys."""
+        values = (self._name, self._generation, sorted(set(keys)))
+        return RecalledMemory(dict(self._connection.execute(_RECALL, values).fetchall()))
+
+    def remember(self, memory: RecalledMemory) -> None:
+        """Keep what a batch changed of the memory."""
+        kept, forgotten = memory.changes()
+        place = (self._name, self._generation)
+        if kept:
+            self._connection.execute(_REMEMBER, (*place, list(kept), list(kept.values())))
+        if forgotten:
+            self._connection.execute(_FORGET, (*place, forgotten))
+
+    def apply(self, changes: Iterable[Change]) -> None:
+        """Make these changes in order; counts, which commute, come last and summed up."""
+        counted: Counter[tuple[tuple[tuple[str, Any], ...], str]] = Counter()
+        for change in changes:
+            match change:
+                case Put():
+                    self._put(change)
+                case Amend():
+                    self._amend(change)
+                case Count(key=key, counter=counter):
+                    counted[tuple(key.items()), counter] += 1
+        for (key_items, counter), number in counted.items():
+            self._count(dict(key_items), counter, number)
+
+    def _put(self, change: Put) -> None:
+        row = {"generation": self._generation, **change.key, **change.values}
+        conflict = _names(["generation", *change.key])
+        query = sql.SQL("INSERT INTO {} ({}) VALUES ({}) ON CONFLICT ({}) DO UPDATE SET {}").format(
+            sql.Identifier(self._name),
+            _names(row),
+            sql.SQL(", ").join(sql.Placeholder() * len(row)),
+            conflict,
+            sql.SQL(", ").join(
+                sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in change.values
+            ),
+        )
+        self._connection.execute(query, [_stored(value) for value in row.values()])
+
+    def _amend(self, change: Amend) -> None:
+        where = {"generation": self._generation, **change.where}
+        query = sql.SQL("UPDATE {} SET {} WHERE {}").format(
+            sql.Identifier(self._name),
+            _assignments(change.values, ", "),
+            _assignments(where, " AND "),
+        )
+        values = [_stored(value) for value in (*change.values.values(), *where.values())]
+        self._connection.execute(query, values)
+
+    def _count(self, key: dict[str, Any], counter: str, number: int) -> None:
+        row = {"generation": self._generation, **key, counter: number}
+        query = sql.SQL(
+            "INSERT INTO {0} AS known ({1}) VALUES ({2}) "
+            "ON CONFLICT ({3}) DO UPDATE SET {4} = known.{4} + excluded.{4}"
+        ).format(
+            sql.Identifier(self._name),
+            _names(row),
+            sql.SQL(", ").join(sql.Placeholder() * len(row)),
+            _names(["generation", *key]),
+            sql.Identifier(counter),
+        )
+        self._connection.execute(query, list(row.values()))
+
+
+def _names(columns: Iterable[str]) -> sql.Composed:
+    return sql.SQL(", ").join(sql.Identifier(column) for column in columns)
+
+
+def _assignments(values: Iterable[str], separator: str) -> sql.Composed:
+    return sql.SQL(separator).join(
+        sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder()) for name in values
+    )
+
+
+def _stored(value: Any) -> Any:  # noqa: ANN401 - any value of a column
+    return Jsonb(value) if isinstance(value, dict) else value

@@ -1,0 +1,112 @@
+"""Read models that follow the log on Postgres: rows and checkpoint move in one transaction."""
+
+from collections.abc import Iterable
+
+from headgate.adapters.postgres.connections import Connection, Pool, connection_of
+from headgate.adapters.postgres.followed_reads import FollowedReads
+from headgate.adapters.postgres.followed_rows import FollowedRows
+from headgate.adapters.postgres.reading import COLUMNS, gapless
+from headgate.application.followed import PROJECTIONS
+from headgate.application.followed.projection import Change, Projection
+
+REBUILD_BATCH = 5_000
+_READ = f"SELECT {COLUMNS} FROM event WHERE position > %s ORDER BY position LIMIT %s"
+_BEGIN = "INSERT INTO follower (name) VALUES (%s) ON CONFLICT DO NOTHING"
+_STANDS = "SELECT generation, position FROM follower WHERE name = %s"
+
+
+class PostgresFollowers(FollowedReads):
+    """Fills the port `Followers`."""
+
+    def __init__(self, pool: Pool, projections: Iterable[Projection] = PROJECTIONS) -> None:
+        super().__init__(pool)
+        self._pool = pool
+        self._projections = {projection.name: projection for projection in projections}
+
+    def names(self) -> tuple[str, ...]:
+        """The read models there are."""
+        return tuple(self._projections)
+
+    def positions(self) -> dict[str, int]:
+        """Where each stands."""
+        with connection_of(self._pool) as connection:
+            rows = connection.execute("SELECT name, position FROM follower").fetchall()
+        known: dict[str, int] = dict(rows)
+        return {name: known.get(name, 0) for name in self._projections}
+
+    def advance(self, name: str, *, limit: int = 5_000) -> int:
+        """Fold the next events into one read model; how many there were.
+
+        While another process is at it there is nothing to do: 0.
+        """
+        with connection_of(self._pool) as connection, connection.transaction():
+            connection.execute(_BEGIN, (name,))
+            stands = connection.execute(f"{_STANDS} FOR UPDATE SKIP LOCKED", (name,)).fetchone()
+            if stands is None:
+                return 0
+            generation, position = stands
+            count = self._fold(connection, name, generation, (position, limit))
+            _stand_at(connection, name, generation, position + count)
+            return count
+
+    def rebuild(self, name: str) -> None:
+        """Build it anew from position 0 beside the live one, then swap; reads go on meanwhile."""
+        with connection_of(self._pool) as connection:
+            connection.execute(_BEGIN, (name,))
+            # Held by the session: two rebuilds would write the same generation.
+            connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 7306))", (name,))
+            try:
+                self._rebuild(connection, name)
+            finally:
+                connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 7306))", (name,))
+
+    def _rebuild(self, connection: Connection, name: str) -> None:
+        stands = connection.execute(_STANDS, (name,)).fetchone()
+        assert stands is not None
+        generation = stands[0] + 1
+        _drop_others(connection, name, keep=stands[0])
+        position = 0
+        count = REBUILD_BATCH
+        while count == REBUILD_BATCH:
+            with connection.transaction():
+                count = self._fold(connection, name, generation, (position, REBUILD_BATCH))
+            position += count
+        with connection.transaction():
+            live = connection.execute(f"{_STANDS} FOR UPDATE", (name,)).fetchone()
+            assert live is not None
+            # The live one may have gone on meanwhile; a reader must never be taken back.
+            missing = max(live[1] - position, 0)
+            position += self._fold(connection, name, generation, (position, missing))
+            _stand_at(connection, name, generation, position)
+        _drop_others(connection, name, keep=generation)
+
+    def _fold(
+        self, connection: Connection, name: str, generation: int, batch: tuple[int, int]
+    ) -> int:
+        """Fold up to so many events after a position; how many there were."""
+        after, limit = batch
+        projection = self._projections[name]
+        recorded = list(gapless(connection.execute(_READ, (after, limit)).fetchall(), after))
+        rows = FollowedRows(connection, name, generation)
+        memory = rows.recall(key for fact in recorded for key in projection.recalls(fact))
+        changes: list[Change] = []
+        for fact in recorded:
+            changes.extend(projection.changes(fact, memory))
+        rows.apply(changes)
+        rows.remember(memory)
+        return len(recorded)
+
+
+def _stand_at(connection: Connection, name: str, generation: int, position: int) -> None:
+    connection.execute(
+        "UPDATE follower SET generation = %s, position = %s WHERE name = %s",
+        (generation, position, name),
+    )
+
+
+def _drop_others(connection: Connection, name: str, *, keep: int) -> None:
+    """Delete the rows of other generations: replaced ones, and those of a rebuild broken off."""
+    connection.execute(f"DELETE FROM {name} WHERE generation <> %s", (keep,))
+    connection.execute(
+        "DELETE FROM follower_memory WHERE follower = %s AND generation <> %s", (name, keep)
+    )

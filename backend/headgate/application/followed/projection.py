@@ -1,0 +1,49 @@
+"""The shape of a followed read model: facts in, changes of rows out."""
+
+from collections.abc import MutableMapping
+from typing import Any, Protocol
+
+import msgspec
+
+from headgate.domain.facts import Recorded
+
+Memory = MutableMapping[str, str]
+"""What a fold remembers from one fact to the next, by key; kept with the rows."""
+
+
+class Put(msgspec.Struct, frozen=True):
+    """The row with this key now has these values; others of its values stay as they are."""
+
+    key: dict[str, Any]
+    values: dict[str, Any]
+
+
+class Amend(msgspec.Struct, frozen=True):
+    """All rows that have these values now have those values as well."""
+
+    where: dict[str, Any]
+    values: dict[str, Any]
+
+
+class Count(msgspec.Struct, frozen=True):
+    """One more of something in the row with this key."""
+
+    key: dict[str, Any]
+    counter: str
+
+
+Change = Put | Amend | Count
+
+
+class Projection(Protocol):
+    """One followed read model; its rows are in the table of its name."""
+
+    @property
+    def name(self) -> str:
+        """The name of the read model and of its table."""
+
+    def recalls(self, recorded: Recorded) -> tuple[str, ...]:
+        """The keys of memory that the fold of this fact may look at."""
+
+    def changes(self, recorded: Recorded, memory: Memory) -> list[Change]:
+        """How a fact changes the rows; may change the memory."""

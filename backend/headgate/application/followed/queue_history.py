@@ -1,0 +1,71 @@
+"""How many workloads were submitted, admitted, evicted and finished, by ClusterQueue and minute."""
+
+from headgate.application.followed.projection import Change, Count, Memory
+from headgate.domain.facts import Recorded
+from headgate.domain.queues.events import LocalQueueCreated
+from headgate.domain.streams import stream_of
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadDeleted,
+    WorkloadEvicted,
+    WorkloadFinished,
+    WorkloadQuotaReserved,
+    WorkloadSpecChanged,
+    WorkloadSubmitted,
+)
+
+MINUTE = 60 * MICROSECONDS_PER_SECOND
+
+
+class QueueHistoryByMinute:
+    """Fills `Projection`; remembers where LocalQueues lead and which queue a workload is in."""
+
+    name = "queue_history"
+
+    def recalls(self, recorded: Recorded) -> tuple[str, ...]:
+        """The workload, and the LocalQueue it names."""
+        if not recorded.stream.startswith("workload/"):
+            return ()
+        match recorded.event:
+            case WorkloadSubmitted(spec=spec) | WorkloadSpecChanged(spec=spec):
+                return (recorded.stream, _door(recorded.stream, spec.queue_name))
+            case _:
+                return (recorded.stream,)
+
+    def changes(self, recorded: Recorded, memory: Memory) -> list[Change]:
+        """One more of what happened, in the queue the workload was in."""
+        stream = recorded.stream
+        match recorded.event:
+            case LocalQueueCreated(spec=door):
+                memory[stream] = door.cluster_queue
+            case WorkloadSubmitted(spec=spec):
+                memory[stream] = memory.get(_door(stream, spec.queue_name), "")
+                return [_one_more("submitted", recorded, memory)]
+            case WorkloadSpecChanged(spec=spec):
+                memory[stream] = memory.get(_door(stream, spec.queue_name), memory.get(stream, ""))
+            case WorkloadQuotaReserved(admission=admission):
+                memory[stream] = admission.cluster_queue
+            case WorkloadAdmitted():
+                return [_one_more("admitted", recorded, memory)]
+            case WorkloadEvicted():
+                return [_one_more("evicted", recorded, memory)]
+            case WorkloadFinished():
+                return [_one_more("finished", recorded, memory)]
+            case WorkloadDeleted():
+                memory.pop(stream, None)
+            case _:
+                pass
+        return []
+
+
+def _door(stream: str, queue_name: str) -> str:
+    """The stream of the LocalQueue that a workload of this stream names."""
+    namespace = stream.split("/")[1]
+    return stream_of("localqueue", queue_name, namespace)
+
+
+def _one_more(counter: str, recorded: Recorded, memory: Memory) -> Count:
+    minute = recorded.at - recorded.at % MINUTE
+    queue = memory.get(recorded.stream, "")
+    return Count({"cluster_queue": queue, "minute": minute}, counter)

@@ -1,0 +1,165 @@
+"""What every store promises of the read models that follow the log."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from headgate.application.ports import Ledger, LedgerQuery, QueueHistory, QueueMinute
+from tests.contracts.adapters import Adapters
+from tests.contracts.history import MINUTE, START, a_history
+
+NAMES = ("preemption_ledger", "queue_history")
+
+
+def history_of(adapters: Adapters) -> QueueHistory:
+    return adapters.followers.queue_history(since=0, until=START + 100 * MINUTE)
+
+
+def ledger_of(adapters: Adapters, **query: object) -> Ledger:
+    return adapters.followers.ledger(LedgerQuery(**query))  # type: ignore[arg-type]
+
+
+def advance_all(adapters: Adapters, limit: int = 5_000) -> None:
+    for name in adapters.followers.names():
+        while adapters.followers.advance(name, limit=limit):
+            pass
+
+
+def test_they_have_names_and_begin_at_zero(adapters: Adapters) -> None:
+    assert adapters.followers.names() == NAMES
+    assert adapters.followers.positions() == dict.fromkeys(NAMES, 0)
+    assert ledger_of(adapters) == Ledger(position=0, entries=[])
+
+
+def test_they_follow_and_say_where_they_stand(adapters: Adapters) -> None:
+    adapters.log.append(a_history())
+
+    assert adapters.followers.advance("queue_history", limit=4) == 4
+    assert adapters.followers.positions() == {"preemption_ledger": 0, "queue_history": 4}
+    assert history_of(adapters).position == 4
+
+
+def test_the_history_counts_by_queue_and_minute(adapters: Adapters) -> None:
+    adapters.log.append(a_history())
+    advance_all(adapters)
+
+    assert history_of(adapters).minutes == [
+        QueueMinute(cluster_queue="", minute=START, submitted=1),
+        QueueMinute(cluster_queue="gpu", minute=START, submitted=2),
+        QueueMinute(cluster_queue="gpu", minute=START + MINUTE, admitted=1),
+        QueueMinute(cluster_queue="gpu", minute=START + 2 * MINUTE, evicted=1),
+        QueueMinute(cluster_queue="gpu", minute=START + 6 * MINUTE, finished=1),
+    ]
+
+
+def test_the_history_is_read_for_a_time_and_a_queue(adapters: Adapters) -> None:
+    adapters.log.append(a_history())
+    advance_all(adapters)
+
+    found = adapters.followers.queue_history(since=START, until=START + MINUTE, cluster_queue="gpu")
+
+    assert found.minutes == [QueueMinute(cluster_queue="gpu", minute=START, submitted=2)]
+
+
+def test_the_ledger_has_a_row_for_each_victim(adapters: Adapters) -> None:
+    adapters.log.append(a_history())
+    advance_all(adapters)
+
+    found = [
+        (entry.round_id, entry.victim, entry.released_by, entry.outcome)
+        for entry in ledger_of(adapters).entries
+    ]
+
+    assert found == [
+        ("r2", "c/v", "", "Aborted"),
+        ("r1", "b/z", "", "Completed"),
+        ("r1", "a/x", "Eviction", "Completed"),
+    ]
+
+
+def test_the_ledger_says_what_it_cost(adapters: Adapters) -> None:
+    adapters.log.append(a_history())
+    advance_all(adapters)
+
+    entry = ledger_of(adapters, workload="a/x").entries[0]
+
+    assert (entry.preemptor, entry.rule, entry.considered) == ("a/y", "InCohortReclamation", 7)
+    assert (entry.freed, entry.lost) == ({"default/cpu": 2000}, {"default/cpu": 60_000})
+    assert (entry.committed_at, entry.released_at) == (START + 2 * MINUTE, START + 3 * MINUTE)
+    assert entry.ended_at == START + 4 * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("query", "rounds"),
+    [
+        ({"workload": "a/y"}, ["r2", "r1", "r1"]),
+        ({"workload": "c/v"}, ["r2"]),
+        ({"cluster_queue": "gpu"}, ["r2", "r1", "r1"]),
+        ({"cluster_queue": "batch", "limit": 1}, ["r2"]),
+        ({"cluster_queue": "other"}, []),
+        ({"after": (START + 2 * MINUTE, "r1", "b/z")}, ["r1"]),
+    ],
+)
+def test_the_ledger_is_narrowed_and_paged(
+    adapters: Adapters, query: dict[str, object], rounds: list[str]
+) -> None:
+    adapters.log.append(a_history())
+    advance_all(adapters)
+
+    assert [entry.round_id for entry in ledger_of(adapters, **query).entries] == rounds
+
+
+@pytest.mark.parametrize("limit", [1, 3, 5_000])
+def test_the_size_of_the_steps_does_not_matter(adapters: Adapters, limit: int) -> None:
+    adapters.log.append(a_history())
+    advance_all(adapters, limit)
+
+    assert len(ledger_of(adapters).entries) == 3
+    assert sum(minute.submitted for minute in history_of(adapters).minutes) == 3
+
+
+def test_what_is_rebuilt_is_what_was_there(adapters: Adapters) -> None:
+    adapters.log.append(a_history())
+    advance_all(adapters, limit=2)
+    before = (ledger_of(adapters), history_of(adapters))
+
+    for name in NAMES:
+        adapters.followers.rebuild(name)
+
+    assert (ledger_of(adapters), history_of(adapters)) == before
+    assert before[0].entries
+    assert before[1].minutes
+
+
+def test_a_rebuilt_one_follows_on(adapters: Adapters) -> None:
+    units = a_history()
+    adapters.log.append(units[:6])
+    for name in NAMES:
+        adapters.followers.rebuild(name)
+    adapters.log.append(units[6:])
+
+    advance_all(adapters)
+
+    assert history_of(adapters).position == len(units)
+    assert sum(minute.finished for minute in history_of(adapters).minutes) == 1
+    assert len(ledger_of(adapters).entries) == 3
+
+
+def test_reads_and_steps_go_on_during_a_rebuild(adapters: Adapters) -> None:
+    units = a_history()
+    adapters.log.append(units[:8])
+    advance_all(adapters)
+    reference = history_of(adapters).minutes
+
+    with ThreadPoolExecutor(1) as threads:
+        rebuilds = threads.submit(
+            lambda: [adapters.followers.rebuild("queue_history") for _ in range(10)]
+        )
+        seen = []
+        while not rebuilds.done():
+            adapters.followers.advance("queue_history")
+            seen.append(history_of(adapters))
+        rebuilds.result()
+
+    assert all(read == QueueHistory(position=8, minutes=reference) for read in seen)
+    assert history_of(adapters).minutes == reference

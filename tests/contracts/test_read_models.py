@@ -1,0 +1,224 @@
+"""What every store promises of the inline read models."""
+
+import pytest
+
+from headgate.application.ports import Loaded, Row, WorkloadQuery
+from headgate.domain.configured import Absent, Configured
+from headgate.domain.queues.specs import ClusterQueueSpec, LocalQueueSpec
+from headgate.domain.rounds.state import Round
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.state import Hold, Workload
+from tests.contracts.adapters import Adapters
+from tests.contracts.building import event, key, shown, unit
+from tests.contracts.history import committed, submitted
+
+CREATED = 1_000
+
+
+def workload(name: str, namespace: str = "a", **given: object) -> Workload:
+    values = {"uid": f"uid-{name}", "created_at": CREATED, "spec": submitted(name).spec, **given}
+    return Workload(name=name, namespace=namespace, **values)  # type: ignore[arg-type]
+
+
+def show(adapters: Adapters, *workloads: Workload) -> None:
+    verdicts = adapters.log.append([shown(f"workload/{found.key}", found) for found in workloads])
+    assert len(verdicts) == len(workloads)
+
+
+def configured(name: str, spec: object, namespace: str = "") -> Configured[object]:
+    return Configured(
+        name=name, namespace=namespace, uid=f"uid-{name}", created_at=CREATED, spec=spec
+    )
+
+
+def a_round(round_id: str, preemptor: str, *victims: str, at: int) -> Round:
+    given = committed(round_id, preemptor, *victims)
+    return Round(
+        id=round_id,
+        stage="Draining",
+        preemptor=preemptor,
+        preemptor_priority=1,
+        cluster_queue="gpu",
+        admission=given.admission,
+        victims=given.victims,
+        considered=2,
+        basis_position=1,
+        committed_at=at,
+    )
+
+
+def names(adapters: Adapters, **query: object) -> list[str]:
+    found = adapters.models.workloads(WorkloadQuery(**query))  # type: ignore[arg-type]
+    return [loaded.state.name for loaded in found]
+
+
+def test_what_was_never_there_is_absent(adapters: Adapters) -> None:
+    unknown = Loaded(stream="workload/a/x", version=0, position=0, state=Absent())
+
+    assert adapters.models.load(["workload/a/x"]) == [unknown]
+
+
+def test_a_state_is_loaded_as_it_was_written(adapters: Adapters) -> None:
+    queue = configured("gpu", ClusterQueueSpec(cohort_name="all"))
+    held = workload("x", hold=Hold(owner="ada", reason="Grüße 😀", held_at=3, expires_at=9))
+    adapters.log.append([shown("workload/a/x", held), shown("clusterqueue/gpu", queue)])
+
+    assert adapters.models.load(["clusterqueue/gpu", "workload/a/y", "workload/a/x"]) == [
+        Loaded(stream="clusterqueue/gpu", version=1, position=2, state=queue),
+        Loaded(stream="workload/a/y", version=0, position=0, state=Absent()),
+        Loaded(stream="workload/a/x", version=1, position=1, state=held),
+    ]
+
+
+def test_a_newer_state_takes_the_place_of_the_older(adapters: Adapters) -> None:
+    show(adapters, workload("x"))
+    newer = workload("x", uid="another", created_at=CREATED + 5)
+
+    adapters.log.append([shown("workload/a/x", newer, version=1)])
+
+    [loaded] = adapters.models.load(["workload/a/x"])
+    assert (loaded.version, loaded.position, loaded.state) == (2, 2, newer)
+
+
+def test_what_was_deleted_is_absent_and_keeps_its_version(adapters: Adapters) -> None:
+    show(adapters, workload("x"))
+    adapters.log.append([shown("workload/a/x", Absent(), version=1)])
+
+    assert adapters.models.load(["workload/a/x"]) == [
+        Loaded(stream="workload/a/x", version=2, position=2, state=Absent())
+    ]
+    assert names(adapters) == []
+
+
+def test_a_refused_unit_leaves_no_row(adapters: Adapters) -> None:
+    adapters.log.append([shown("workload/a/x", workload("x"), version=4)])
+
+    assert names(adapters) == []
+
+
+def test_a_row_stands_where_its_last_event_does(adapters: Adapters) -> None:
+    first, last = event("workload/a/x"), event("node/n")
+    columns = shown("workload/a/x", workload("x")).rows[0].columns
+    row = Row(table="workload", stream="workload/a/x", columns=columns)
+    adapters.log.append([unit(event("node/m")), unit(first, first, last, rows=(row,))])
+
+    [loaded] = adapters.models.load(["workload/a/x"])
+    [listed] = adapters.models.workloads(WorkloadQuery())
+    assert (listed.version, listed.position) == (loaded.version, loaded.position) == (2, 3)
+
+
+def test_workloads_come_newest_first_page_by_page(adapters: Adapters) -> None:
+    show(adapters, *(workload(f"w{n}", created_at=CREATED + n // 2) for n in range(5)))
+
+    assert names(adapters) == ["w4", "w3", "w2", "w1", "w0"]
+    assert names(adapters, limit=2) == ["w4", "w3"]
+    assert names(adapters, limit=2, after=(CREATED + 1, "a/w3")) == ["w2", "w1"]
+    assert names(adapters, after=(CREATED, "a/w0")) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"namespaces": ("b",)}, ["run-b"]),
+        ({"namespaces": ()}, []),
+        ({"namespaces": ("a", "b"), "phases": ("Held", "QuotaReserved")}, ["run-b", "held"]),
+        ({"phases": ("Pending",)}, ["other", "plain"]),
+        ({"local_queue": "door"}, ["run-b", "plain", "held"]),
+        ({"name_contains": "e"}, ["other", "held"]),
+        ({"name_contains": "%"}, []),
+        ({"labels": {"team": "x"}}, ["plain", "held"]),
+        ({"labels": {"team": "x", "tier": "1"}}, ["held"]),
+        ({"cluster_queue": "gpu"}, ["run-b", "plain", "held"]),
+        ({"cluster_queue": "batch"}, []),
+        ({"cluster_queue": "gpu", "namespaces": ("a",)}, ["plain", "held"]),
+    ],
+)
+def test_filters_narrow_a_list(
+    adapters: Adapters, query: dict[str, object], found: list[str]
+) -> None:
+    door = configured("door", LocalQueueSpec(cluster_queue="gpu"), "a")
+    adapters.log.append([shown("localqueue/a/door", door)])
+    hold = Hold(owner="o", reason="r", held_at=1)
+    admission = Admission(cluster_queue="gpu", pod_set_assignments=())
+    show(
+        adapters,
+        workload("held", labels={"team": "x", "tier": "1"}, hold=hold),
+        workload("plain", labels={"team": "x"}),
+        workload("other", spec=submitted("other", queue="side").spec),
+        workload("run-b", namespace="b", admission=admission),
+    )
+
+    assert sorted(names(adapters, **query)) == sorted(found)
+
+
+def test_workloads_are_counted_by_phase(adapters: Adapters) -> None:
+    show(
+        adapters,
+        workload("x"),
+        workload("y"),
+        workload("z", namespace="b", hold=Hold(owner="o", reason="r", held_at=1)),
+    )
+
+    assert adapters.models.phase_counts() == {"Held": 1, "Pending": 2}
+    assert adapters.models.phase_counts(["a"]) == {"Pending": 2}
+    assert adapters.models.phase_counts([]) == {}
+
+
+def test_objects_of_a_kind_come_by_name_page_by_page(adapters: Adapters) -> None:
+    for name in ("b", "a", "Z", "ä"):
+        queue = configured(name, ClusterQueueSpec())
+        adapters.log.append([shown(f"clusterqueue/{name}", queue)])
+
+    def listed(after: str = "", limit: int = 9) -> list[str]:
+        found = adapters.models.objects("clusterqueue", after=after, limit=limit)
+        return [loaded.state.name for loaded in found]
+
+    assert listed() == ["Z", "a", "b", "ä"]
+    assert listed(limit=2) == ["Z", "a"]
+    assert listed(after="clusterqueue/a") == ["b", "ä"]
+    assert adapters.models.objects("cohort") == []
+
+
+def test_objects_are_listed_by_namespace(adapters: Adapters) -> None:
+    for namespace in ("a", "ab"):
+        door = configured("door", LocalQueueSpec(cluster_queue="gpu"), namespace)
+        adapters.log.append([shown(f"localqueue/{namespace}/door", door)])
+
+    found = adapters.models.objects("localqueue", namespace="a")
+
+    assert [loaded.stream for loaded in found] == ["localqueue/a/door"]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({}, ["r3", "r2", "r1"]),
+        ({"limit": 2}, ["r3", "r2"]),
+        ({"after": (20, "r2")}, ["r1"]),
+        ({"workload": "a/x"}, ["r3", "r1"]),
+        ({"workload": "a/none"}, []),
+        ({"cluster_queue": "batch"}, ["r3", "r2", "r1"]),
+        ({"cluster_queue": "gpu", "limit": 1}, ["r3"]),
+    ],
+)
+def test_rounds_come_newest_first(
+    adapters: Adapters, query: dict[str, object], found: list[str]
+) -> None:
+    adapters.log.append(
+        [
+            shown("round/r1", a_round("r1", "a/p", "a/x", "a/y", at=10)),
+            shown("round/r2", a_round("r2", "a/p", "a/y", at=20)),
+            shown("round/r3", a_round("r3", "a/x", "a/z", at=20)),
+        ]
+    )
+
+    loaded = adapters.models.rounds(**query)  # type: ignore[arg-type]
+
+    assert [each.state.id for each in loaded] == found
+
+
+def test_an_unknown_key_has_no_answer(adapters: Adapters) -> None:
+    adapters.log.append([unit(event(), idempotency=key())])
+
+    assert adapters.models.replay_of("k", "user:bob") is None
+    assert adapters.models.replay_of("other", "user:ada") is None

@@ -1,0 +1,30 @@
+"""What every store promises of cached folds."""
+
+from tests.contracts.adapters import Adapters
+
+
+def test_nothing_is_cached_at_first(adapters: Adapters) -> None:
+    assert adapters.state_cache.newest("cell", "1") is None
+
+
+def test_the_newest_fold_is_found(adapters: Adapters) -> None:
+    for position in (5, 9, 7):
+        adapters.state_cache.put("cell", "1", position, b"\x00fold %d" % position)
+
+    assert adapters.state_cache.newest("cell", "1") == (9, b"\x00fold 9")
+    assert adapters.state_cache.newest("cell", "1", at_most=8) == (7, b"\x00fold 7")
+    assert adapters.state_cache.newest("cell", "1", at_most=4) is None
+
+
+def test_folds_of_other_code_or_name_are_not_found(adapters: Adapters) -> None:
+    adapters.state_cache.put("cell", "1", 5, b"fold")
+
+    assert adapters.state_cache.newest("cell", "2") is None
+    assert adapters.state_cache.newest("other", "1") is None
+
+
+def test_a_fold_at_the_same_position_takes_the_place_of_the_older(adapters: Adapters) -> None:
+    adapters.state_cache.put("cell", "1", 5, b"older")
+    adapters.state_cache.put("cell", "1", 5, b"newer")
+
+    assert adapters.state_cache.newest("cell", "1") == (5, b"newer")
