@@ -53,5 +53,20 @@ def identity_of(token: Token) -> Identity:
     """The identity a token stands for."""
     confined = token.role == "submitter"
     return Identity(
-        name=token.name, role=token.role, namespaces=frozenset(token.namespaces) if confined else None
+        name=token.name,
+        role=token.role,
+        namespaces=frozenset(token.namespaces) if confined else None,
     )
+
+
+READING = ("get", "list", "read", "watch", "explain")
+REPORTING = ("report", "acknowledge", "progress", "finish", "heartbeat")
+
+
+def right_for(verb: str, kind: str) -> Right:
+    """The right that doing `verb` to objects of `kind` takes."""
+    if verb in READING:
+        return "read"
+    if verb in REPORTING:
+        return "report"
+    return "submit" if kind.lower() in ("workload", "workloads") else "configure"

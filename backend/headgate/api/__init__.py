@@ -1,0 +1,1 @@
+"""HTTP: parse, call a use case, answer."""

@@ -1,0 +1,144 @@
+"""The Litestar application: routes, who may call them, and how it starts and stops."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from litestar import Litestar, Request, Router
+from litestar.datastructures import State
+
+from headgate.api import openapi
+from headgate.api.applying.controller import Apply
+from headgate.api.callers import allowed, authenticated
+from headgate.api.documentation import docs_page, docs_script, docs_style, openapi_document
+from headgate.api.events.controller import Events
+from headgate.api.executors.controller import Executors
+from headgate.api.installing import install
+from headgate.api.nodes.controller import NodeActions
+from headgate.api.objects.controller import controllers as object_controllers
+from headgate.api.overview.controller import OverviewPage
+from headgate.api.positions import check_media_type, reach_position
+from headgate.api.preemptions.controller import Preemptions
+from headgate.api.problems import exception_handlers
+from headgate.api.queues.controller import Queues
+from headgate.api.queues.controller import action_controller as queue_actions
+from headgate.api.response_headers import add_headers
+from headgate.api.stream.controller import EventStream
+from headgate.api.system.controller import System, is_alive, is_ready, metrics
+from headgate.api.tokens.controller import Access, Tokens
+from headgate.api.topologies.controller import TopologyMaps
+from headgate.api.user_interface import user_interface
+from headgate.api.workloads.actions import controller as workload_actions
+from headgate.api.workloads.controller import AllWorkloads, Workloads
+from headgate.application.installation import Installation
+from headgate.bootstrap import open_platform
+from headgate.settings import from_environment
+
+LARGEST_BODY_BYTES = 10_000_000
+
+Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
+
+
+def create_app() -> Litestar:
+    """The application as the environment says; what Granian calls."""
+    platform = open_platform(from_environment(), name="headgate-api")
+    return app_over(install(platform), platform.close)
+
+
+def app_over(installation: Installation, close: Callable[[], None] = lambda: None) -> Litestar:
+    """The application over an installation; it follows the log from when it is started.
+
+    `close` is called when it has stopped.
+    """
+    return _app([_living(installation, close)], State({"installation": installation}))
+
+
+def routes_only() -> Litestar:
+    """The application without anything behind it, to derive its document from."""
+    return _app([], State())
+
+
+def _app(lifespan: list[Lifespan], state: State) -> Litestar:
+    return Litestar(
+        route_handlers=[
+            _version_one(),
+            _figures(),
+            is_alive,
+            is_ready,
+            openapi_document,
+            docs_page,
+            docs_script,
+            docs_style,
+            user_interface,
+        ],
+        state=state,
+        lifespan=list(lifespan),
+        openapi_config=openapi.config(),
+        exception_handlers=exception_handlers(),
+        before_send=[add_headers],
+        request_max_body_size=LARGEST_BODY_BYTES,
+        pdb_on_exception=False,
+        debug=False,
+    )
+
+
+def _version_one() -> Router:
+    return Router(
+        path="/v1",
+        middleware=[authenticated],
+        guards=[allowed],
+        before_request=before_request,
+        route_handlers=[
+            AllWorkloads,
+            Workloads,
+            workload_actions(),
+            Queues,
+            queue_actions(),
+            NodeActions,
+            *object_controllers(),
+            Apply,
+            Executors,
+            Events,
+            EventStream,
+            OverviewPage,
+            TopologyMaps,
+            Preemptions,
+            Tokens,
+            Access,
+            System,
+        ],
+    )
+
+
+def _figures() -> Router:
+    return Router(path="/", middleware=[authenticated], guards=[allowed], route_handlers=[metrics])
+
+
+async def before_request(request: Request[Any, Any, Any]) -> None:
+    """What every request under /v1 goes through first."""
+    check_media_type(request)
+    await reach_position(request)
+
+
+def _living(installation: Installation, close: Callable[[], None]) -> Lifespan:
+    @asynccontextmanager
+    async def living(_: Litestar) -> AsyncIterator[None]:
+        reader, hub = installation.reader, installation.hub
+        await asyncio.to_thread(installation.clock.look)
+        await reader.start()
+        hub.begin(reader.position)
+        installation.tenants.learn(reader.cell.versions)
+        reader.listen(installation.tenants.learn_from)
+        reader.listen(lambda batch: installation.tally.count(batch, reader.cell))
+        reader.listen(hub.publish)
+        in_step = asyncio.create_task(installation.clock.keep_in_step())
+        try:
+            yield
+        finally:
+            hub.close()
+            in_step.cancel()
+            await reader.stop()
+            close()
+
+    return living

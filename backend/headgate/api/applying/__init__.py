@@ -1,0 +1,1 @@
+"""Many objects of any kind in one request."""

@@ -1,0 +1,74 @@
+"""Applying documents: parse them all, apply what may be tried, tell of each."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from headgate.adapters.manifests.parse import parse
+from headgate.api.answers import Answer
+from headgate.api.callers import Caller, installation_of
+from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.problems import FORBIDDEN, INVALID_REQUEST, ApiFailure, problem_of
+from headgate.api.workloads.batch import Entry, entry_of, failure_of, status_of
+from headgate.application.apply_objects import apply as apply_objects
+from headgate.application.commands import Changed, Written
+from headgate.application.position_marks import OPEN_POSITION, OPEN_RESOURCE_VERSION
+from headgate.domain.configured import Absent
+
+
+async def apply(request: Caller, body: bytes, key: str | None, *, dry_run: bool) -> Answer:
+    """Apply every document of a body."""
+    content_type = request.headers.get("content-type", "")
+    entries = [
+        _allowed(request, entry_of(request, d)) for d in parse(body, content_type=content_type)
+    ]
+    if not entries:
+        raise ApiFailure(INVALID_REQUEST, "The body holds no object.", remedy="Send at least one.")
+
+    def write(results: Sequence[Changed]) -> Written:
+        outcomes = _outcomes(entries, results, dry_run=dry_run)
+        content = {"position": OPEN_POSITION, "results": outcomes}
+        return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
+
+    asking = Asking(key=key, is_dry_run=dry_run, tells_failures=True)
+    call = await call_of(request, write, asking)
+    wanted = [entry.wanted for entry in entries if entry.wanted is not None]
+    return answer_handled(await apply_objects(installation_of(request), call, wanted))
+
+
+def _allowed(request: Caller, entry: Entry) -> Entry:
+    """Submitters apply workloads and nothing else."""
+    if entry.wanted is None or entry.kind == "Workload" or request.user.may("configure"):
+        return entry
+    failure = ApiFailure(
+        FORBIDDEN, f"A token of role {request.user.role} may not configure a {entry.kind}."
+    )
+    return Entry(entry.kind, entry.namespace, entry.name, failure=failure)
+
+
+def _outcomes(
+    entries: Sequence[Entry], results: Sequence[Changed], *, dry_run: bool
+) -> list[dict[str, Any]]:
+    tried = iter(results)
+    return [
+        _outcome(entry, next(tried) if entry.wanted else None, dry_run=dry_run) for entry in entries
+    ]
+
+
+def _outcome(entry: Entry, changed: Changed | None, *, dry_run: bool) -> dict[str, Any]:
+    outcome: dict[str, Any] = {
+        "kind": entry.kind,
+        "namespace": entry.namespace,
+        "name": entry.name,
+    }
+    failure = failure_of(entry, changed)
+    if failure is not None or changed is None:
+        assert failure is not None, "what was not tried has a reason"
+        return {**outcome, "outcome": "rejected", "problem": problem_of(failure)}
+    if not changed.events:
+        version = str(changed.position)
+        return {**outcome, "outcome": "unchanged", "resourceVersion": version}
+    word = "created" if isinstance(changed.before, Absent) else "changed"
+    version_after = {} if dry_run else {"resourceVersion": OPEN_RESOURCE_VERSION}
+    return {**outcome, "outcome": word, **version_after}

@@ -1,0 +1,80 @@
+"""Who calls, and whether the role and namespaces allow it."""
+
+import asyncio
+from typing import Any
+
+from litestar import Request
+from litestar.connection import ASGIConnection
+from litestar.datastructures import Headers
+from litestar.handlers import BaseRouteHandler
+from litestar.types import ASGIApp, Receive, Scope, Send
+
+from headgate.api.problems import FORBIDDEN, UNAUTHORIZED, ApiFailure
+from headgate.api.request_ids import request_id_of
+from headgate.application.access import Identity, Right
+from headgate.application.installation import Installation
+from headgate.domain.facts import Origin
+
+Caller = Request[Identity, None, Any]
+
+
+def installation_of(request: Request[Any, Any, Any]) -> Installation:
+    """What the use cases work with."""
+    return request.app.state.installation  # type: ignore[no-any-return]
+
+
+def origin_of(request: Caller, reason: str = "") -> Origin:
+    """How events caused by this request say so."""
+    request_id = request_id_of(request.scope)
+    return Origin(
+        actor=request.user.actor,
+        reason=reason,
+        causation=f"request:{request_id}",
+        correlation=request_id,
+        trace=request.headers.get("traceparent", ""),
+    )
+
+
+def authenticated(app: ASGIApp) -> ASGIApp:
+    """Refuse a request without a valid bearer token, and name its caller otherwise."""
+
+    async def check(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["user"] = await _identity(scope)
+        await app(scope, receive, send)
+
+    return check
+
+
+async def _identity(scope: Scope) -> Identity:
+    scheme, _, secret = Headers.from_scope(scope).get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not secret:
+        raise ApiFailure(UNAUTHORIZED, "The request carries no bearer token.")
+    installation: Installation = scope["litestar_app"].state.installation
+    at = await _now(installation)
+    identity = await installation.book.identity(secret.strip(), at)
+    if identity is None:
+        raise ApiFailure(UNAUTHORIZED, "The token is unknown, expired or revoked.")
+    return identity
+
+
+async def _now(installation: Installation) -> int:
+    if installation.clock.is_set:
+        return installation.clock.now()
+    return await asyncio.to_thread(installation.clock.now)
+
+
+def allowed(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Refuse what the caller's role or namespaces do not allow (a Litestar guard)."""
+    identity: Identity = connection.scope["user"]
+    right: Right = handler.opt.get("right", "read")
+    if not identity.may(right):
+        raise ApiFailure(FORBIDDEN, f"A token of role {identity.role} may not {right}.")
+    namespace = connection.scope["path_params"].get("namespace")
+    if namespace is not None:
+        need_namespace(identity, str(namespace))
+
+
+def need_namespace(identity: Identity, namespace: str) -> None:
+    """Refuse a namespace that is not the caller's."""
+    if not identity.sees(namespace):
+        raise ApiFailure(FORBIDDEN, f"This token is not for namespace {namespace!r}.")

@@ -1,0 +1,1 @@
+"""The log, read page by page and as a histogram."""

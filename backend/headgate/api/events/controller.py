@@ -1,0 +1,75 @@
+"""The log, newest first, and how many events there were when."""
+
+from typing import Annotated
+
+from litestar import Controller, get
+from litestar.params import Parameter
+
+from headgate.api.answers import Answer, answer_view, shows
+from headgate.api.callers import Caller, installation_of
+from headgate.api.parameters import listed
+from headgate.application.queries import events
+from headgate.application.queries.event_views import EventPage, Histogram
+
+Types = Annotated[
+    str | None, Parameter(query="type", description="Event types, separated by commas")
+]
+Streams = Annotated[
+    str | None,
+    Parameter(
+        query="stream", description="Streams, or prefixes ending in `/`, separated by commas"
+    ),
+]
+
+
+class Events(Controller):
+    """Facts."""
+
+    path = "/events"
+    tags = ["Events"]
+
+    @get(
+        operation_id="listEvents",
+        summary="Events, newest first",
+        responses=shows(EventPage),
+    )
+    async def list_events(
+        self,
+        request: Caller,
+        types: Types = None,
+        streams: Streams = None,
+        actor: str = "",
+        correlation: str = "",
+        before: Annotated[int | None, Parameter(ge=1)] = None,
+        limit: Annotated[int, Parameter(ge=1, le=1000)] = 100,
+    ) -> Answer:
+        """`before` is a position; `next` of an answer is the `before` of the page after it."""
+        wanted = events.Wanted(
+            types=listed(types), streams=listed(streams), actor=actor, correlation=correlation
+        )
+        found = await events.page(
+            installation_of(request), wanted, request.user.namespaces, before=before, limit=limit
+        )
+        return answer_view(found)
+
+    @get(
+        "/histogram",
+        operation_id="readEventHistogram",
+        summary="How many events there were when",
+        responses=shows(Histogram),
+    )
+    async def histogram(
+        self,
+        request: Caller,
+        types: Types = None,
+        streams: Streams = None,
+        minutes: Annotated[int, Parameter(ge=1, le=10_080)] = 60,
+        buckets: Annotated[int, Parameter(ge=1, le=500)] = 60,
+    ) -> Answer:
+        """Up to the last event, by type."""
+        span = events.Span(minutes=minutes, buckets=buckets)
+        wanted = events.Wanted(types=listed(types), streams=listed(streams))
+        found = await events.histogram(
+            installation_of(request), wanted, request.user.namespaces, span
+        )
+        return answer_view(found)

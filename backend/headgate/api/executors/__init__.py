@@ -1,0 +1,1 @@
+"""Whoever runs the pods: what to run, and what became of it."""

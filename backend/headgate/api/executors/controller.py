@@ -1,0 +1,149 @@
+"""What executors are to run, and what they report of it."""
+
+from typing import Annotated
+
+from litestar import Controller, get, post
+from litestar.params import Parameter
+
+from headgate.api.answers import Answer, shows
+from headgate.api.callers import Caller
+from headgate.api.executors import reading, writing
+from headgate.api.executors.schemas import (
+    AssignmentPage,
+    EvictionReport,
+    FinishedReport,
+    PodsReadyReport,
+    ReportBatch,
+    ReportOutcomes,
+)
+from headgate.api.paging import Continue, Limit
+from headgate.api.parameters import IdempotencyHeader
+from headgate.api.workloads.schemas import WorkloadObject
+
+Name = Annotated[str, Parameter(description="The workload's name", max_length=253)]
+EvictionId = Annotated[
+    str, Parameter(description="The eviction, as assignments name it", max_length=200)
+]
+WORKLOAD = "/namespaces/{namespace:str}/workloads/{name:str}"
+REPORTS = {"right": "report"}
+
+
+class Executors(Controller):
+    """Assignments and reports."""
+
+    path = "/"
+    tags = ["Executors"]
+
+    @get(
+        "/assignments",
+        operation_id="listAssignments",
+        summary="All workloads that have quota now, and where their pods go",
+        responses=shows(AssignmentPage),
+    )
+    async def assignments(
+        self, request: Caller, limit: Limit = 500, after: Continue = None
+    ) -> Answer:
+        """By name; what changes afterwards comes over the stream."""
+        return await reading.assignments(request, limit=limit, after=after)
+
+    @post(
+        f"{WORKLOAD}/pods-ready",
+        operation_id="reportPodsReady",
+        summary="Report whether every pod is ready",
+        status_code=200,
+        responses=shows(WorkloadObject),
+        opt=REPORTS,
+    )
+    async def pods_ready(
+        self, request: Caller, namespace: Name, name: Name, data: PodsReadyReport
+    ) -> Answer:
+        """Saying the same twice is one fact."""
+        return await writing.pods_ready(request, f"{namespace}/{name}", data)
+
+    @post(
+        f"{WORKLOAD}/finished",
+        operation_id="reportFinished",
+        summary="Report that the pods have ended for good",
+        status_code=200,
+        responses=shows(WorkloadObject),
+        opt=REPORTS,
+    )
+    async def finished(
+        self, request: Caller, namespace: Name, name: Name, data: FinishedReport
+    ) -> Answer:
+        """Quota and hosts are free from then on."""
+        return await writing.finished(request, f"{namespace}/{name}", data)
+
+    @post(
+        f"{WORKLOAD}/evictions/{{eviction:str}}/acknowledge",
+        operation_id="acknowledgeEviction",
+        summary="Take an eviction over, for instance to save a checkpoint first",
+        status_code=200,
+        responses=shows(WorkloadObject),
+        opt=REPORTS,
+    )
+    async def acknowledge(
+        self,
+        request: Caller,
+        namespace: Name,
+        name: Name,
+        eviction: EvictionId,
+        data: EvictionReport,
+    ) -> Answer:
+        """The first acknowledgement counts."""
+        target = writing.EvictionTarget(f"{namespace}/{name}", eviction, "acknowledged")
+        return await writing.eviction(request, target, data)
+
+    @post(
+        f"{WORKLOAD}/evictions/{{eviction:str}}/progress",
+        operation_id="reportEvictionProgress",
+        summary="Report that an eviction is still going on",
+        status_code=200,
+        responses=shows(WorkloadObject),
+        opt=REPORTS,
+    )
+    async def progress(
+        self,
+        request: Caller,
+        namespace: Name,
+        name: Name,
+        eviction: EvictionId,
+        data: EvictionReport,
+    ) -> Answer:
+        """The message is kept in the log."""
+        target = writing.EvictionTarget(f"{namespace}/{name}", eviction, "progressed")
+        return await writing.eviction(request, target, data)
+
+    @post(
+        f"{WORKLOAD}/evictions/{{eviction:str}}/stopped",
+        operation_id="reportStopped",
+        summary="Report that an evicted workload's pods are gone",
+        status_code=200,
+        responses=shows(WorkloadObject),
+        opt=REPORTS,
+    )
+    async def stopped(
+        self,
+        request: Caller,
+        namespace: Name,
+        name: Name,
+        eviction: EvictionId,
+        data: EvictionReport,
+    ) -> Answer:
+        """Quota and hosts are free from then on."""
+        target = writing.EvictionTarget(f"{namespace}/{name}", eviction, "stopped")
+        return await writing.eviction(request, target, data)
+
+    @post(
+        "/reports:batch",
+        operation_id="reportMany",
+        summary="Report of many workloads at once",
+        status_code=200,
+        responses=shows(ReportOutcomes),
+        opt=REPORTS,
+    )
+    async def batch(
+        self, request: Caller, data: ReportBatch, idempotency_key: IdempotencyHeader = None
+    ) -> Answer:
+        """Taken in order, each by itself: 200 if none was rejected, 207 if some, 422 if all."""
+        return await writing.batch(request, data, idempotency_key)

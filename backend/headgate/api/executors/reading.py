@@ -1,0 +1,63 @@
+"""What executors are to run: every workload that has quota now."""
+
+from bisect import bisect_right
+
+from headgate.adapters.manifests.rendering.workloads import rendered_admission, workload_spec
+from headgate.api.answers import Answer, answer
+from headgate.api.callers import Caller, installation_of
+from headgate.api.paging import after_token, continue_token
+from headgate.application.queries.views import timestamp, timestamp_or_none
+from headgate.domain.cell import Cell
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.state import Eviction, Workload, phase_of
+
+QUESTION = "assignments"
+
+
+async def assignments(request: Caller, *, limit: int, after: str | None) -> Answer:
+    """A page of assignments, by name."""
+    cell = installation_of(request).reader.cell
+    scope = request.user.namespaces
+    keys = [key for key in _holders(cell) if scope is None or key.partition("/")[0] in scope]
+    start = bisect_right(keys, after_token(after, QUESTION, str) or "")
+    chosen = keys[start : start + limit]
+    body = {
+        "position": cell.position,
+        "items": [_assignment(cell.workloads[key]) for key in chosen],
+    }
+    if start + limit < len(keys):
+        body["continue"] = continue_token(chosen[-1], QUESTION)
+    return answer(body, position=cell.position)
+
+
+def _holders(cell: Cell) -> list[str]:
+    """Everyone who holds quota, in order of name."""
+    return sorted(
+        key
+        for key, workload in cell.workloads.items()
+        if workload.admission is not None and holds_quota(workload)
+    )
+
+
+def _assignment(workload: Workload) -> dict[str, object]:
+    assert workload.admission is not None, "it holds quota"
+    body: dict[str, object] = {
+        "workload": workload.key,
+        "uid": workload.uid,
+        "phase": phase_of(workload),
+        "admission": rendered_admission(workload.admission),
+        "podSets": workload_spec(workload.spec)["podSets"],
+    }
+    if workload.eviction is not None:
+        body["eviction"] = _eviction(workload.eviction)
+    return body
+
+
+def _eviction(eviction: Eviction) -> dict[str, object]:
+    return {
+        "id": eviction.id,
+        "reason": eviction.reason,
+        "startedAt": timestamp(eviction.started_at),
+        "acknowledgedAt": timestamp_or_none(eviction.acknowledged_at),
+        "handler": eviction.handler,
+    }

@@ -1,0 +1,105 @@
+"""What executors read and report."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from headgate.api.shapes import Asked, Free, Position, Problem, Shape, Timestamp
+from headgate.api.workloads.schemas import AdmissionShape, Phase, PodSetShape
+
+Message = Annotated[str, msgspec.Meta(max_length=4096)]
+
+
+class AssignmentEviction(Shape, kw_only=True):
+    """The eviction to carry out."""
+
+    id: str
+    reason: str
+    started_at: Timestamp
+    acknowledged_at: Timestamp | None = None
+    handler: str = ""
+
+
+class Assignment(Shape, kw_only=True):
+    """One workload that has quota now, and where its pods go."""
+
+    workload: str
+    uid: str
+    phase: Phase
+    admission: AdmissionShape
+    pod_sets: list[PodSetShape]
+    eviction: AssignmentEviction | None = None
+
+
+class AssignmentPage(Shape, kw_only=True):
+    """Workloads with quota, by name."""
+
+    position: Position
+    items: list[Assignment]
+    continue_: str | None = msgspec.field(default=None, name="continue")
+
+
+class PodsReadyReport(Asked, kw_only=True):
+    """Whether every pod is ready."""
+
+    uid: str
+    ready: bool
+    message: Message = ""
+
+
+class FinishedReport(Asked, kw_only=True):
+    """How the pods ended."""
+
+    uid: str
+    succeeded: bool
+    message: Message = ""
+
+
+class EvictionReport(Asked, kw_only=True):
+    """Where an eviction stands; `handler` and `expectedEndAt` matter to an acknowledgement alone."""
+
+    uid: str
+    message: Message = ""
+    handler: str = ""
+    expected_end_at: Timestamp | None = None
+
+
+class Report(Asked, kw_only=True):
+    """One report of a batch."""
+
+    workload: Annotated[str, msgspec.Meta(examples=["team-a/train-7"])]
+    uid: str
+    type: Literal[
+        "podsReady", "podsNotReady", "finished", "failed", "stopped", "acknowledged", "progressed"
+    ]
+    eviction: str = ""
+    message: Message = ""
+
+
+class ReportBatch(Asked, kw_only=True):
+    """Many reports at once, taken in order."""
+
+    reports: Annotated[list[Report], msgspec.Meta(max_length=5000)]
+
+
+class ReportOutcome(Shape, kw_only=True):
+    """What became of one report."""
+
+    workload: str
+    outcome: Literal["recorded", "unchanged", "rejected"]
+    problem: Problem | None = None
+
+
+class ReportOutcomes(Shape, kw_only=True):
+    """What became of each report, in order."""
+
+    position: Position
+    results: list[ReportOutcome]
+
+
+class Heartbeat(Asked, kw_only=True):
+    """What a node says of itself; quantities are Kubernetes quantities."""
+
+    ready: bool
+    allocatable: Free
+    used_by_others: Free = {}

@@ -1,0 +1,129 @@
+"""Reports of executors, one by one and many at once."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from headgate.api.answers import Answer, answer
+from headgate.api.callers import Caller, installation_of
+from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.executors.schemas import (
+    EvictionReport,
+    FinishedReport,
+    PodsReadyReport,
+    Report,
+    ReportBatch,
+)
+from headgate.api.instants import instant_or_none
+from headgate.api.manifests import object_writer
+from headgate.api.problems import problem_of
+from headgate.api.workloads.batch import status_of
+from headgate.application import reports
+from headgate.application.commands import Changed, Written
+from headgate.application.position_marks import OPEN_POSITION
+from headgate.application.reports import ReportCommand
+from headgate.domain.workloads.commands import (
+    AcknowledgeEviction,
+    ReportEvictionProgress,
+    ReportFinished,
+    ReportPodsReady,
+    ReportStopped,
+)
+
+KIND = "Workload"
+
+
+class EvictionTarget(msgspec.Struct, frozen=True):
+    """Which eviction of which workload, and what is told of it."""
+
+    workload: str
+    eviction: str
+    step: Literal["acknowledged", "progressed", "stopped"]
+
+
+async def pods_ready(request: Caller, workload: str, data: PodsReadyReport) -> Answer:
+    """All pods are ready, or no longer all of them are."""
+    command = ReportPodsReady(uid=data.uid, ready=data.ready, message=data.message)
+    return await _report(request, workload, command)
+
+
+async def finished(request: Caller, workload: str, data: FinishedReport) -> Answer:
+    """The pods are done."""
+    command = ReportFinished(uid=data.uid, succeeded=data.succeeded, message=data.message)
+    return await _report(request, workload, command)
+
+
+async def eviction(request: Caller, target: EvictionTarget, data: EvictionReport) -> Answer:
+    """An eviction was taken over, goes on, or is through."""
+    return await _report(request, target.workload, _eviction_command(target, data))
+
+
+async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
+    """Every report, in order."""
+    told = [(report.workload, _command(report)) for report in data.reports]
+
+    def write(results: Sequence[Changed]) -> Written:
+        outcomes = _outcomes(data.reports, results)
+        content = {"position": OPEN_POSITION, "results": outcomes}
+        return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
+
+    installation = installation_of(request)
+    call = await call_of(request, write, Asking(key=key, tells_failures=True))
+    if key is not None:
+        return answer_handled(await reports.report_together(installation, call, told))
+    results, position = await reports.report_each(installation, call, told)
+    outcomes = _outcomes(data.reports, results)
+    content = {"position": position, "results": outcomes}
+    return answer(content, position=position, status=status_of(outcomes))
+
+
+async def _report(request: Caller, workload: str, command: ReportCommand) -> Answer:
+    call = await call_of(request, object_writer(KIND), Asking())
+    told = (workload, command)
+    return answer_handled(await reports.report(installation_of(request), call, told))
+
+
+def _eviction_command(target: EvictionTarget, data: EvictionReport) -> ReportCommand:
+    match target.step:
+        case "acknowledged":
+            return AcknowledgeEviction(
+                uid=data.uid,
+                eviction=target.eviction,
+                handler=data.handler,
+                expected_end_at=instant_or_none(data.expected_end_at, "/expectedEndAt"),
+            )
+        case "progressed":
+            return ReportEvictionProgress(uid=data.uid, eviction=target.eviction, note=data.message)
+        case "stopped":
+            return ReportStopped(uid=data.uid, eviction=target.eviction)
+
+
+def _command(report: Report) -> ReportCommand:
+    match report.type:
+        case "podsReady" | "podsNotReady":
+            ready = report.type == "podsReady"
+            return ReportPodsReady(uid=report.uid, ready=ready, message=report.message)
+        case "finished" | "failed":
+            succeeded = report.type == "finished"
+            return ReportFinished(uid=report.uid, succeeded=succeeded, message=report.message)
+        case "stopped":
+            return ReportStopped(uid=report.uid, eviction=report.eviction)
+        case "acknowledged":
+            return AcknowledgeEviction(uid=report.uid, eviction=report.eviction)
+        case "progressed":
+            return ReportEvictionProgress(
+                uid=report.uid, eviction=report.eviction, note=report.message
+            )
+
+
+def _outcomes(told: Sequence[Report], results: Sequence[Changed]) -> list[dict[str, Any]]:
+    return [_outcome(report, changed) for report, changed in zip(told, results, strict=True)]
+
+
+def _outcome(report: Report, changed: Changed) -> dict[str, Any]:
+    if changed.failure is not None:
+        problem = problem_of(changed.failure)
+        return {"workload": report.workload, "outcome": "rejected", "problem": problem}
+    word = "recorded" if changed.events else "unchanged"
+    return {"workload": report.workload, "outcome": word}

@@ -1,0 +1,70 @@
+"""The installation an API process works with, made from the ports of its platform."""
+
+import logging
+import signal
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from headgate.api.version import VERSION
+from headgate.application.database_clock import DatabaseClock
+from headgate.application.event_hub import EventHub
+from headgate.application.group_commit import GroupCommit
+from headgate.application.installation import Installation
+from headgate.application.ports import Nudges, Unit
+from headgate.application.rebuilds import Rebuilds
+from headgate.application.tally import Tally
+from headgate.application.token_book import TokenBook
+from headgate.application.visibility import Tenants
+from headgate.application.warm_reader import WarmReader
+from headgate.bootstrap import Platform
+
+EVERYONE = "*"
+LOG = logging.getLogger(__name__)
+
+
+def install(platform: Platform) -> Installation:
+    """Everything the use cases work with; nothing is read before it is started."""
+    tenants = Tenants()
+    reader = WarmReader(platform.warm_cell(), platform.tail, _end)
+    hub = EventHub(platform.event_log, tenants)
+    commits = GroupCommit(platform.event_log, _nudging(platform.nudges, reader))
+    return Installation(
+        log=platform.event_log,
+        models=platform.read_models,
+        partitions=platform.partitions,
+        followers=platform.followers,
+        tokens=platform.tokens,
+        ids=platform.ids,
+        clock=DatabaseClock(platform.event_log),
+        book=TokenBook(platform.tokens, platform.settings.admin_token),
+        commits=commits,
+        reader=reader,
+        hub=hub,
+        tenants=tenants,
+        rebuilds=Rebuilds(platform.followers),
+        tally=Tally(),
+        ui_directory=platform.settings.ui_directory,
+        version=VERSION,
+        started_at=time.monotonic(),
+    )
+
+
+def woken_by(units: Iterable[Unit], keys: Sequence[str]) -> list[str]:
+    """The partitions to nudge after these appends; `keys` are all there are."""
+    woken = {key for unit in units for new in unit.events for key in new.wakes}
+    return sorted({*woken - {EVERYONE}, *(keys if EVERYONE in woken else ())})
+
+
+def _nudging(nudges: Nudges, reader: WarmReader) -> Callable[[Sequence[Unit]], None]:
+    """Tells workers of what was appended; the broker may be away, the log is not."""
+
+    def nudge(units: Sequence[Unit]) -> None:
+        nudges.nudge(woken_by(units, reader.cell.partition_keys()))
+
+    return nudge
+
+
+def _end(failure: BaseException) -> None:
+    """A process whose warm state cannot go on ends, so that a new one begins from the log."""
+    LOG.critical("the log cannot be followed any more", exc_info=failure)
+    signal.raise_signal(signal.SIGTERM)

@@ -1,0 +1,34 @@
+"""RFC 3339 as callers write it, to instants."""
+
+from datetime import UTC, datetime
+
+from headgate.application.queries.views import EPOCH
+from headgate.domain.rejection import InvalidObject, Violation
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+
+
+def instant_or_none(text: str | None, pointer: str) -> Instant | None:
+    """The instant a text names; raises `InvalidObject` with a pointer."""
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as failure:
+        raise _refused(text, pointer) from failure
+    if found.tzinfo is None:
+        raise _refused(text, pointer)
+    elapsed = found.astimezone(UTC) - EPOCH
+    return (
+        elapsed.days * 86_400 + elapsed.seconds
+    ) * MICROSECONDS_PER_SECOND + elapsed.microseconds
+
+
+def _refused(text: str, pointer: str) -> InvalidObject:
+    violation = Violation(
+        pointer=pointer,
+        rule="It is a time with its offset, as RFC 3339 has it.",
+        remedy="Write it like 2026-09-24T12:00:00Z.",
+    )
+    return InvalidObject(
+        f"{text!r} is no time.", remedy="Correct the time.", violations=(violation,)
+    )

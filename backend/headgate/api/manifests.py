@@ -1,0 +1,131 @@
+"""Between manifests and use cases: what is wanted, and how it is answered."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from headgate.adapters.manifests.desired import Desired, as_written, named
+from headgate.adapters.manifests.parse import parse_object
+from headgate.adapters.manifests.render import Extras, render
+from headgate.adapters.manifests.rendering.queues import QueueStatus
+from headgate.api.callers import Caller, installation_of
+from headgate.api.problems import INVALID, ApiFailure
+from headgate.api.shapes import ProblemError
+from headgate.application.commands import Changed, Writer, Written
+from headgate.application.installation import Installation
+from headgate.application.position_marks import OPEN_RESOURCE_VERSION
+from headgate.application.queries.queue_status import Status, status_of
+from headgate.application.wanted import Wanted
+from headgate.domain.configured import Absent, Configured
+from headgate.domain.queues.specs import ClusterQueueSpec, LocalQueueSpec
+from headgate.domain.rejection import Rejection
+
+PRIORITY = "priority"
+ENDING_LENGTH = 5
+
+
+async def read_wanted(request: Caller, body: bytes, kind: str) -> tuple[Wanted, Desired]:
+    """The one object a body asks for, in the namespace and with the name of the path."""
+    namespace = str(request.path_params.get("namespace", ""))
+    content_type = request.headers.get("content-type", "")
+    if namespace:
+        desired = parse_object(body, kind, content_type=content_type, namespace=namespace)
+    else:
+        desired = parse_object(body, kind, content_type=content_type)
+    name = str(request.path_params.get("name", ""))
+    _must_agree("/metadata/name", desired.name, name)
+    _must_agree("/metadata/namespace", desired.namespace, namespace)
+    return wanted_of(installation_of(request), desired), desired
+
+
+def wanted_of(installation: Installation, desired: Desired) -> Wanted:
+    """The same as use cases take it; a generated name gets its ending here."""
+    ending = "" if desired.name else installation.ids.new()[-ENDING_LENGTH:]
+    complete = named(desired, ending)
+    is_workload = complete.kind == "Workload"
+    seen = complete.resource_version
+    return Wanted(
+        kind=complete.stream_kind,
+        name=complete.name,
+        namespace=complete.namespace,
+        labels=complete.labels,
+        annotations=complete.annotations,
+        spec=complete.spec,
+        keeps=() if is_workload else complete.keeps,
+        states_priority=is_workload and PRIORITY not in complete.keeps,
+        position=int(seen) if seen.isascii() and seen.isdecimal() and seen != "0" else None,
+    )
+
+
+def object_writer(kind: str, status: int = 200) -> Writer:
+    """Answers with the only object changed; with what it was last if it is gone."""
+
+    def write(results: Sequence[Changed]) -> Written:
+        return Written(status=status, body=msgspec.json.encode(manifest_after(kind, results[0])))
+
+    return write
+
+
+def manifest_after(kind: str, changed: Changed) -> dict[str, Any]:
+    """The object after a change, at the position the change will have."""
+    state = changed.before if isinstance(changed.after, Absent) else changed.after
+    rendered = render(kind, state, changed.position)
+    if changed.events:
+        rendered["metadata"]["resourceVersion"] = OPEN_RESOURCE_VERSION
+    return rendered
+
+
+def manifest_of(
+    installation: Installation,
+    kind: str,
+    state: Any,
+    position: int,
+) -> dict[str, Any]:
+    """The object as it stands, with the status that is derived from all others."""
+    return render(kind, state, position, _extras(installation, state))
+
+
+def as_caller_wrote(failure: Exception, desired: Desired) -> Exception:
+    """A rejection whose pointers lead to where the caller wrote what is wrong."""
+    return as_written(failure, desired) if isinstance(failure, Rejection) else failure
+
+
+def _extras(installation: Installation, state: Any) -> Extras | None:  # noqa: ANN401 - by kind
+    if not isinstance(state, Configured):
+        return None
+    cell = installation.reader.cell
+    match state.spec:
+        case ClusterQueueSpec():
+            return Extras(queue_status=_queue_status(status_of(cell, state.name)))
+        case LocalQueueSpec(cluster_queue=name):
+            key = f"{state.namespace}/{state.name}"
+            queue = cell.config.cluster_queues.get(name)
+            return Extras(
+                queue_status=_queue_status(status_of(cell, name, key)),
+                cluster_queue=queue.spec if queue else None,
+            )
+        case _:
+            return None
+
+
+def _queue_status(status: Status) -> QueueStatus:
+    return QueueStatus(
+        activity=status.activity,
+        pending=status.pending,
+        reserving=status.reserving,
+        admitted=status.admitted,
+        reservation=status.reservation,
+        usage=status.usage,
+    )
+
+
+def _must_agree(pointer: str, said: str, in_path: str) -> None:
+    if not in_path or said == in_path:
+        return
+    error = ProblemError(
+        pointer=pointer,
+        rule=f"It is {in_path!r}, as in the address.",
+        remedy="Make body and address agree.",
+    )
+    raise ApiFailure(INVALID, "The object is not the one in the address.", errors=(error,))

@@ -1,0 +1,1 @@
+"""Cordoning nodes, and what they say of themselves."""

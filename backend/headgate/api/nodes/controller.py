@@ -1,0 +1,71 @@
+"""Cordon and uncordon nodes, and take their heartbeats."""
+
+from typing import Annotated
+
+from litestar import Controller, post
+from litestar.params import Parameter
+
+from headgate.api.answers import Answer, shows
+from headgate.api.callers import Caller
+from headgate.api.executors.schemas import Heartbeat
+from headgate.api.nodes import writing
+from headgate.api.objects.place_shapes import NodeObject
+from headgate.api.parameters import IdempotencyHeader
+from headgate.api.workloads.schemas import Action
+
+Name = Annotated[str, Parameter(description="The node's name", max_length=253)]
+
+
+class NodeActions(Controller):
+    """What is done to nodes, and what they report."""
+
+    path = "/nodes/{name:str}"
+    tags = ["Node"]
+
+    @post(
+        "/cordon",
+        operation_id="cordonNode",
+        summary="Let a node take no new pods",
+        status_code=200,
+        responses=shows(NodeObject),
+        opt={"right": "configure"},
+    )
+    async def cordon(
+        self,
+        request: Caller,
+        name: Name,
+        data: Action,
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        """What runs there runs on."""
+        return await writing.cordon(request, name, data, idempotency_key)
+
+    @post(
+        "/uncordon",
+        operation_id="uncordonNode",
+        summary="Let a node take pods again",
+        status_code=200,
+        responses=shows(NodeObject),
+        opt={"right": "configure"},
+    )
+    async def uncordon(
+        self,
+        request: Caller,
+        name: Name,
+        data: Action,
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        """The end of a cordon."""
+        return await writing.uncordon(request, name, data, idempotency_key)
+
+    @post(
+        "/heartbeat",
+        operation_id="reportNode",
+        summary="What a node says of itself",
+        status_code=200,
+        responses=shows(NodeObject),
+        opt={"right": "report"},
+    )
+    async def heartbeat(self, request: Caller, name: Name, data: Heartbeat) -> Answer:
+        """Recorded only if it differs from the last one."""
+        return await writing.heartbeat(request, name, data)

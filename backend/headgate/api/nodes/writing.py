@@ -1,0 +1,39 @@
+"""Cordoning nodes and taking their heartbeats."""
+
+from headgate.api.answers import Answer
+from headgate.api.callers import Caller, installation_of
+from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.executors.schemas import Heartbeat
+from headgate.api.manifests import object_writer
+from headgate.api.nodes.amounts import read_amounts
+from headgate.api.workloads.schemas import Action
+from headgate.application.configure_objects import tell_node
+from headgate.domain.streams import stream_of
+from headgate.domain.topology.commands import CordonNode, ReportNode, UncordonNode
+
+KIND = "Node"
+
+
+async def cordon(request: Caller, name: str, data: Action, key: str | None) -> Answer:
+    """Let the node take no new pods."""
+    return await _tell(request, name, CordonNode(), Asking(reason=data.reason, key=key))
+
+
+async def uncordon(request: Caller, name: str, data: Action, key: str | None) -> Answer:
+    """Let the node take pods again."""
+    return await _tell(request, name, UncordonNode(), Asking(reason=data.reason, key=key))
+
+
+async def heartbeat(request: Caller, name: str, data: Heartbeat) -> Answer:
+    """Take what the node says of itself."""
+    allocatable, others = read_amounts(data.allocatable, data.used_by_others)
+    report = ReportNode(ready=data.ready, allocatable=allocatable, used_by_others=others)
+    return await _tell(request, name, report, Asking())
+
+
+async def _tell(
+    request: Caller, name: str, command: ReportNode | CordonNode | UncordonNode, asking: Asking
+) -> Answer:
+    call = await call_of(request, object_writer(KIND), asking)
+    stream = stream_of("node", name)
+    return answer_handled(await tell_node(installation_of(request), call, stream, command))

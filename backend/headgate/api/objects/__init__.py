@@ -1,0 +1,1 @@
+"""Everything an admin configures: ten kinds of objects with the same five verbs."""

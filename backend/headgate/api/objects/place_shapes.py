@@ -1,0 +1,112 @@
+"""ResourceFlavor, Topology and Node as they are written and read."""
+
+from typing import Literal
+
+from headgate.api.shapes import Condition, ListMeta, ObjectMeta, Shape
+
+
+class TaintShape(Shape, kw_only=True):
+    """A mark that keeps away pods that do not tolerate it."""
+
+    key: str
+    value: str = ""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
+
+
+class TolerationShape(Shape, kw_only=True):
+    """What taint is tolerated."""
+
+    key: str | None = None
+    operator: Literal["Exists", "Equal"] = "Equal"
+    value: str | None = None
+    effect: str | None = None
+
+
+class ResourceFlavorSpecShape(Shape, kw_only=True):
+    """A kind of machine."""
+
+    node_labels: dict[str, str] = {}
+    node_taints: list[TaintShape] = []
+    tolerations: list[TolerationShape] = []
+    topology_name: str | None = None
+
+
+class ResourceFlavorObject(Shape, kw_only=True):
+    """A ResourceFlavor."""
+
+    api_version: str
+    kind: Literal["ResourceFlavor"]
+    metadata: ObjectMeta
+    spec: ResourceFlavorSpecShape
+
+
+class ResourceFlavorList(Shape, kw_only=True):
+    """One page of ResourceFlavors."""
+
+    api_version: str
+    kind: Literal["ResourceFlavorList"]
+    metadata: ListMeta
+    items: list[ResourceFlavorObject]
+
+
+class TopologyLevelShape(Shape, kw_only=True):
+    """One level, named by a node label."""
+
+    node_label: str
+
+
+class TopologySpecShape(Shape, kw_only=True):
+    """The levels, widest first."""
+
+    levels: list[TopologyLevelShape]
+
+
+class TopologyObject(Shape, kw_only=True):
+    """A Topology."""
+
+    api_version: str
+    kind: Literal["Topology"]
+    metadata: ObjectMeta
+    spec: TopologySpecShape
+
+
+class TopologyList(Shape, kw_only=True):
+    """One page of Topologies."""
+
+    api_version: str
+    kind: Literal["TopologyList"]
+    metadata: ListMeta
+    items: list[TopologyObject]
+
+
+class NodeSpecShape(Shape, kw_only=True):
+    """Taints, and whether the node takes new pods."""
+
+    taints: list[TaintShape] = []
+    unschedulable: bool = False
+
+
+class NodeStatusShape(Shape, kw_only=True):
+    """What the node offers, as Kubernetes quantities."""
+
+    allocatable: dict[str, str | int] = {}
+    conditions: list[Condition] = []
+
+
+class NodeObject(Shape, kw_only=True):
+    """A Node."""
+
+    api_version: str
+    kind: Literal["Node"]
+    metadata: ObjectMeta
+    spec: NodeSpecShape
+    status: NodeStatusShape | None = None
+
+
+class NodeList(Shape, kw_only=True):
+    """One page of Nodes."""
+
+    api_version: str
+    kind: Literal["NodeList"]
+    metadata: ListMeta
+    items: list[NodeObject]

@@ -1,0 +1,112 @@
+"""WorkloadPriorityClass, AdmissionCheck, DisruptionBudget and Namespace as they are written and read."""
+
+from typing import Literal
+
+from headgate.api.shapes import Condition, LabelSelector, ListMeta, ObjectMeta, Shape
+
+
+class WorkloadPriorityClassObject(Shape, kw_only=True):
+    """A WorkloadPriorityClass; its value stands beside the metadata, as in Kueue."""
+
+    api_version: str
+    kind: Literal["WorkloadPriorityClass"]
+    metadata: ObjectMeta
+    value: int
+    description: str = ""
+    global_default: bool = False
+    preemption_policy: str | None = None
+    max_protection_delta: int | None = None
+
+
+class WorkloadPriorityClassList(Shape, kw_only=True):
+    """One page of WorkloadPriorityClasses."""
+
+    api_version: str
+    kind: Literal["WorkloadPriorityClassList"]
+    metadata: ListMeta
+    items: list[WorkloadPriorityClassObject]
+
+
+class CheckParametersShape(Shape, kw_only=True):
+    """What the controller reads its settings from."""
+
+    api_group: str
+    kind: str
+    name: str
+
+
+class AdmissionCheckSpecShape(Shape, kw_only=True):
+    """Which controller reports on the check."""
+
+    controller_name: str
+    parameters: CheckParametersShape | None = None
+
+
+class AdmissionCheckStatusShape(Shape, kw_only=True):
+    """Whether its controller serves it."""
+
+    conditions: list[Condition] = []
+
+
+class AdmissionCheckObject(Shape, kw_only=True):
+    """An AdmissionCheck."""
+
+    api_version: str
+    kind: Literal["AdmissionCheck"]
+    metadata: ObjectMeta
+    spec: AdmissionCheckSpecShape
+    status: AdmissionCheckStatusShape | None = None
+
+
+class AdmissionCheckList(Shape, kw_only=True):
+    """One page of AdmissionChecks."""
+
+    api_version: str
+    kind: Literal["AdmissionCheckList"]
+    metadata: ListMeta
+    items: list[AdmissionCheckObject]
+
+
+class DisruptionBudgetSpecShape(Shape, kw_only=True):
+    """How many of the selected must stay, or may be gone."""
+
+    selector: LabelSelector
+    unit: Literal["Workload", "Pod"] = "Workload"
+    min_available: int | None = None
+    max_unavailable: int | None = None
+    enforcement: Literal["BestEffort", "Strict"] = "BestEffort"
+
+
+class DisruptionBudgetObject(Shape, kw_only=True):
+    """A DisruptionBudget."""
+
+    api_version: str
+    kind: Literal["DisruptionBudget"]
+    metadata: ObjectMeta
+    spec: DisruptionBudgetSpecShape
+
+
+class DisruptionBudgetList(Shape, kw_only=True):
+    """One page of DisruptionBudgets."""
+
+    api_version: str
+    kind: Literal["DisruptionBudgetList"]
+    metadata: ListMeta
+    items: list[DisruptionBudgetObject]
+
+
+class NamespaceObject(Shape, kw_only=True):
+    """A Namespace."""
+
+    api_version: str
+    kind: Literal["Namespace"]
+    metadata: ObjectMeta
+
+
+class NamespaceList(Shape, kw_only=True):
+    """One page of Namespaces."""
+
+    api_version: str
+    kind: Literal["NamespaceList"]
+    metadata: ListMeta
+    items: list[NamespaceObject]

@@ -1,0 +1,204 @@
+"""ClusterQueue, LocalQueue and Cohort as they are written and read (Kueue v1beta2)."""
+
+from typing import Literal
+
+from headgate.api.shapes import Condition, LabelSelector, ListMeta, ObjectMeta, Shape, Timestamp
+
+StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
+
+
+class ResourceQuotaShape(Shape, kw_only=True):
+    """Quota of one resource in one flavor; quantities are Kubernetes quantities."""
+
+    name: str
+    nominal_quota: str | int
+    borrowing_limit: str | int | None = None
+    lending_limit: str | int | None = None
+
+
+class FlavorQuotasShape(Shape, kw_only=True):
+    """The quotas of one flavor."""
+
+    name: str
+    resources: list[ResourceQuotaShape]
+
+
+class ResourceGroupShape(Shape, kw_only=True):
+    """Resources that are always taken from the same flavor."""
+
+    covered_resources: list[str]
+    flavors: list[FlavorQuotasShape]
+
+
+class FlavorFungibilityShape(Shape, kw_only=True):
+    """Whether to look at the next flavor before borrowing or preempting."""
+
+    when_can_borrow: str | None = None
+    when_can_preempt: str | None = None
+    preference: str | None = None
+
+
+class BorrowWithinCohortShape(Shape, kw_only=True):
+    """Whether a borrowing workload may preempt in other ClusterQueues."""
+
+    policy: str | None = None
+    max_priority_threshold: int | None = None
+
+
+class PreemptionShape(Shape, kw_only=True):
+    """Whom the workloads of this ClusterQueue may preempt."""
+
+    within_cluster_queue: str | None = None
+    reclaim_within_cohort: str | None = None
+    borrow_within_cohort: BorrowWithinCohortShape | None = None
+
+
+class FairSharingShape(Shape, kw_only=True):
+    """The weight in fair sharing."""
+
+    weight: str | int | float | None = None
+
+
+class AdmissionCheckRuleShape(Shape, kw_only=True):
+    """A check that workloads must pass, on some flavors or on all."""
+
+    name: str
+    on_flavors: list[str] = []
+
+
+class AdmissionChecksStrategyShape(Shape, kw_only=True):
+    """The checks of a ClusterQueue."""
+
+    admission_checks: list[AdmissionCheckRuleShape] = []
+
+
+class ClusterQueueSpecShape(Shape, kw_only=True):
+    """Quota, order and policies."""
+
+    cohort_name: str | None = None
+    resource_groups: list[ResourceGroupShape] = []
+    queueing_strategy: Literal["StrictFIFO", "BestEffortFIFO"] = "BestEffortFIFO"
+    namespace_selector: LabelSelector | None = None
+    flavor_fungibility: FlavorFungibilityShape | None = None
+    preemption: PreemptionShape | None = None
+    admission_checks_strategy: AdmissionChecksStrategyShape | None = None
+    stop_policy: StopPolicy = "None"
+    fair_sharing: FairSharingShape | None = None
+
+
+class ResourceUsageShape(Shape, kw_only=True):
+    """Used and borrowed amounts of one resource, as quantities."""
+
+    name: str
+    total: str
+    borrowed: str | None = None
+
+
+class FlavorUsageShape(Shape, kw_only=True):
+    """Usage in one flavor."""
+
+    name: str
+    resources: list[ResourceUsageShape]
+
+
+class ClusterQueueStatusShape(Shape, kw_only=True):
+    """Counts and usage, derived from the log."""
+
+    conditions: list[Condition] = []
+    pending_workloads: int = 0
+    reserving_workloads: int = 0
+    admitted_workloads: int = 0
+    flavors_reservation: list[FlavorUsageShape] = []
+    flavors_usage: list[FlavorUsageShape] = []
+
+
+class ClusterQueueObject(Shape, kw_only=True):
+    """A ClusterQueue."""
+
+    api_version: str
+    kind: Literal["ClusterQueue"]
+    metadata: ObjectMeta
+    spec: ClusterQueueSpecShape
+    status: ClusterQueueStatusShape | None = None
+
+
+class ClusterQueueList(Shape, kw_only=True):
+    """One page of ClusterQueues."""
+
+    api_version: str
+    kind: Literal["ClusterQueueList"]
+    metadata: ListMeta
+    items: list[ClusterQueueObject]
+
+
+class LocalQueueSpecShape(Shape, kw_only=True):
+    """A namespace's door to one ClusterQueue."""
+
+    cluster_queue: str
+    stop_policy: StopPolicy = "None"
+    fair_sharing: FairSharingShape | None = None
+
+
+class LocalQueueStatusShape(Shape, kw_only=True):
+    """Counts and usage of one LocalQueue."""
+
+    conditions: list[Condition] = []
+    pending_workloads: int = 0
+    reserving_workloads: int = 0
+    admitted_workloads: int = 0
+    flavors_reservation: list[FlavorUsageShape] = []
+    flavors_usage: list[FlavorUsageShape] = []
+
+
+class LocalQueueObject(Shape, kw_only=True):
+    """A LocalQueue."""
+
+    api_version: str
+    kind: Literal["LocalQueue"]
+    metadata: ObjectMeta
+    spec: LocalQueueSpecShape
+    status: LocalQueueStatusShape | None = None
+
+
+class LocalQueueList(Shape, kw_only=True):
+    """One page of LocalQueues."""
+
+    api_version: str
+    kind: Literal["LocalQueueList"]
+    metadata: ListMeta
+    items: list[LocalQueueObject]
+
+
+class CohortSpecShape(Shape, kw_only=True):
+    """A group of ClusterQueues that lend to each other."""
+
+    parent_name: str | None = None
+    resource_groups: list[ResourceGroupShape] = []
+    fair_sharing: FairSharingShape | None = None
+
+
+class CohortObject(Shape, kw_only=True):
+    """A Cohort."""
+
+    api_version: str
+    kind: Literal["Cohort"]
+    metadata: ObjectMeta
+    spec: CohortSpecShape
+
+
+class CohortList(Shape, kw_only=True):
+    """One page of Cohorts."""
+
+    api_version: str
+    kind: Literal["CohortList"]
+    metadata: ListMeta
+    items: list[CohortObject]
+
+
+class StopShape(Shape, kw_only=True):
+    """Who stopped a queue, why, and until when."""
+
+    owner: str
+    reason: str
+    stopped_at: Timestamp
+    expires_at: Timestamp | None = None

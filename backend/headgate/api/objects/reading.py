@@ -1,0 +1,108 @@
+"""Reading configured objects: one, and lists page by page."""
+
+import asyncio
+
+import msgspec
+
+from headgate.api.answers import Answer, answer, not_modified
+from headgate.api.callers import Caller, installation_of
+from headgate.api.label_selectors import label_selector
+from headgate.api.manifests import manifest_of
+from headgate.api.objects.kinds import ObjectKind
+from headgate.api.paging import after_token, continue_token
+from headgate.api.problems import NOT_FOUND, ApiFailure
+from headgate.application.installation import Installation
+from headgate.application.ports import Loaded
+from headgate.domain.configured import Absent
+from headgate.domain.scheduling.matching import matches_selector
+from headgate.domain.streams import stream_of
+from headgate.domain.values.selectors import LabelSelector
+
+WITH_DERIVED_STATUS = ("ClusterQueue", "LocalQueue")
+"""Their status changes without a change of their own version, so that they are never unmodified."""
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Which page of a list."""
+
+    limit: int
+    after: str | None
+    selector: str | None
+
+
+class _Wanted(msgspec.Struct, frozen=True):
+    kind: str
+    namespace: str | None
+    selector: LabelSelector | None
+    scope: frozenset[str] | None
+
+    def takes(self, loaded: Loaded) -> bool:
+        """Whether an object belongs into the list."""
+        state = loaded.state
+        if self.scope is not None and state.namespace and state.namespace not in self.scope:
+            return False
+        return self.selector is None or matches_selector(state.labels, self.selector)
+
+
+async def read(request: Caller, kind: ObjectKind, name: str, if_none_match: str | None) -> Answer:
+    """One object as it stands."""
+    installation = installation_of(request)
+    stream = stream_of(kind.stream_kind, name, str(request.path_params.get("namespace", "")))
+    (loaded,) = await asyncio.to_thread(installation.models.load, [stream])
+    if isinstance(loaded.state, Absent):
+        raise ApiFailure(NOT_FOUND, f"There is no {kind.name} {name}.")
+    position = max(loaded.position, installation.reader.position)
+    if kind.name not in WITH_DERIVED_STATUS:
+        unmodified = not_modified(loaded.version, if_none_match, position=position)
+        if unmodified is not None:
+            return unmodified
+    body = manifest_of(installation, kind.name, loaded.state, loaded.position)
+    return answer(body, position=position, version=loaded.version)
+
+
+async def list_objects(request: Caller, kind: ObjectKind, page: Page) -> Answer:
+    """A page of objects in order of their names."""
+    installation = installation_of(request)
+    namespace = request.path_params.get("namespace")
+    question = f"{kind.name}|{namespace or ''}|{page.selector or ''}"
+    wanted = _Wanted(
+        kind.stream_kind,
+        None if namespace is None else str(namespace),
+        label_selector(page.selector),
+        request.user.namespaces,
+    )
+    after = after_token(page.after, question, str) or ""
+    position = installation.reader.position
+    found, more = await _collected(installation, wanted, after, page.limit)
+    metadata = {"resourceVersion": str(position)}
+    if more:
+        metadata["continue"] = continue_token(found[-1].stream, question)
+    items = [
+        manifest_of(installation, kind.name, loaded.state, loaded.position) for loaded in found
+    ]
+    body = {
+        "apiVersion": kind.api_version,
+        "kind": f"{kind.name}List",
+        "metadata": metadata,
+        "items": items,
+    }
+    return answer(body, position=position)
+
+
+async def _collected(
+    installation: Installation, wanted: _Wanted, after: str, limit: int
+) -> tuple[list[Loaded], bool]:
+    """Up to `limit` objects that belong into the list, and whether there may be more."""
+    found: list[Loaded] = []
+    while True:
+        page = await asyncio.to_thread(
+            installation.models.objects,
+            wanted.kind,
+            namespace=wanted.namespace,
+            after=after,
+            limit=limit + 1,
+        )
+        found += [loaded for loaded in page if wanted.takes(loaded)]
+        if len(found) > limit or len(page) <= limit:
+            return found[:limit], len(found) > limit
+        after = page[-1].stream

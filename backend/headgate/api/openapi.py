@@ -1,0 +1,142 @@
+"""The OpenAPI document: what Litestar derives, completed with problems, security and common headers.
+
+`python -m headgate.api.openapi > frontend/openapi.json` writes it down.
+"""
+
+import json
+import sys
+from functools import cache
+from typing import Any
+
+import msgspec
+from litestar import Litestar
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.spec import Components, SecurityScheme, Tag
+
+from headgate.api.parameters import MIN_POSITION
+from headgate.api.problems import BY_STATUS, MEDIA_TYPE
+from headgate.api.version import VERSION
+from headgate.api.workloads.schemas import WorkloadBatch
+
+TAGS = {
+    "Workload": "Submit work, see where it stands and why",
+    "Queues": "The queue tree, waiting lines, stops and drains",
+    "Apply": "Many objects in one request",
+    "Events": "The log, page by page and as it grows",
+    "Preemptions": "Who had to go for whom, and why",
+    "Overview": "What needs attention",
+    "Executors": "What to run, and what became of it",
+    "Access": "Tokens and what they allow",
+    "System": "How the installation is doing",
+}
+COMMON_PROBLEMS = (401, 403, 422, 500, 503)
+METHOD_PROBLEMS = {
+    "get": (400, 404, 504),
+    "post": (404, 409, 413, 415, 429),
+    "put": (404, 409, 412, 413, 415, 428, 429),
+    "delete": (404, 409, 412, 429),
+}
+ANY_OBJECT = {
+    "type": "object",
+    "description": "An object of any kind, as its kind's own address takes it",
+    "required": ["apiVersion", "kind", "metadata"],
+    "properties": {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"$ref": "#/components/schemas/ObjectMeta"},
+    },
+}
+POSITION_HEADER = {
+    "description": "The log position the answer holds at",
+    "schema": {"type": "integer"},
+}
+MIN_POSITION_PARAMETER = {
+    "name": "minPosition",
+    "in": "query",
+    "description": MIN_POSITION,
+    "schema": {"type": "integer", "minimum": 0},
+}
+PROBLEM_REF = {"$ref": "#/components/schemas/Problem"}
+
+
+def config() -> OpenAPIConfig:
+    """What Litestar needs to know to derive its part."""
+    return OpenAPIConfig(
+        title="Headgate",
+        version=VERSION,
+        description="Every workload gets a place, or a reason why not.",
+        use_handler_docstrings=True,
+        tags=[Tag(name=name, description=text) for name, text in TAGS.items()],
+        components=Components(
+            security_schemes={"token": SecurityScheme(type="http", scheme="bearer")}
+        ),
+    )
+
+
+def document(app: Litestar) -> dict[str, Any]:
+    """The whole document as plain JSON."""
+    found: dict[str, Any] = json.loads(json.dumps(app.openapi_schema.to_schema()))
+    schemas = found["components"]["schemas"]
+    schemas["AnyObject"] = ANY_OBJECT
+    _, batch = msgspec.json.schema_components(
+        [WorkloadBatch], ref_template="#/components/schemas/{name}"
+    )
+    schemas["WorkloadBatch"] = batch["WorkloadBatch"]
+    found["components"]["responses"] = {f"Problem{s}": _problem(s) for s in sorted(BY_STATUS)}
+    found["components"]["headers"] = {"LogPosition": POSITION_HEADER}
+    found["components"]["parameters"] = {"MinPosition": MIN_POSITION_PARAMETER}
+    for path, item in found["paths"].items():
+        for method, operation in item.items():
+            _complete(path, method, operation)
+    return found
+
+
+def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
+    responses = operation["responses"]
+    _drop_derived_problem(responses)
+    if not path.startswith("/v1/") and path != "/metrics":
+        return
+    operation["security"] = [{"token": []}]
+    for status in (*COMMON_PROBLEMS, *METHOD_PROBLEMS.get(method, ())):
+        responses.setdefault(str(status), {"$ref": f"#/components/responses/Problem{status}"})
+    operation["responses"] = dict(sorted(responses.items()))
+    for status, response in responses.items():
+        if status.startswith("2"):
+            response.setdefault("headers", {})["X-Log-Position"] = {
+                "$ref": "#/components/headers/LogPosition"
+            }
+    if method == "get" and path != "/v1/stream":
+        operation.setdefault("parameters", []).append(
+            {"$ref": "#/components/parameters/MinPosition"}
+        )
+
+
+def _drop_derived_problem(responses: dict[str, Any]) -> None:
+    """Litestar documents its own error shape for 400, which we never send."""
+    derived = responses.get("400", {}).get("content", {}).get("application/json", {})
+    if "status_code" in derived.get("schema", {}).get("properties", {}):
+        del responses["400"]
+
+
+def _problem(status: int) -> dict[str, Any]:
+    kind = BY_STATUS[status]
+    example = {"type": f"/problems/{kind.slug}", "title": kind.title, "status": status}
+    media = {"schema": PROBLEM_REF, "example": {**example, "remedy": kind.remedy}}
+    return {"description": kind.title, "content": {MEDIA_TYPE: media}}
+
+
+@cache
+def written(app: Litestar) -> bytes:
+    """The document as it is served."""
+    return json.dumps(document(app), indent=1).encode()
+
+
+def main() -> None:
+    """Write the document to standard output."""
+    from headgate.api.app import routes_only  # noqa: PLC0415 - the application imports this module
+
+    sys.stdout.write(json.dumps(document(routes_only()), indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""Opaque continue tokens: where a list goes on, and for which question."""
+
+import base64
+import binascii
+import hashlib
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from litestar.params import Parameter
+
+from headgate.api.problems import BAD_CONTINUE, ApiFailure
+
+Limit = Annotated[int, Parameter(query="limit", ge=1, le=1000, description="At most so many items")]
+Continue = Annotated[
+    str | None,
+    Parameter(query="continue", description="The `metadata.continue` of the page before"),
+]
+Key = TypeVar("Key")
+
+
+def continue_token(key: Any, question: str) -> str:  # noqa: ANN401 - any small JSON value
+    """A token to go on after `key` in the list that answers `question`."""
+    raw = msgspec.json.encode([_mark(question), key])
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def after_token(token: str | None, question: str, kind: type[Key]) -> Key | None:
+    """The key a token was made with, if it was made for this question."""
+    if not token:
+        return None
+    try:
+        raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        mark, key = msgspec.json.decode(raw, type=tuple[str, kind])  # type: ignore[valid-type]
+    except (ValueError, binascii.Error, msgspec.MsgspecError) as failure:
+        raise ApiFailure(BAD_CONTINUE, "It cannot be read.") from failure
+    if mark != _mark(question):
+        raise ApiFailure(BAD_CONTINUE, "It was made for a list with other filters.")
+    return key
+
+
+def _mark(question: str) -> str:
+    return hashlib.sha256(question.encode()).hexdigest()[:12]

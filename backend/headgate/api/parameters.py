@@ -1,0 +1,39 @@
+"""Query and header parameters that many handlers take."""
+
+from typing import Annotated, Literal
+
+from litestar.params import Parameter
+
+DryRun = Annotated[
+    Literal["All"] | None,
+    Parameter(query="dryRun", description="`All`: validate and decide, and change nothing"),
+]
+IdempotencyHeader = Annotated[
+    str | None,
+    Parameter(
+        header="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        description="The same key with the same request gets the first answer again",
+    ),
+]
+IfMatch = Annotated[
+    str | None, Parameter(header="If-Match", description="The ETag of the version one has seen")
+]
+IfNoneMatch = Annotated[
+    str | None, Parameter(header="If-None-Match", description="The ETag one has already")
+]
+Selector = Annotated[
+    str | None,
+    Parameter(
+        query="labelSelector",
+        max_length=2000,
+        description="`a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes",
+    ),
+]
+MIN_POSITION = "Wait until this position has been seen, at most five seconds"
+
+
+def listed(text: str | None) -> tuple[str, ...]:
+    """The words of a parameter that takes several, separated by commas."""
+    return tuple(word.strip() for word in (text or "").split(",") if word.strip())

@@ -1,0 +1,1 @@
+"""The preemption ledger: who had to go for whom, under which rule."""

@@ -1,0 +1,227 @@
+"""Everything that can go wrong as one table from failure to HTTP problem (RFC 9457)."""
+
+import re
+from typing import Any
+
+import msgspec
+from litestar import Request, Response
+from litestar.exceptions import HTTPException
+from litestar.types import ExceptionHandlersMap
+
+from headgate.api.request_ids import request_id_of
+from headgate.api.shapes import Problem, ProblemError
+from headgate.application.failures import (
+    Contended,
+    KeyUsedDifferently,
+    NotYetThere,
+    Overloaded,
+    StaleVersion,
+)
+from headgate.application.ports import Unavailable
+from headgate.domain.rejection import (
+    AlreadyExists,
+    IllegalNow,
+    InUse,
+    InvalidObject,
+    NotFound,
+    Rejection,
+)
+
+MEDIA_TYPE = "application/problem+json"
+
+RETRY = "Try again after the time in Retry-After; an Idempotency-Key makes that safe."
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """What one class of failure is called and answered with."""
+
+    status: int
+    slug: str
+    title: str
+    remedy: str = ""
+    retry_after_seconds: int | None = None
+
+
+class ApiFailure(Exception):
+    """A request the API itself refuses; `kind` says why."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        detail: str,
+        *,
+        remedy: str = "",
+        errors: tuple[ProblemError, ...] = (),
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.kind = kind
+        self.detail = detail
+        self.remedy = remedy or kind.remedy
+        self.errors = errors
+        self.headers = headers or {}
+
+
+BAD_REQUEST = Kind(400, "bad-request", "The request cannot be understood")
+BAD_CONTINUE = Kind(
+    400, "bad-continue-token", "The continue token is not one of ours", "Start the list anew."
+)
+UNAUTHORIZED = Kind(401, "unauthorized", "No valid token", "Send `Authorization: Bearer <token>`.")
+FORBIDDEN = Kind(
+    403, "forbidden", "Not allowed", "Ask an admin for a token whose role and namespaces allow it."
+)
+NOT_FOUND = Kind(404, "not-found", "No such thing", "Check the name and the namespace.")
+METHOD_NOT_ALLOWED = Kind(405, "method-not-allowed", "This address does not take that method")
+CONFLICT = Kind(409, "conflict", "Not possible now")
+PRECONDITION_FAILED = Kind(
+    412, "precondition-failed", "It has changed since", "Read it again and repeat the change."
+)
+TOO_LARGE = Kind(413, "too-large", "The body is too large", "Send it in several requests.")
+UNSUPPORTED_MEDIA_TYPE = Kind(
+    415,
+    "unsupported-media-type",
+    "This media type is not taken here",
+    "Send application/json (or application/yaml where objects are taken).",
+)
+INVALID = Kind(422, "invalid-object", "The object breaks rules of its kind")
+INVALID_REQUEST = Kind(422, "invalid-request", "The request breaks rules")
+PRECONDITION_REQUIRED = Kind(
+    428,
+    "precondition-required",
+    "If-Match is required",
+    "Read the object and send its ETag as If-Match.",
+)
+TOO_MANY = Kind(429, "too-many-requests", "Too much at once", RETRY, 1)
+BUG = Kind(
+    500, "internal-error", "Something is wrong on our side", "Report it with the request id."
+)
+UNAVAILABLE = Kind(503, "unavailable", "The log cannot be reached now", RETRY, 2)
+TIMEOUT = Kind(504, "position-not-reached", "That position was not reached in time", RETRY, 1)
+
+BY_FAILURE: dict[type[Exception], Kind] = {
+    InvalidObject: INVALID,
+    NotFound: NOT_FOUND,
+    AlreadyExists: Kind(409, "already-exists", "It exists already"),
+    InUse: Kind(409, "in-use", "It is in use"),
+    IllegalNow: Kind(409, "illegal-now", "Not in its present stage"),
+    Rejection: CONFLICT,
+    StaleVersion: PRECONDITION_FAILED,
+    KeyUsedDifferently: Kind(
+        422,
+        "idempotency-key-reused",
+        "The Idempotency-Key was used for another request",
+        "Use a new key for a new request.",
+    ),
+    Contended: Kind(409, "contended", "Others changed it again and again", RETRY, 1),
+    Overloaded: TOO_MANY,
+    NotYetThere: TIMEOUT,
+    Unavailable: UNAVAILABLE,
+}
+
+BY_STATUS: dict[int, Kind] = {
+    kind.status: kind
+    for kind in (
+        BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, CONFLICT,
+        PRECONDITION_FAILED, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST,
+        PRECONDITION_REQUIRED, TOO_MANY, BUG, UNAVAILABLE, TIMEOUT,
+    )
+}  # fmt: skip
+
+
+def kind_of(failure: Exception) -> Kind:
+    """The kind of a failure; whatever is not in the table is a bug of ours."""
+    if isinstance(failure, ApiFailure):
+        return failure.kind
+    if isinstance(failure, HTTPException):
+        return BY_STATUS.get(failure.status_code, BUG)
+    return next((BY_FAILURE[c] for c in type(failure).__mro__ if c in BY_FAILURE), BUG)
+
+
+def problem_of(failure: Exception, *, instance: str = "", request_id: str = "") -> Problem:
+    """The problem document of a failure."""
+    kind = kind_of(failure)
+    return Problem(
+        type=f"/problems/{_slug(failure, kind)}",
+        title=kind.title,
+        status=kind.status,
+        detail=_detail(failure, kind),
+        remedy=getattr(failure, "remedy", "") or kind.remedy,
+        errors=_errors(failure),
+        instance=instance,
+        request_id=request_id,
+    )
+
+
+def answer_failure(request: Request[Any, Any, Any], failure: Exception) -> Response[Any]:
+    """Any failure as a problem document."""
+    problem = problem_of(
+        failure, instance=request.url.path, request_id=request_id_of(request.scope)
+    )
+    headers = dict(getattr(failure, "headers", None) or {})
+    retry = kind_of(failure).retry_after_seconds
+    if retry is not None:
+        headers["Retry-After"] = str(retry)
+    if problem.status == UNAUTHORIZED.status:
+        headers["WWW-Authenticate"] = 'Bearer realm="headgate"'
+    body = msgspec.json.encode(problem)
+    return Response(body, status_code=problem.status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def _slug(failure: Exception, kind: Kind) -> str:
+    """A rejection that has no line of its own in the table is named by its class."""
+    if kind is CONFLICT and isinstance(failure, Rejection) and type(failure) is not Rejection:
+        return re.sub(r"(?<!^)(?=[A-Z])", "-", type(failure).__name__).lower()
+    return kind.slug
+
+
+def _detail(failure: Exception, kind: Kind) -> str:
+    if kind is BUG:
+        return "The request could not be served; the reason stands in the server's log."
+    return str(getattr(failure, "detail", "") or failure)
+
+
+def _errors(failure: Exception) -> list[ProblemError]:
+    if isinstance(failure, ApiFailure):
+        return list(failure.errors)
+    if isinstance(failure, Rejection):
+        return [
+            ProblemError(pointer=v.pointer, rule=v.rule, remedy=v.remedy)
+            for v in failure.violations
+        ]
+    extra = getattr(failure, "extra", None)
+    if not isinstance(extra, list):
+        return []
+    return [_error_of(entry) for entry in extra if isinstance(entry, dict)]
+
+
+def _error_of(entry: dict[str, Any]) -> ProblemError:
+    """Litestar names places like `items[0].count`; RFC 6901 says `/items/0/count`."""
+    key = str(entry.get("key", ""))
+    path = re.sub(r"\[(\d+)\]", r".\1", "" if key == "data" else key)
+    pointer = "".join(f"/{part}" for part in path.split(".") if part)
+    message = str(entry.get("message", ""))
+    if message == "'data'":
+        return ProblemError(pointer="", rule="The request needs a body", remedy="Send one.")
+    return ProblemError(pointer=pointer, rule=message)
+
+
+def validation_failed(request: Request[Any, Any, Any], failure: HTTPException) -> Response[Any]:
+    """A well-formed request with wrong values is 422; one that cannot be read at all is 400."""
+    if not failure.extra:
+        return answer_failure(request, ApiFailure(BAD_REQUEST, failure.detail))
+    errors = tuple(_errors(failure))
+    return answer_failure(request, ApiFailure(INVALID_REQUEST, failure.detail, errors=errors))
+
+
+def log_and_answer(request: Request[Any, Any, Any], failure: Exception) -> Response[Any]:
+    """A failure that is none of the caller's doing: into the server's log, and a bare answer."""
+    if kind_of(failure) is BUG:
+        request.logger.error(
+            "request failed", request_id=request_id_of(request.scope), exc_info=failure
+        )
+    return answer_failure(request, failure)
+
+
+def exception_handlers() -> ExceptionHandlersMap:
+    """Which handler answers which exception; all of them answer with a problem document."""
+    return {400: validation_failed, HTTPException: answer_failure, Exception: log_and_answer}

@@ -1,0 +1,1 @@
+"""The queue tree, the waiting lines, and stopping and resuming queues."""

@@ -1,0 +1,40 @@
+"""Request bodies that the handler reads itself, as the OpenAPI document shows them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from litestar.openapi.spec import OpenAPIMediaType, Operation, Reference, RequestBody
+
+JSON = "application/json"
+YAML = "application/yaml"
+
+
+def takes(shape: type, *, example: Any = None) -> type[Operation]:  # noqa: ANN401 - any JSON
+    """An operation whose body is an object of that shape, as JSON or YAML."""
+    schema = Reference(ref=f"#/components/schemas/{shape.__name__}")
+    media = {
+        JSON: OpenAPIMediaType(schema=schema, example=example),
+        YAML: OpenAPIMediaType(schema=schema),
+    }
+    return _operation(RequestBody(content=media, required=True))
+
+
+def takes_documents(example: Any) -> type[Operation]:  # noqa: ANN401 - any JSON
+    """An operation whose body is any number of objects of any kind."""
+    schema = Reference(ref="#/components/schemas/AnyObject")
+    media = {
+        YAML: OpenAPIMediaType(schema=schema),
+        JSON: OpenAPIMediaType(schema=schema, example=example),
+    }
+    return _operation(RequestBody(content=media, required=True))
+
+
+def _operation(body: RequestBody) -> type[Operation]:
+    @dataclass
+    class OperationWithBody(Operation):
+        request_body: RequestBody | Reference | None = field(default_factory=lambda: body)
+
+        def __post_init__(self) -> None:
+            self.request_body = body
+
+    return OperationWithBody

@@ -1,0 +1,1 @@
+"""The log as it grows, as server-sent events."""

@@ -1,0 +1,66 @@
+"""Server-sent events: every new fact, resumable by position."""
+
+from typing import Annotated
+
+from litestar import Controller, get
+from litestar.openapi import ResponseSpec
+from litestar.params import Parameter
+from litestar.response import Stream
+
+from headgate.api.callers import Caller, installation_of
+from headgate.api.parameters import listed
+from headgate.application.event_hub import Wanted
+
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+DESCRIPTION = (
+    "`event: fact` with an event as JSON and its position as id; `event: reset` tells a client that "
+    "it has missed too much and must read everything again; comments keep the connection alive"
+)
+
+
+class EventStream(Controller):
+    """New facts as they come."""
+
+    path = "/stream"
+    tags = ["Events"]
+
+    @get(
+        operation_id="watchEvents",
+        summary="New events as they come",
+        media_type="text/event-stream",
+        responses={
+            200: ResponseSpec(
+                str,
+                description=DESCRIPTION,
+                media_type="text/event-stream",
+                generate_examples=False,
+            )
+        },
+    )
+    async def watch(
+        self,
+        request: Caller,
+        after: Annotated[int | None, Parameter(ge=0)] = None,
+        last_event_id: Annotated[str | None, Parameter(header="Last-Event-ID")] = None,
+        types: Annotated[str | None, Parameter(description="Separated by commas")] = None,
+        streams: Annotated[
+            str | None, Parameter(description="Streams, or prefixes ending in `/`")
+        ] = None,
+        namespaces: Annotated[str | None, Parameter(description="Separated by commas")] = None,
+    ) -> Stream:
+        """Resumes after `Last-Event-ID` or `after`; without either it begins now."""
+        wanted = Wanted(
+            types=frozenset(listed(types)),
+            streams=listed(streams),
+            namespaces=frozenset(listed(namespaces)),
+            scope=request.user.namespaces,
+        )
+        hub = installation_of(request).hub
+        resume = _position(last_event_id, after)
+        return Stream(hub.watch(wanted, resume), media_type="text/event-stream", headers=HEADERS)
+
+
+def _position(last_event_id: str | None, after: int | None) -> int | None:
+    """A Last-Event-ID wins: the browser sends it when it reconnects to the address it began with."""
+    text = (last_event_id or "").strip()
+    return int(text) if text.isascii() and text.isdecimal() else after

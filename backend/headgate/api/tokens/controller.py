@@ -1,0 +1,123 @@
+"""Make, list and revoke tokens; who one is, and what one may do."""
+
+from typing import Annotated
+
+from litestar import Controller, delete, get, post
+from litestar.params import Parameter
+
+from headgate.adapters.system.chance import unique_key
+from headgate.api.answers import Answer, answer, shows
+from headgate.api.callers import Caller, installation_of
+from headgate.api.instants import instant_or_none
+from headgate.api.tokens.schemas import (
+    CanI,
+    NewToken,
+    TokenList,
+    TokenRequest,
+    TokenShape,
+    WhoAmI,
+)
+from headgate.application import tokens
+from headgate.application.access import Identity, Token, right_for
+from headgate.application.queries.views import timestamp, timestamp_or_none
+
+SECRET_PREFIX = "hg_"  # noqa: S105 - the beginning of every secret, not one
+
+
+class Tokens(Controller):
+    """Only digests of secrets are kept."""
+
+    path = "/tokens"
+    tags = ["Access"]
+
+    @get(
+        operation_id="listTokens",
+        summary="All tokens, without their secrets",
+        responses=shows(TokenList),
+        opt={"right": "configure"},
+    )
+    async def list_tokens(self, request: Caller) -> Answer:
+        """By name."""
+        installation = installation_of(request)
+        found = await tokens.list_tokens(installation)
+        shapes = TokenList(items=[_shape(token) for token in found])
+        return answer(shapes, position=installation.reader.position)
+
+    @post(
+        operation_id="createToken",
+        summary="Make a token; its secret is shown this once",
+        responses=shows(NewToken, status=201),
+        opt={"right": "configure"},
+    )
+    async def create(self, request: Caller, data: TokenRequest) -> Answer:
+        """A submitter must name its namespaces."""
+        installation = installation_of(request)
+        secret = SECRET_PREFIX + unique_key()
+        asked = tokens.Asked(
+            name=data.name,
+            role=data.role,
+            namespaces=tuple(data.namespaces),
+            expires_at=instant_or_none(data.expires_at, "/expiresAt"),
+        )
+        token = await tokens.create(installation, asked, secret)
+        shape = NewToken(**_fields(token), secret=secret)
+        return answer(shape, position=installation.reader.position, status=201)
+
+    @delete(
+        "/{name:str}",
+        operation_id="deleteToken",
+        summary="Revoke a token",
+        opt={"right": "configure"},
+    )
+    async def revoke(self, request: Caller, name: Annotated[str, Parameter(max_length=63)]) -> None:
+        """Refused everywhere within two seconds."""
+        await tokens.revoke(installation_of(request), name)
+
+
+class Access(Controller):
+    """What this token is good for."""
+
+    path = "/"
+    tags = ["Access"]
+
+    @get("/whoami", operation_id="whoAmI", summary="Who this token is", responses=shows(WhoAmI))
+    async def who_am_i(self, request: Caller) -> Answer:
+        """No namespaces means all of them."""
+        user = request.user
+        body = WhoAmI(name=user.name, role=user.role, namespaces=sorted(user.namespaces or ()))
+        return answer(body, position=installation_of(request).reader.position)
+
+    @get("/can-i", operation_id="canI", summary="Whether this token may", responses=shows(CanI))
+    async def can_i(
+        self,
+        request: Caller,
+        verb: Annotated[str, Parameter(description="get, list, create, hold, stop, report, …")],
+        kind: str = "",
+        namespace: str = "",
+    ) -> Answer:
+        """And the reason, either way."""
+        body = _verdict(request.user, verb, kind, namespace)
+        return answer(body, position=installation_of(request).reader.position)
+
+
+def _verdict(user: Identity, verb: str, kind: str, namespace: str) -> CanI:
+    right = right_for(verb, kind)
+    if not user.may(right):
+        return CanI(allowed=False, reason=f"A token of role {user.role} may not {right}.")
+    if namespace and not user.sees(namespace):
+        return CanI(allowed=False, reason=f"This token is not for namespace {namespace!r}.")
+    return CanI(allowed=True, reason=f"Tokens of role {user.role} may {right}.")
+
+
+def _shape(token: Token) -> TokenShape:
+    return TokenShape(**_fields(token))
+
+
+def _fields(token: Token) -> dict[str, object]:
+    return {
+        "name": token.name,
+        "role": token.role,
+        "namespaces": list(token.namespaces),
+        "created_at": timestamp(token.created_at),
+        "expires_at": timestamp_or_none(token.expires_at),
+    }

@@ -1,0 +1,55 @@
+"""Tokens, who one is, and what one may do."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from headgate.api.shapes import Asked, Shape, Timestamp, Whole
+
+RoleName = Literal["viewer", "submitter", "executor", "admin"]
+
+
+class TokenRequest(Asked, kw_only=True):
+    """A token to make; a submitter names its namespaces."""
+
+    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$")]
+    role: RoleName
+    namespaces: list[str] = []
+    expires_at: Timestamp | None = None
+
+
+class TokenShape(Shape, kw_only=True):
+    """A token without its secret."""
+
+    name: str
+    role: RoleName
+    namespaces: list[str] = []
+    created_at: Timestamp
+    expires_at: Timestamp | None = None
+
+
+class NewToken(TokenShape, kw_only=True):
+    """A token just made; its secret is shown this once."""
+
+    secret: str
+
+
+class TokenList(Whole, kw_only=True):
+    """All tokens, by name."""
+
+    items: list[TokenShape]
+
+
+class WhoAmI(Whole, kw_only=True):
+    """Who this token is."""
+
+    name: str
+    role: RoleName
+    namespaces: list[str]
+
+
+class CanI(Whole, kw_only=True):
+    """Whether this token may, and why or why not."""
+
+    allowed: bool
+    reason: str

@@ -1,0 +1,1 @@
+"""Workloads: submit, read, act on, explain."""

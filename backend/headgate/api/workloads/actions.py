@@ -1,0 +1,55 @@
+"""Hold, release, requeue, activate, deactivate and cancel a workload."""
+
+from typing import Annotated
+
+from litestar import Controller, post
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import Parameter
+
+from headgate.api.answers import Answer, shows
+from headgate.api.callers import Caller
+from headgate.api.parameters import IdempotencyHeader
+from headgate.api.workloads import writing
+from headgate.api.workloads.schemas import Action, WorkloadObject
+from headgate.application.act_on_workloads import Verb
+
+Name = Annotated[str, Parameter(description="The workload's name", max_length=253)]
+
+SUMMARIES: dict[Verb, str] = {
+    "hold": "Keep a workload from admission until it is released",
+    "release": "End a hold",
+    "requeue": "Let a workload compete again now, or stop it and queue it anew",
+    "activate": "Let an inactive workload compete again, with a clean requeue state",
+    "deactivate": "Take a workload out of the queues until it is activated",
+    "cancel": "End a workload for good",
+}
+
+
+def _handler(verb: Verb) -> HTTPRouteHandler:
+    @post(
+        f"/{{name:str}}/{verb}",
+        operation_id=f"{verb}Workload",
+        summary=SUMMARIES[verb],
+        status_code=200,
+        responses=shows(WorkloadObject),
+        opt={"right": "submit"},
+    )
+    async def act(
+        request: Caller,
+        name: Name,
+        data: Action,
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        return await writing.act(request, name, verb, data, idempotency_key)
+
+    return act
+
+
+def controller() -> type[Controller]:
+    """The controller with one handler for each verb."""
+    attributes = {
+        "path": "/namespaces/{namespace:str}/workloads",
+        "tags": ["Workload"],
+        **{verb: _handler(verb) for verb in SUMMARIES},
+    }
+    return type("WorkloadActions", (Controller,), attributes)

@@ -1,0 +1,122 @@
+"""Submitting many workloads at once, each decided by itself."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from headgate.adapters.manifests.desired import Desired, Refused
+from headgate.adapters.manifests.documents import read_documents
+from headgate.adapters.manifests.parse import parse_value
+from headgate.api.answers import Answer, answer
+from headgate.api.callers import Caller, installation_of, need_namespace
+from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.manifests import as_caller_wrote, wanted_of
+from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of
+from headgate.api.shapes import ProblemError
+from headgate.application import submit_workloads
+from headgate.application.commands import Changed, Written
+from headgate.application.position_marks import OPEN_POSITION
+from headgate.application.wanted import Wanted
+from headgate.domain.rejection import InvalidObject
+
+MOST_ITEMS = 10_000
+SHAPE_OF_BODY = 'A batch is an object like {"items": [ ... ]}.'
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One item of a batch: what is wanted, or why it cannot even be tried."""
+
+    kind: str
+    namespace: str
+    name: str
+    wanted: Wanted | None = None
+    desired: Desired | None = None
+    failure: Exception | None = None
+
+
+async def submit_batch(request: Caller, body: bytes, key: str | None) -> Answer:
+    """Submit every item; the answer tells of each, in order."""
+    entries = [_entry(request, value) for value in _items(request, body)]
+    wanted = [entry.wanted for entry in entries if entry.wanted is not None]
+
+    def write(results: Sequence[Changed]) -> Written:
+        outcomes = outcomes_of(entries, results)
+        content = {"position": OPEN_POSITION, "results": outcomes}
+        return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
+
+    installation = installation_of(request)
+    call = await call_of(request, write, Asking(key=key, tells_failures=True))
+    if key is not None:
+        return answer_handled(await submit_workloads.submit_together(installation, call, wanted))
+    results, position = await submit_workloads.submit_each(installation, call, wanted)
+    outcomes = outcomes_of(entries, results)
+    content = {"position": position, "results": outcomes}
+    return answer(content, position=position, status=status_of(outcomes))
+
+
+def outcomes_of(entries: Sequence[Entry], results: Sequence[Changed]) -> list[dict[str, Any]]:
+    """What became of each entry; `results` are those of the entries that were tried."""
+    tried = iter(results)
+    return [_outcome(entry, next(tried) if entry.wanted else None) for entry in entries]
+
+
+def status_of(outcomes: Sequence[dict[str, Any]]) -> int:
+    """200 if all went well, 422 if nothing did, 207 for what lies between."""
+    refused = sum(outcome["outcome"] == "rejected" for outcome in outcomes)
+    if not refused:
+        return 200
+    return 422 if refused == len(outcomes) else 207
+
+
+def failure_of(entry: Entry, changed: Changed | None) -> Exception | None:
+    """Why an entry was rejected, if it was, as its writer can read it."""
+    failure = changed.failure if changed is not None else entry.failure
+    if failure is None or entry.desired is None:
+        return failure
+    return as_caller_wrote(failure, entry.desired)
+
+
+def entry_of(request: Caller, found: Desired | Refused) -> Entry:
+    """A parsed document as an entry; raises nothing."""
+    if isinstance(found, Refused):
+        return Entry(found.kind, found.namespace, found.name, failure=found.problem)
+    try:
+        if found.namespace:
+            need_namespace(request.user, found.namespace)
+    except ApiFailure as failure:
+        return Entry(found.kind, found.namespace, found.name, failure=failure)
+    wanted = wanted_of(installation_of(request), found)
+    return Entry(found.kind, found.namespace, wanted.name, wanted, found)
+
+
+def _entry(request: Caller, value: Any) -> Entry:  # noqa: ANN401 - any JSON value
+    entry = entry_of(request, parse_value(value))
+    if entry.wanted is None or entry.kind == "Workload":
+        return entry
+    failure = InvalidObject(
+        f"A {entry.kind} is no workload.", remedy="Send it to /v1/apply or to its own address."
+    )
+    return Entry(entry.kind, entry.namespace, entry.name, failure=failure)
+
+
+def _outcome(entry: Entry, changed: Changed | None) -> dict[str, Any]:
+    failure = failure_of(entry, changed)
+    outcome: dict[str, Any] = {"namespace": entry.namespace, "name": entry.name}
+    if failure is not None:
+        return {**outcome, "outcome": "rejected", "problem": problem_of(failure)}
+    created = changed is not None and bool(changed.events)
+    return {**outcome, "outcome": "created" if created else "unchanged"}
+
+
+def _items(request: Caller, body: bytes) -> list[Any]:
+    documents = read_documents(body, request.headers.get("content-type", ""))
+    value = documents[0].value if len(documents) == 1 else None
+    items = value.get("items") if isinstance(value, dict) else None
+    if not isinstance(items, list):
+        error = ProblemError(pointer="/items", rule=SHAPE_OF_BODY, remedy="Send items.")
+        raise ApiFailure(INVALID_REQUEST, SHAPE_OF_BODY, errors=(error,))
+    if len(items) > MOST_ITEMS:
+        error = ProblemError(pointer="/items", rule=f"At most {MOST_ITEMS} at once.")
+        raise ApiFailure(INVALID_REQUEST, f"There are {len(items)} items.", errors=(error,))
+    return items

@@ -1,0 +1,184 @@
+"""Submit, list, read, change, delete and explain workloads."""
+
+from typing import Annotated
+
+from litestar import Controller, delete, get, post, put
+from litestar.params import Parameter
+
+from headgate.api.answers import Answer, expected_version, shows
+from headgate.api.callers import Caller
+from headgate.api.paging import Continue, Limit
+from headgate.api.parameters import DryRun, IdempotencyHeader, IfMatch, IfNoneMatch, Selector
+from headgate.api.request_bodies import takes
+from headgate.api.workloads import batch, reading, writing
+from headgate.api.workloads.examples import WORKLOAD
+from headgate.api.workloads.schemas import (
+    SubmitOutcomes,
+    WorkloadBatch,
+    WorkloadList,
+    WorkloadObject,
+)
+from headgate.application.queries.workload_views import ExplanationView, Timeline
+
+Name = Annotated[str, Parameter(description="The workload's name", max_length=253)]
+Phases = Annotated[
+    str | None, Parameter(query="phase", description="Phases to show, separated by commas")
+]
+QueueName = Annotated[str | None, Parameter(query="queueName", description="A LocalQueue's name")]
+ClusterQueueName = Annotated[str | None, Parameter(query="clusterQueue")]
+Contains = Annotated[
+    str | None, Parameter(query="name", description="A part of the workload's name")
+]
+
+
+class AllWorkloads(Controller):
+    """Workloads of all namespaces."""
+
+    path = "/"
+    tags = ["Workload"]
+
+    @get(
+        "/workloads",
+        operation_id="listAllWorkloads",
+        summary="List workloads of all namespaces one may see, newest first",
+        responses=shows(WorkloadList),
+    )
+    async def list_everywhere(
+        self,
+        request: Caller,
+        limit: Limit = 100,
+        after: Continue = None,
+        selector: Selector = None,
+        phases: Phases = None,
+        queue_name: QueueName = None,
+        cluster_queue: ClusterQueueName = None,
+        contains: Contains = None,
+    ) -> Answer:
+        """Filters are combined; labels may be compared for equality and more."""
+        wanted = reading.Wanted(phases, queue_name, cluster_queue, contains, selector)
+        return await reading.list_workloads(request, wanted, limit=limit, after=after)
+
+    @post(
+        "/workloads:batch",
+        operation_id="submitWorkloads",
+        summary="Submit many workloads at once",
+        status_code=200,
+        operation_class=takes(WorkloadBatch),
+        responses=shows(SubmitOutcomes),
+        opt={"right": "submit"},
+    )
+    async def submit_batch(
+        self, request: Caller, body: bytes, idempotency_key: IdempotencyHeader = None
+    ) -> Answer:
+        """Each is decided by itself: 200 if all were taken, 207 if some, 422 if none."""
+        return await batch.submit_batch(request, body, idempotency_key)
+
+
+class Workloads(Controller):
+    """Workloads of one namespace."""
+
+    path = "/namespaces/{namespace:str}/workloads"
+    tags = ["Workload"]
+
+    @get(
+        operation_id="listWorkloads",
+        summary="List workloads of a namespace, newest first",
+        responses=shows(WorkloadList),
+    )
+    async def list_here(
+        self,
+        request: Caller,
+        limit: Limit = 100,
+        after: Continue = None,
+        selector: Selector = None,
+        phases: Phases = None,
+        queue_name: QueueName = None,
+        cluster_queue: ClusterQueueName = None,
+        contains: Contains = None,
+    ) -> Answer:
+        """Filters are combined; labels may be compared for equality and more."""
+        wanted = reading.Wanted(phases, queue_name, cluster_queue, contains, selector)
+        return await reading.list_workloads(request, wanted, limit=limit, after=after)
+
+    @post(
+        operation_id="submitWorkload",
+        summary="Submit a workload",
+        operation_class=takes(WorkloadObject, example=WORKLOAD),
+        responses=shows(WorkloadObject, status=201),
+        opt={"right": "submit"},
+    )
+    async def submit(
+        self,
+        request: Caller,
+        body: bytes,
+        idempotency_key: IdempotencyHeader = None,
+        dry_run: DryRun = None,
+    ) -> Answer:
+        """It is in the log when the answer comes; whether it finds a place shows in its status."""
+        return await writing.submit(request, body, idempotency_key, dry_run=bool(dry_run))
+
+    @get(
+        "/{name:str}",
+        operation_id="getWorkload",
+        summary="Read a workload",
+        responses=shows(WorkloadObject),
+    )
+    async def read(self, request: Caller, name: Name, if_none_match: IfNoneMatch = None) -> Answer:
+        """The workload as it stands, with its phase and conditions."""
+        return await reading.read(request, name, if_none_match)
+
+    @put(
+        "/{name:str}",
+        operation_id="replaceWorkload",
+        summary="Change a workload",
+        operation_class=takes(WorkloadObject),
+        responses=shows(WorkloadObject),
+        opt={"right": "submit"},
+    )
+    async def replace(
+        self,
+        request: Caller,
+        name: Name,
+        body: bytes,
+        if_match: IfMatch = None,
+        dry_run: DryRun = None,
+    ) -> Answer:
+        """What may be changed depends on its stage."""
+        expected = expected_version(if_match, required=True)
+        target = writing.Target(name, expected, dry_run=bool(dry_run))
+        return await writing.replace(request, target, body)
+
+    @delete(
+        "/{name:str}",
+        operation_id="deleteWorkload",
+        summary="Delete a workload; one that runs goes once it has stopped",
+        status_code=200,
+        responses=shows(WorkloadObject),
+        opt={"right": "submit"},
+    )
+    async def delete(
+        self, request: Caller, name: Name, if_match: IfMatch = None, dry_run: DryRun = None
+    ) -> Answer:
+        """Answers with the workload as it was last."""
+        target = writing.Target(name, expected_version(if_match), dry_run=bool(dry_run))
+        return await writing.delete(request, target)
+
+    @get(
+        "/{name:str}/explanation",
+        operation_id="explainWorkload",
+        summary="Why it waits, and what would help",
+        responses=shows(ExplanationView),
+    )
+    async def explanation(self, request: Caller, name: Name) -> Answer:
+        """Recorded by the scheduler, or derived where it had no need to look."""
+        return await reading.explanation(request, name)
+
+    @get(
+        "/{name:str}/timeline",
+        operation_id="readTimeline",
+        summary="Everything that happened to it, oldest first",
+        responses=shows(Timeline),
+    )
+    async def timeline(self, request: Caller, name: Name) -> Answer:
+        """One entry for each event of its stream."""
+        return await reading.timeline(request, name)

@@ -1,0 +1,150 @@
+"""Reading workloads: one, lists page by page, why one waits, what happened to it."""
+
+import asyncio
+
+import msgspec
+
+from headgate.api.answers import Answer, answer, answer_view, not_modified
+from headgate.api.callers import Caller, installation_of, need_namespace
+from headgate.api.label_selectors import equalities, label_selector
+from headgate.api.manifests import manifest_of
+from headgate.api.paging import after_token, continue_token
+from headgate.api.parameters import listed
+from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
+from headgate.api.shapes import ProblemError
+from headgate.api.workloads.schemas import PHASES
+from headgate.application.installation import Installation
+from headgate.application.ports import Loaded, WorkloadQuery
+from headgate.application.queries.explanations import explanation_view
+from headgate.application.queries.timelines import timeline as timeline_of
+from headgate.domain.configured import Absent
+from headgate.domain.scheduling.matching import matches_selector
+from headgate.domain.streams import workload_stream
+from headgate.domain.values.selectors import LabelSelector
+
+API_VERSION = "kueue.x-k8s.io/v1beta2"
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Filters of a list, as they were written."""
+
+    phases: str | None = None
+    queue_name: str | None = None
+    cluster_queue: str | None = None
+    contains: str | None = None
+    selector: str | None = None
+
+
+async def read(request: Caller, name: str, if_none_match: str | None) -> Answer:
+    """One workload as it stands."""
+    installation = installation_of(request)
+    loaded = await _loaded(request, name)
+    position = max(loaded.position, installation.reader.position)
+    unmodified = not_modified(loaded.version, if_none_match, position=position)
+    if unmodified is not None:
+        return unmodified
+    body = manifest_of(installation, "Workload", loaded.state, loaded.position)
+    return answer(body, position=position, version=loaded.version)
+
+
+async def explanation(request: Caller, name: str) -> Answer:
+    """Why it waits."""
+    installation = installation_of(request)
+    loaded = await _loaded(request, name)
+    await installation.reader.reached(loaded.position, within_seconds=1.0)
+    view = explanation_view(installation, loaded.state, request.user.namespaces)
+    return answer(view, position=view.as_of.position)
+
+
+async def timeline(request: Caller, name: str) -> Answer:
+    """What happened to it; also of one that is gone."""
+    key = f"{request.path_params['namespace']}/{name}"
+    return answer_view(await timeline_of(installation_of(request), key, request.user.namespaces))
+
+
+async def list_workloads(
+    request: Caller, wanted: Wanted, *, limit: int, after: str | None
+) -> Answer:
+    """A page of workloads, newest first."""
+    installation = installation_of(request)
+    namespaces = _namespaces(request)
+    selector = label_selector(wanted.selector)
+    query = WorkloadQuery(
+        namespaces=namespaces,
+        phases=_phases(wanted.phases),
+        local_queue=wanted.queue_name or "",
+        cluster_queue=wanted.cluster_queue or "",
+        name_contains=wanted.contains or "",
+        labels=equalities(selector),
+    )
+    question = repr((namespaces, msgspec.structs.astuple(wanted)))
+    start = after_token(after, question, tuple[int, str])
+    position = installation.reader.position
+    found, more = await _collected(installation, query, selector, start, limit)
+    metadata = {"resourceVersion": str(position)}
+    if more:
+        last = found[-1].state
+        metadata["continue"] = continue_token((last.created_at, last.key), question)
+    items = [manifest_of(installation, "Workload", one.state, one.position) for one in found]
+    body = {
+        "apiVersion": API_VERSION,
+        "kind": "WorkloadList",
+        "metadata": metadata,
+        "items": items,
+    }
+    return answer(body, position=position)
+
+
+def _namespaces(request: Caller) -> tuple[str, ...] | None:
+    """The namespaces to look into: the one of the path, or all that may be seen."""
+    namespace = request.path_params.get("namespace")
+    if namespace is not None:
+        need_namespace(request.user, str(namespace))
+        return (str(namespace),)
+    scope = request.user.namespaces
+    return None if scope is None else tuple(sorted(scope))
+
+
+def _phases(text: str | None) -> tuple[str, ...]:
+    phases = listed(text)
+    unknown = [phase for phase in phases if phase not in PHASES]
+    if unknown:
+        error = ProblemError(
+            pointer="/phase",
+            rule=f"{unknown[0][:80]!r} is no phase.",
+            remedy=f"Phases are {', '.join(PHASES)}.",
+        )
+        raise ApiFailure(INVALID_REQUEST, "There is no such phase.", errors=(error,))
+    return phases
+
+
+async def _collected(
+    installation: Installation,
+    query: WorkloadQuery,
+    selector: LabelSelector | None,
+    start: tuple[int, str] | None,
+    limit: int,
+) -> tuple[list[Loaded], bool]:
+    """Up to `limit` workloads that match, and whether there are more."""
+    found: list[Loaded] = []
+    while True:
+        asked = msgspec.structs.replace(query, after=start, limit=limit + 1)
+        page = await asyncio.to_thread(installation.models.workloads, asked)
+        found += [
+            loaded
+            for loaded in page
+            if selector is None or matches_selector(loaded.state.labels, selector)
+        ]
+        if len(found) > limit or len(page) <= limit:
+            return found[:limit], len(found) > limit
+        last = page[-1].state
+        start = (last.created_at, last.key)
+
+
+async def _loaded(request: Caller, name: str) -> Loaded:
+    key = f"{request.path_params['namespace']}/{name}"
+    models = installation_of(request).models
+    (loaded,) = await asyncio.to_thread(models.load, [workload_stream(key)])
+    if isinstance(loaded.state, Absent):
+        raise ApiFailure(NOT_FOUND, f"There is no workload {key}.")
+    return loaded

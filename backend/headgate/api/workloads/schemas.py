@@ -1,0 +1,154 @@
+"""Workloads as they are written and read (Kueue v1beta2), and the bodies of the actions on them."""
+
+from typing import Annotated, Literal, get_args
+
+import msgspec
+
+from headgate.api.shapes import (
+    Asked,
+    Condition,
+    Free,
+    ListMeta,
+    ObjectMeta,
+    Position,
+    Problem,
+    Shape,
+    Timestamp,
+)
+from headgate.domain.workloads.state import Phase
+
+PHASES: tuple[str, ...] = get_args(Phase)
+
+
+class PriorityClassRefShape(Shape, kw_only=True):
+    """The class a priority comes from."""
+
+    group: str = "kueue.x-k8s.io"
+    kind: str = "WorkloadPriorityClass"
+    name: str
+
+
+class PodSetShape(Shape, kw_only=True):
+    """`count` equal pods; `template` is a pod template."""
+
+    name: str = "main"
+    count: int = 1
+    min_count: int | None = None
+    template: Free
+    topology_request: Free | None = None
+    disruption_mode: str | None = None
+
+
+class WorkloadSpecShape(Shape, kw_only=True):
+    """What a submitter asks for."""
+
+    pod_sets: list[PodSetShape]
+    queue_name: str | None = None
+    priority_class_ref: PriorityClassRefShape | None = None
+    priority_class_name: str | None = None
+    priority: int | None = None
+    preemption_priority_class_name: str | None = None
+    preemptibility: str | None = None
+    active: bool = True
+    maximum_execution_time_seconds: int | None = None
+
+
+class TopologyDomainShape(Shape, kw_only=True):
+    """`count` pods in one domain."""
+
+    values: list[str]
+    count: int
+
+
+class TopologyAssignmentShape(Shape, kw_only=True):
+    """Domains in rank order."""
+
+    levels: list[str]
+    domains: list[TopologyDomainShape] = []
+
+
+class PodSetAssignmentShape(Shape, kw_only=True):
+    """What one pod set was given."""
+
+    name: str
+    flavors: dict[str, str]
+    resource_usage: dict[str, str | int]
+    count: int
+    topology_assignment: Free | None = None
+
+
+class AdmissionShape(Shape, kw_only=True):
+    """The quota reservation of a workload."""
+
+    cluster_queue: str
+    pod_set_assignments: list[PodSetAssignmentShape]
+
+
+class RequeueStateShape(Shape, kw_only=True):
+    """Requeues since the last activation, and when the next may be."""
+
+    count: int = 0
+    requeue_at: Timestamp | None = None
+
+
+class WorkloadStatusShape(Shape, kw_only=True):
+    """Where the workload stands; `phase` is the one word for people."""
+
+    phase: Phase
+    conditions: list[Condition] = []
+    admission: AdmissionShape | None = None
+    requeue_state: RequeueStateShape | None = None
+    requeued_count: int | None = None
+    priority: int | None = None
+    preemption_priority: int | None = None
+    preemptibility: str | None = None
+    scheduling_stats: Free | None = None
+    nominated_placement: Free | None = None
+
+
+class WorkloadObject(Shape, kw_only=True):
+    """A Workload."""
+
+    api_version: str
+    kind: Literal["Workload"]
+    metadata: ObjectMeta
+    spec: WorkloadSpecShape
+    status: WorkloadStatusShape | None = None
+
+
+class WorkloadList(Shape, kw_only=True):
+    """One page of Workloads, newest first."""
+
+    api_version: str
+    kind: Literal["WorkloadList"]
+    metadata: ListMeta
+    items: list[WorkloadObject]
+
+
+class WorkloadBatch(Asked, kw_only=True):
+    """Many workloads at once; each is decided by itself."""
+
+    items: list[WorkloadObject]
+
+
+class SubmitOutcome(Shape, kw_only=True):
+    """What became of one workload of a batch."""
+
+    namespace: str
+    name: str
+    outcome: Literal["created", "unchanged", "rejected"]
+    problem: Problem | None = None
+
+
+class SubmitOutcomes(Shape, kw_only=True):
+    """What became of each workload of a batch, in order."""
+
+    position: Position
+    results: list[SubmitOutcome]
+
+
+class Action(Asked, kw_only=True):
+    """Why, and for holds and stops until when."""
+
+    reason: Annotated[str, msgspec.Meta(max_length=1024, examples=["cluster upgrade"])] = ""
+    expires_at: Timestamp | None = None

@@ -1,0 +1,67 @@
+"""Submitting and changing workloads, and acting on them."""
+
+import msgspec
+
+from headgate.api.answers import Answer
+from headgate.api.callers import Caller, installation_of
+from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.instants import instant_or_none
+from headgate.api.manifests import as_caller_wrote, object_writer, read_wanted
+from headgate.api.workloads.schemas import Action
+from headgate.application import act_on_workloads, submit_workloads
+from headgate.application.act_on_workloads import Verb
+from headgate.domain.rejection import Rejection
+
+KIND = "Workload"
+
+
+class Target(msgspec.Struct, frozen=True):
+    """Which workload, at which version, and whether it is only tried."""
+
+    name: str
+    expected: int | None = None
+    dry_run: bool = False
+
+
+async def submit(request: Caller, body: bytes, key: str | None, *, dry_run: bool) -> Answer:
+    """Submit the workload a body asks for."""
+    wanted, desired = await read_wanted(request, body, KIND)
+    call = await call_of(request, object_writer(KIND, 201), Asking(key=key, is_dry_run=dry_run))
+    try:
+        handled = await submit_workloads.submit(installation_of(request), call, wanted)
+    except Rejection as rejection:
+        raise as_caller_wrote(rejection, desired) from rejection
+    return answer_handled(handled, location=f"{request.url.path.rstrip('/')}/{wanted.name}")
+
+
+async def replace(request: Caller, target: Target, body: bytes) -> Answer:
+    """Give the workload the spec a body asks for."""
+    wanted, desired = await read_wanted(request, body, KIND)
+    call = await call_of(request, object_writer(KIND), Asking(is_dry_run=target.dry_run))
+    installation = installation_of(request)
+    try:
+        handled = await submit_workloads.replace(installation, call, wanted, target.expected)
+    except Rejection as rejection:
+        raise as_caller_wrote(rejection, desired) from rejection
+    return answer_handled(handled)
+
+
+async def delete(request: Caller, target: Target) -> Answer:
+    """Delete the workload, stopping it first if it runs."""
+    call = await call_of(request, object_writer(KIND), Asking(is_dry_run=target.dry_run))
+    key = f"{request.path_params['namespace']}/{target.name}"
+    installation = installation_of(request)
+    handled = await act_on_workloads.delete(installation, call, key, target.expected)
+    return answer_handled(handled)
+
+
+async def act(request: Caller, name: str, verb: Verb, data: Action, key: str | None) -> Answer:
+    """Do something to the workload."""
+    call = await call_of(request, object_writer(KIND), Asking(reason=data.reason, key=key))
+    action = act_on_workloads.Action(
+        workload=f"{request.path_params['namespace']}/{name}",
+        verb=verb,
+        reason=data.reason,
+        expires_at=instant_or_none(data.expires_at, "/expiresAt"),
+    )
+    return answer_handled(await act_on_workloads.act(installation_of(request), call, action))

@@ -1,0 +1,80 @@
+"""Hold, release, requeue, activate, deactivate, cancel and delete workloads."""
+
+from typing import Literal
+
+import msgspec
+
+from headgate.application.access import Identity
+from headgate.application.commands import Call, Change, Handled, Situation
+from headgate.application.handle_command import handle
+from headgate.application.installation import Installation
+from headgate.domain.streams import workload_stream
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.commands import (
+    ActivateWorkload,
+    Authority,
+    CancelWorkload,
+    DeactivateWorkload,
+    DeleteWorkload,
+    HoldWorkload,
+    ReleaseWorkload,
+    RequeueWorkload,
+    WorkloadCommand,
+)
+from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.events import WorkloadEvent
+
+Verb = Literal["hold", "release", "requeue", "activate", "deactivate", "cancel"]
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be done to a workload, why, and until when."""
+
+    workload: str
+    verb: Verb
+    reason: str = ""
+    expires_at: Instant | None = None
+
+
+async def act(installation: Installation, call: Call, action: Action) -> Handled:
+    """Do it."""
+    command = _command(action, call.identity, installation.ids.new())
+    return await handle(installation, call.command(_change(action.workload, command)))
+
+
+async def delete(
+    installation: Installation, call: Call, workload: str, version: int | None
+) -> Handled:
+    """Remove a workload; one that runs is stopped first."""
+    command = DeleteWorkload(eviction=installation.ids.new())
+    change = msgspec.structs.replace(_change(workload, command), version=version)
+    return await handle(installation, call.command(change))
+
+
+def _change(workload: str, command: WorkloadCommand) -> Change:
+    def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
+        return WORKLOAD.decide(situation.state, command, situation.at)
+
+    return Change(stream=workload_stream(workload), decide=decide)
+
+
+def _command(action: Action, identity: Identity, eviction: str) -> WorkloadCommand:
+    authority: Authority = "Admin" if identity.role == "admin" else "User"
+    match action.verb:
+        case "hold":
+            return HoldWorkload(
+                owner=identity.name,
+                authority=authority,
+                reason=action.reason,
+                expires_at=action.expires_at,
+            )
+        case "release":
+            return ReleaseWorkload(authority=authority)
+        case "requeue":
+            return RequeueWorkload(eviction=eviction, reason=action.reason)
+        case "activate":
+            return ActivateWorkload()
+        case "deactivate":
+            return DeactivateWorkload(eviction=eviction, message=action.reason)
+        case "cancel":
+            return CancelWorkload(eviction=eviction, message=action.reason)

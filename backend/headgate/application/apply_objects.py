@@ -1,0 +1,32 @@
+"""Create what does not exist and change what does, for any number of objects at once."""
+
+from collections.abc import Sequence
+
+from headgate.application.commands import Call, Change, Handled, Situation
+from headgate.application.configure_objects import creation, replacement
+from headgate.application.handle_command import handle
+from headgate.application.installation import Installation
+from headgate.application.submit_workloads import change_of_spec, submission
+from headgate.application.wanted import Wanted
+from headgate.domain.configured import Absent
+from headgate.domain.facts import DomainEvent
+
+
+async def apply(installation: Installation, call: Call, wanted: Sequence[Wanted]) -> Handled:
+    """All accepted objects in one append, so that nobody sees half of a configuration."""
+    changes = [_change(installation, call, one) for one in wanted]
+    return await handle(installation, call.command(*changes))
+
+
+def _change(installation: Installation, call: Call, wanted: Wanted) -> Change:
+    if wanted.kind == "workload":
+        new = submission(installation, wanted)
+        other = change_of_spec(installation, wanted, None)
+    else:
+        new, other = creation(installation, call, wanted), replacement(call, wanted, None)
+
+    def decide(situation: Situation) -> tuple[DomainEvent, ...]:
+        change = new if isinstance(situation.state, Absent) else other
+        return change.decide(situation)
+
+    return Change(stream=wanted.stream, decide=decide, position=wanted.position)

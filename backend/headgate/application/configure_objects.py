@@ -1,0 +1,102 @@
+"""Create, replace and delete configured objects, stop queues, cordon nodes, take heartbeats."""
+
+from typing import Any
+
+import msgspec
+
+from headgate.application.commands import Call, Change, Handled, Situation
+from headgate.application.deciding import catch_up
+from headgate.application.handle_command import handle
+from headgate.application.installation import Installation
+from headgate.application.wanted import Wanted
+from headgate.domain.configuring import Change as ChangeObject
+from headgate.domain.configuring import Create, RequestDeletion
+from headgate.domain.deciders import CONFIGURED_DECIDERS
+from headgate.domain.facts import DomainEvent
+from headgate.domain.queues.commands import ResumeQueue, StopQueue
+from headgate.domain.streams import kind_and_key
+from headgate.domain.topology.commands import CordonNode, ReportNode, UncordonNode
+from headgate.domain.uses import users_of
+
+
+async def create(installation: Installation, call: Call, wanted: Wanted) -> Handled:
+    """Make an object that does not exist."""
+    return await handle(installation, call.command(creation(installation, call, wanted)))
+
+
+async def replace(
+    installation: Installation, call: Call, wanted: Wanted, version: int | None
+) -> Handled:
+    """Give an object that exists another spec."""
+    return await handle(installation, call.command(replacement(call, wanted, version)))
+
+
+async def delete(
+    installation: Installation, call: Call, stream: str, version: int | None
+) -> Handled:
+    """Delete an object; one in use waits until nothing uses it any more."""
+
+    def decide(situation: Situation) -> tuple[DomainEvent, ...]:
+        cell = situation.cell
+        users = users_of(cell.config, cell.workloads, *kind_and_key(stream))
+        return _decided(stream, situation, RequestDeletion(users=users))
+
+    await catch_up(installation)
+    change = Change(stream=stream, decide=decide, version=version, reads_config=True)
+    return await handle(installation, call.command(change))
+
+
+async def stop_queue(
+    installation: Installation, call: Call, stream: str, command: StopQueue | ResumeQueue
+) -> Handled:
+    """Let a queue admit nothing more, or admit again."""
+    return await handle(installation, call.command(_change(stream, command)))
+
+
+async def tell_node(
+    installation: Installation,
+    call: Call,
+    stream: str,
+    command: ReportNode | CordonNode | UncordonNode,
+) -> Handled:
+    """Cordon or uncordon a node, or take its heartbeat."""
+    return await handle(installation, call.command(_change(stream, command)))
+
+
+def creation(installation: Installation, call: Call, wanted: Wanted) -> Change:
+    """The change that makes an object."""
+    command: Create[Any] = Create(
+        uid=installation.ids.new(),
+        name=wanted.name,
+        namespace=wanted.namespace,
+        labels=wanted.labels,
+        annotations=wanted.annotations,
+        spec=wanted.spec,
+        by=call.origin.actor,
+    )
+    return _change(wanted.stream, command)
+
+
+def replacement(call: Call, wanted: Wanted, version: int | None) -> Change:
+    """The change that gives an object another spec."""
+    command: ChangeObject[Any] = ChangeObject(
+        labels=wanted.labels,
+        annotations=wanted.annotations,
+        spec=wanted.spec,
+        keeps=wanted.keeps,
+        by=call.origin.actor,
+    )
+    change = _change(wanted.stream, command)
+    return msgspec.structs.replace(change, version=version, position=wanted.position)
+
+
+def _change(stream: str, command: object) -> Change:
+    def decide(situation: Situation) -> tuple[DomainEvent, ...]:
+        return _decided(stream, situation, command)
+
+    return Change(stream=stream, decide=decide)
+
+
+def _decided(stream: str, situation: Situation, command: object) -> tuple[DomainEvent, ...]:
+    kind, _ = kind_and_key(stream)
+    return CONFIGURED_DECIDERS[kind].decide(situation.state, command, situation.at)

@@ -1,0 +1,180 @@
+"""One place in the process from which every watcher gets new events, each rendered once."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+
+import msgspec
+
+from headgate.application.event_rendering import render_event, shown_event
+from headgate.application.ports import EventLog
+from headgate.application.visibility import Scope, Tenants, allows, namespace_of
+from headgate.domain.facts import Recorded
+
+SECONDS_BETWEEN_FLUSHES = 0.03
+SECONDS_BETWEEN_HEARTBEATS = 15.0
+MOST_KEPT = 8_192
+MOST_RESUMED = 50_000
+PAGE = 2_000
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which events a watcher wants; empty means all. `streams` ending in `/` are prefixes."""
+
+    types: frozenset[str] = frozenset()
+    streams: tuple[str, ...] = ()
+    namespaces: frozenset[str] = frozenset()
+    scope: Scope = None
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is filtered but what may not be seen."""
+        return not (self.types or self.streams or self.namespaces)
+
+    def takes(self, recorded: Recorded, kind: str) -> bool:
+        """Whether this event is wanted and may be seen."""
+        if self.types and kind not in self.types:
+            return False
+        if self.streams and not any(_matches(recorded.stream, s) for s in self.streams):
+            return False
+        if self.namespaces and namespace_of(recorded.stream) not in self.namespaces:
+            return False
+        return allows(self.scope, recorded.stream)
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One event as it goes over the wire to everyone who may see all of it."""
+
+    recorded: Recorded
+    kind: str
+    wire: bytes
+
+
+class EventHub:
+    """Keeps the last events as frames; watchers read them at their own pace.
+
+    Those who come back late read from the log itself what the frames no longer hold.
+    """
+
+    def __init__(self, log: EventLog, tenants: Tenants) -> None:
+        self._log = log
+        self._tenants = tenants
+        self._frames: deque[Frame] = deque(maxlen=MOST_KEPT)
+        self._shared: dict[tuple[int, int, Scope], bytes] = {}
+        self._more = asyncio.Event()
+        self._flush: asyncio.TimerHandle | None = None
+        self._closed = False
+        self.position = 0
+        self.watchers = 0
+
+    def begin(self, position: int) -> None:
+        """What comes after this position will be told to `publish`."""
+        self.position = position
+
+    def publish(self, batch: Sequence[Recorded]) -> None:
+        """Take new events in; watchers hear of them within 30 ms."""
+        for recorded in batch:
+            self._frames.append(frame_of(recorded))
+            self.position = recorded.position
+        if self._flush is None:
+            loop = asyncio.get_running_loop()
+            self._flush = loop.call_later(SECONDS_BETWEEN_FLUSHES, self._wake)
+
+    def close(self) -> None:
+        """End every stream."""
+        self._closed = True
+        self._wake()
+
+    async def watch(self, wanted: Wanted, after: int | None) -> AsyncIterator[bytes]:
+        """The frames a watcher wants, from `after` or from now on, with heartbeats, until closed."""
+        self.watchers += 1
+        try:
+            cursor = self.position if after is None else after
+            yield b"retry: 1000\n: position %d\n\n" % cursor
+            async for chunk in self._from(wanted, cursor):
+                yield chunk
+        finally:
+            self.watchers -= 1
+
+    async def _from(self, wanted: Wanted, cursor: int) -> AsyncIterator[bytes]:
+        if cursor > self.position or self.position - cursor > MOST_RESUMED:
+            cursor = self.position
+            yield _reset(cursor)
+        while cursor < self._oldest and not self._closed:
+            page = await asyncio.to_thread(self._log.read, cursor, limit=PAGE)
+            if not page:
+                break
+            cursor = page[-1].position
+            yield self._joined([frame_of(recorded) for recorded in page], wanted)
+        async for chunk in self._live(wanted, cursor):
+            yield chunk
+
+    async def _live(self, wanted: Wanted, cursor: int) -> AsyncIterator[bytes]:
+        while not self._closed:
+            if cursor < self._oldest:
+                cursor = self.position
+                yield _reset(cursor)
+            elif cursor < self.position:
+                chunk = self._since(cursor, wanted)
+                cursor = self.position
+                if chunk:
+                    yield chunk
+            else:
+                more = self._more
+                try:
+                    await asyncio.wait_for(more.wait(), SECONDS_BETWEEN_HEARTBEATS)
+                except TimeoutError:
+                    yield b": heartbeat %d\n\n" % self.position
+
+    @property
+    def _oldest(self) -> int:
+        """The position after which every event is among the frames."""
+        return self._frames[0].recorded.position - 1 if self._frames else self.position
+
+    def _since(self, cursor: int, wanted: Wanted) -> bytes:
+        count = self.position - cursor
+        if not wanted.is_everything:
+            return self._joined(self._last(count), wanted)
+        key = (cursor, self.position, wanted.scope)
+        if key not in self._shared:
+            self._shared[key] = self._joined(self._last(count), wanted)
+        return self._shared[key]
+
+    def _last(self, count: int) -> list[Frame]:
+        found = [self._frames[-back] for back in range(count, 0, -1)]
+        assert found[-1].recorded.position == self.position
+        return found
+
+    def _joined(self, frames: Sequence[Frame], wanted: Wanted) -> bytes:
+        chosen = [frame for frame in frames if wanted.takes(frame.recorded, frame.kind)]
+        if wanted.scope is None:
+            return b"".join(frame.wire for frame in chosen)
+        return b"".join(self._redacted(frame, wanted.scope) for frame in chosen)
+
+    def _redacted(self, frame: Frame, scope: Scope) -> bytes:
+        shown = shown_event(frame.recorded, self._tenants, scope)
+        return _fact(frame.recorded.position, msgspec.json.encode(shown))
+
+    def _wake(self) -> None:
+        self._flush = None
+        self._shared.clear()
+        self._more.set()
+        self._more = asyncio.Event()
+
+
+def frame_of(recorded: Recorded) -> Frame:
+    """The frame of one event."""
+    kind, body = render_event(recorded)
+    return Frame(recorded=recorded, kind=kind, wire=_fact(recorded.position, body))
+
+
+def _fact(position: int, body: bytes) -> bytes:
+    return b"id: %d\nevent: fact\ndata: %b\n\n" % (position, body)
+
+
+def _reset(position: int) -> bytes:
+    return b'id: %d\nevent: reset\ndata: {"position":%d}\n\n' % (position, position)
+
+
+def _matches(stream: str, wanted: str) -> bool:
+    return stream.startswith(wanted) if wanted.endswith("/") else stream == wanted

@@ -1,0 +1,43 @@
+"""An event as JSON, the same wherever it is shown."""
+
+from typing import Any
+
+import msgspec
+
+from headgate.application.queries.views import timestamp
+from headgate.application.visibility import Scope, Tenants
+from headgate.domain.facts import Recorded
+from headgate.event_log.codec import encode
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def render_event(recorded: Recorded) -> tuple[str, bytes]:
+    """The event's type, and the whole of it as JSON."""
+    kind, _, fields = encode(recorded.event)
+    return kind, _ENCODER.encode(_envelope(recorded, kind, msgspec.Raw(fields)))
+
+
+def shown_event(recorded: Recorded, tenants: Tenants, scope: Scope) -> dict[str, Any]:
+    """The event as someone may see it, as JSON values."""
+    kind, _, fields = encode(recorded.event)
+    data = tenants.redacted(msgspec.json.decode(fields), scope)
+    envelope = _envelope(recorded, kind, data)
+    envelope["reason"] = tenants.redacted(recorded.origin.reason, scope)
+    return envelope
+
+
+def _envelope(recorded: Recorded, kind: str, data: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    origin = recorded.origin
+    return {
+        "position": recorded.position,
+        "stream": recorded.stream,
+        "version": recorded.version,
+        "type": kind,
+        "at": timestamp(recorded.at),
+        "actor": origin.actor,
+        "reason": origin.reason,
+        "causation": origin.causation,
+        "correlation": origin.correlation,
+        "data": data,
+    }

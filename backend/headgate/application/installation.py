@@ -1,0 +1,44 @@
+"""Everything the use cases of an API process work with, as one value."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from headgate.application.database_clock import DatabaseClock
+from headgate.application.event_hub import EventHub
+from headgate.application.group_commit import GroupCommit
+from headgate.application.ports import (
+    EventLog,
+    Followers,
+    Ids,
+    Partitions,
+    ReadModels,
+    Tokens,
+)
+from headgate.application.rebuilds import Rebuilds
+from headgate.application.tally import Tally
+from headgate.application.token_book import TokenBook
+from headgate.application.visibility import Tenants
+from headgate.application.warm_reader import WarmReader
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """The ports, and what a process keeps warm above them."""
+
+    log: EventLog
+    models: ReadModels
+    partitions: Partitions
+    followers: Followers
+    tokens: Tokens
+    ids: Ids
+    clock: DatabaseClock
+    book: TokenBook
+    commits: GroupCommit
+    reader: WarmReader
+    hub: EventHub
+    tenants: Tenants
+    rebuilds: Rebuilds
+    tally: Tally
+    ui_directory: Path
+    version: str
+    started_at: float

@@ -1,0 +1,111 @@
+"""What a person should look at: queues that admit nothing, hosts that are away, work that is stuck."""
+
+from collections.abc import Iterator
+
+from headgate.application.queries.overview_views import Attention
+from headgate.application.visibility import Scope
+from headgate.domain.cell import Cell
+from headgate.domain.queues.activity import cluster_queue_activity
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.state import Workload, condition, phase_of
+
+LONG_START_SECONDS = 600
+LONG_EVICTION_SECONDS = 300
+MOST_OF_A_KIND = 10
+CRITICAL_LAST = {"critical": 0, "warning": 1, "info": 2}
+
+
+def attention(cell: Cell, at: Instant, scope: Scope) -> list[Attention]:
+    """The worst first; of each kind only the first few."""
+    found = [*_queues(cell), *_nodes(cell), *_workloads(cell, at, scope)]
+    if scope is None:
+        found += _set_aside(cell)
+    few: list[Attention] = []
+    for one in sorted(found, key=lambda a: (CRITICAL_LAST[a.severity], a.kind, a.title)):
+        if sum(other.kind == one.kind for other in few) < MOST_OF_A_KIND:
+            few.append(one)
+    return few
+
+
+def _queues(cell: Cell) -> Iterator[Attention]:
+    for name in sorted(cell.config.cluster_queues):
+        activity = cluster_queue_activity(cell.config, name)
+        if activity.active:
+            continue
+        waiting = cell.partitioning.counts.get(f"clusterqueue/{name}", {}).get("Pending", 0)
+        stopped = activity.reason == "Stopped"
+        yield Attention(
+            kind="QueueInactive",
+            severity="info" if stopped and not waiting else "warning",
+            title=f"ClusterQueue {name} admits nothing",
+            detail=f"{activity.message} {waiting} workloads wait.",
+            link=f"/queues/{name}",
+        )
+
+
+def _nodes(cell: Cell) -> Iterator[Attention]:
+    for name, node in sorted(cell.config.nodes.items()):
+        if not node.spec.ready:
+            yield Attention(
+                kind="NodeNotReady",
+                severity="warning",
+                title=f"Node {name} is not ready",
+                detail="It takes no pods; workloads with pods there may be moved.",
+                link="/topology",
+            )
+
+
+def _workloads(cell: Cell, at: Instant, scope: Scope) -> Iterator[Attention]:
+    for workload in cell.workloads.values():
+        if scope is None or workload.namespace in scope:
+            yield from _workload(workload, at)
+
+
+def _workload(workload: Workload, at: Instant) -> Iterator[Attention]:
+    phase = phase_of(workload)
+    link = f"/workloads/{workload.key}"
+    if phase == "Inactive":
+        yield Attention(
+            kind="WorkloadInactive",
+            severity="warning",
+            title=f"{workload.key} is inactive",
+            detail="It competes for nothing until somebody activates it.",
+            link=link,
+        )
+    elif phase == "Starting" and _seconds_since(workload, "Admitted", at) > LONG_START_SECONDS:
+        yield Attention(
+            kind="NotStarted",
+            severity="warning",
+            title=f"{workload.key} was admitted and has not started",
+            detail="Its pods are not ready; it holds its quota meanwhile.",
+            link=link,
+        )
+    elif workload.eviction is not None and _eviction_seconds(workload, at) > LONG_EVICTION_SECONDS:
+        yield Attention(
+            kind="EvictionStalled",
+            severity="critical",
+            title=f"{workload.key} does not stop",
+            detail=f"It was evicted ({workload.eviction.reason}) and still holds its quota.",
+            link=link,
+        )
+
+
+def _set_aside(cell: Cell) -> Iterator[Attention]:
+    for stream, reason in sorted(cell.set_aside.items()):
+        yield Attention(
+            kind="SetAside",
+            severity="critical",
+            title=f"{stream} is left out",
+            detail=reason,
+            link=f"/events?stream={stream}",
+        )
+
+
+def _seconds_since(workload: Workload, kind: str, at: Instant) -> int:
+    found = condition(workload, kind)  # type: ignore[arg-type]
+    return 0 if found is None else (at - found.last_transition_at) // MICROSECONDS_PER_SECOND
+
+
+def _eviction_seconds(workload: Workload, at: Instant) -> int:
+    eviction = workload.eviction
+    return 0 if eviction is None else (at - eviction.started_at) // MICROSECONDS_PER_SECOND

@@ -1,0 +1,113 @@
+"""Pages of events and how many there were when."""
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from headgate.application.event_rendering import shown_event
+from headgate.application.installation import Installation
+from headgate.application.ports import EventFilter
+from headgate.application.queries.event_views import (
+    EventPage,
+    EventView,
+    Histogram,
+    HistogramBucket,
+)
+from headgate.application.queries.views import timestamp
+from headgate.application.visibility import Scope, allows, open_prefixes
+from headgate.domain.facts import Recorded
+
+MICROSECONDS_PER_MINUTE = 60_000_000
+NOTHING = ("nothing",)
+"""A stream that does not exist: what someone asks for and may not see matches nothing."""
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which events; empty means all. `streams` ending in `/` are prefixes."""
+
+    types: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
+    actor: str = ""
+    correlation: str = ""
+
+    def filter(self, scope: Scope) -> EventFilter:
+        """The filter that shows only what may be seen."""
+        return EventFilter(
+            types=self.types,
+            streams=visible_streams(self.streams, scope),
+            actor=self.actor,
+            correlation=self.correlation,
+        )
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """So many minutes up to now, in so many buckets."""
+
+    minutes: int
+    buckets: int
+
+
+async def page(
+    installation: Installation, wanted: Wanted, scope: Scope, *, before: int | None, limit: int
+) -> EventPage:
+    """The newest events before a position."""
+    where = wanted.filter(scope)
+    position = installation.reader.position
+    found = await asyncio.to_thread(installation.log.page, where, before=before, limit=limit)
+    return EventPage(
+        position=max(position, found[0].position if found and before is None else 0),
+        items=shown(installation, found, scope),
+        next=found[-1].position if len(found) == limit else None,
+    )
+
+
+async def histogram(
+    installation: Installation, wanted: Wanted, scope: Scope, span: Span
+) -> Histogram:
+    """How many events there were in each bucket of the span."""
+    width = max(1_000_000, span.minutes * MICROSECONDS_PER_MINUTE // span.buckets)
+    now = installation.clock.now()
+    first = (now - span.minutes * MICROSECONDS_PER_MINUTE) // width * width
+    where = msgspec.structs.replace(wanted.filter(scope), since=first)
+    position = installation.reader.position
+    counts = await asyncio.to_thread(installation.log.histogram, where, width=width)
+    by_bucket: dict[int, dict[str, int]] = {}
+    for count in counts:
+        by_bucket.setdefault(count.at, {})[count.type] = count.count
+    buckets = [
+        HistogramBucket(
+            at=timestamp(at),
+            count=sum(by_bucket.get(at, {}).values()),
+            types=by_bucket.get(at, {}),
+        )
+        for at in range(first, now + 1, width)
+    ]
+    return Histogram(position=position, bucket_seconds=width // 1_000_000, buckets=buckets)
+
+
+def shown(installation: Installation, found: Sequence[Recorded], scope: Scope) -> list[EventView]:
+    """Events as someone may see them."""
+    tenants = installation.tenants
+    return [EventView(**shown_event(recorded, tenants, scope)) for recorded in found]
+
+
+def visible_streams(streams: tuple[str, ...], scope: Scope) -> tuple[str, ...]:
+    """The streams to look at: what is asked for as far as it may be seen, or all that may be."""
+    if scope is None:
+        return streams
+    if not streams:
+        return open_prefixes(scope)
+    narrowed = [stream for wanted in streams for stream in _narrowed(wanted, scope)]
+    return tuple(narrowed) or NOTHING
+
+
+def _narrowed(wanted: str, scope: frozenset[str]) -> tuple[str, ...]:
+    if allows(scope, wanted) and not wanted.endswith("/"):
+        return (wanted,)
+    if not wanted.endswith("/"):
+        return ()
+    prefixes = open_prefixes(scope)
+    if any(wanted.startswith(prefix) for prefix in prefixes):
+        return (wanted,)
+    return tuple(prefix for prefix in prefixes if prefix.startswith(wanted))

@@ -1,0 +1,34 @@
+"""The first page: counts, what needs attention, what happened last."""
+
+from typing import Literal
+
+from headgate.application.queries.event_views import EventView
+from headgate.application.queries.views import Position, Timestamp, Whole
+
+
+class Attention(Whole, kw_only=True):
+    """One thing a person should look at, and where."""
+
+    kind: str
+    severity: Literal["info", "warning", "critical"]
+    title: str
+    detail: str
+    link: str
+
+
+class CountAt(Whole, kw_only=True):
+    """A count for the minute that begins at `at`."""
+
+    at: Timestamp
+    count: int
+
+
+class Overview(Whole, kw_only=True):
+    """Counts by phase, what needs attention, the last events, admissions per minute."""
+
+    position: Position
+    at: Timestamp
+    counts: dict[str, int]
+    attention: list[Attention]
+    recent: list[EventView]
+    admitted_per_minute: list[CountAt]

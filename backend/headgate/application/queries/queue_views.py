@@ -1,0 +1,126 @@
+"""The queue tree and the waiting lines."""
+
+from typing import Literal
+
+import msgspec
+
+from headgate.application.queries.views import Position, Shape, Timestamp, Whole
+from headgate.domain.queues.specs import StopPolicy
+from headgate.domain.workloads.state import Phase
+
+
+class StopView(Shape, kw_only=True):
+    """Who stopped a queue, why, and until when."""
+
+    owner: str
+    reason: str
+    stopped_at: Timestamp
+    expires_at: Timestamp | None = None
+
+
+class Lent(Whole, kw_only=True):
+    """An amount between this ClusterQueue and another."""
+
+    cluster_queue: str
+    amount: int
+
+
+class QueueLine(Shape, kw_only=True):
+    """One flavor and resource of a queue; amounts are integers in base units."""
+
+    flavor: str
+    resource: str
+    nominal: int
+    used: int
+    borrowed: int
+    lent: int
+    available: int
+    borrowing_limit: int | None = None
+    lending_limit: int | None = None
+    borrowed_from: list[Lent] = []
+    lent_to: list[Lent] = []
+
+
+class QueueCounts(Whole, kw_only=True):
+    """How many workloads stand where."""
+
+    pending: int = 0
+    parked: int = 0
+    backing_off: int = 0
+    held: int = 0
+    nominated: int = 0
+    reserving: int = 0
+    starting: int = 0
+    running: int = 0
+    evicting: int = 0
+
+
+class LocalQueueLine(Whole, kw_only=True):
+    """A LocalQueue in the tree."""
+
+    namespace: str
+    name: str
+    pending: int
+    running: int
+    stop_policy: StopPolicy
+
+
+class QueueNode(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
+    """A Cohort or a ClusterQueue; the fields after `lines` are set for ClusterQueues alone."""
+
+    kind: Literal["Cohort", "ClusterQueue"]
+    name: str
+    children: list["QueueNode"]
+    lines: list[QueueLine]
+    active: bool | None = None
+    inactive_reason: str | None = None
+    stop_policy: StopPolicy | None = None
+    stop: StopView | None = None
+    strategy: str | None = None
+    counts: QueueCounts | None = None
+    local_queues: list[LocalQueueLine] | None = None
+
+
+class QueueTree(Whole, kw_only=True):
+    """The whole tree; standalone ClusterQueues are roots too."""
+
+    position: Position
+    at: Timestamp
+    roots: list[QueueNode]
+
+
+class PendingMeta(Shape, kw_only=True):
+    """Which workload it is."""
+
+    name: str
+    namespace: str
+    uid: str
+    creation_timestamp: Timestamp
+
+
+class PendingListMeta(Whole, kw_only=True):
+    """Where the list stands in the log."""
+
+    resource_version: str
+
+
+class PendingWorkload(Shape, kw_only=True):
+    """One workload in line, as Kueue's visibility API shows it, with why it waits."""
+
+    metadata: PendingMeta
+    priority: int
+    local_queue_name: str
+    position_in_cluster_queue: int
+    position_in_local_queue: int
+    phase: Phase
+    dominant: str = ""
+    sentence: str = ""
+
+
+class PendingWorkloadsSummary(Shape, kw_only=True):
+    """Who waits, in order (positions from 0, as in Kueue)."""
+
+    api_version: str = "visibility.kueue.x-k8s.io/v1beta2"
+    kind: Literal["PendingWorkloadsSummary"] = "PendingWorkloadsSummary"
+    metadata: PendingListMeta
+    items: list[PendingWorkload]

@@ -1,0 +1,36 @@
+"""What the views have in common: camelCase names, integers in base units, RFC 3339 instants."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+import msgspec
+
+from headgate.domain.values.instants import Instant
+
+Timestamp = Annotated[
+    str, msgspec.Meta(description="RFC 3339, UTC", examples=["2026-09-24T12:03:11Z"])
+]
+Position = Annotated[int, msgspec.Meta(ge=0, description="A place in the log", examples=[182233])]
+Free = dict[str, Any]
+"""An object whose fields are somebody else's."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Shape(msgspec.Struct, rename="camel", kw_only=True, frozen=True, omit_defaults=True):
+    """A view that leaves out what is empty."""
+
+
+class Whole(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
+    """A view whose fields are always present."""
+
+
+def timestamp(at: Instant) -> str:
+    """The instant as RFC 3339 in UTC, with a fraction only where there is one."""
+    written = (EPOCH + timedelta(microseconds=at)).isoformat()
+    return written.replace("+00:00", "Z")
+
+
+def timestamp_or_none(at: Instant | None) -> str | None:
+    """The same for an instant that may be missing."""
+    return None if at is None else timestamp(at)

@@ -1,0 +1,76 @@
+"""Why a workload waits, and what happened to it."""
+
+from typing import Literal
+
+from headgate.application.queries.views import Free, Position, Shape, Timestamp
+from headgate.domain.workloads.state import Phase
+
+
+class BlockerView(Shape, kw_only=True):
+    """One thing in the way; amounts are integers in base units."""
+
+    type: str
+    reason: str
+    message: str
+    pod_set: str = ""
+    flavor: str = ""
+    resource: str = ""
+    level: str = ""
+    domain: str = ""
+    need: int | None = None
+    have: int | None = None
+    short_by: int | None = None
+    held_by: list[str] = []
+    refused: list[dict[str, str]] = []
+    excluded_hosts: dict[str, int] = {}
+
+
+class AsOf(Shape, kw_only=True):
+    """When and where in the log an answer holds."""
+
+    position: Position
+    time: Timestamp
+
+
+class QueuePosition(Shape, kw_only=True):
+    """Place in line, from 1; absent where the workload does not wait in line."""
+
+    cluster_queue: int | None = None
+    local_queue: int | None = None
+    of: int
+
+
+class ExplanationView(Shape, kw_only=True):
+    """Why a workload waits, and what would help."""
+
+    workload: str
+    as_of: AsOf
+    phase: Phase
+    verdict: Literal["Waiting", "Admitted", "Finished", "Inactive"]
+    dominant: str
+    sentence: str
+    evaluated: bool
+    unchanged_since: Timestamp | None = None
+    blockers: list[BlockerView]
+    would_unblock: list[str]
+    position: QueuePosition | None = None
+
+
+class TimelineEntry(Shape, kw_only=True):
+    """One fact of a workload's life, told to a person."""
+
+    position: Position
+    at: Timestamp
+    type: str
+    actor: str
+    reason: str = ""
+    title: str
+    detail: str = ""
+    data: Free
+
+
+class Timeline(Shape, kw_only=True):
+    """A workload's life, oldest first."""
+
+    position: Position
+    entries: list[TimelineEntry]

@@ -1,0 +1,82 @@
+"""Submit and change workloads."""
+
+from collections.abc import Sequence
+
+from headgate.application.commands import Call, Change, Changed, Handled, Situation
+from headgate.application.handle_command import handle, handle_each
+from headgate.application.installation import Installation
+from headgate.application.wanted import Wanted
+from headgate.domain.workloads.commands import ChangeSpec, Submit
+from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.priority import resolved
+from headgate.domain.workloads.state import Workload
+
+
+async def submit(installation: Installation, call: Call, wanted: Wanted) -> Handled:
+    """Record that a workload asks for a place."""
+    return await handle(installation, call.command(submission(installation, wanted)))
+
+
+async def submit_each(
+    installation: Installation, call: Call, wanted: Sequence[Wanted]
+) -> tuple[list[Changed], int]:
+    """Record of each workload by itself that it asks for a place; and the position."""
+    changes = [submission(installation, one) for one in wanted]
+    return await handle_each(installation, call.origin, changes)
+
+
+async def submit_together(
+    installation: Installation, call: Call, wanted: Sequence[Wanted]
+) -> Handled:
+    """The same under an idempotency key: one append, so that the answer is kept with it."""
+    changes = [submission(installation, one) for one in wanted]
+    return await handle(installation, call.command(*changes))
+
+
+async def replace(
+    installation: Installation, call: Call, wanted: Wanted, version: int | None
+) -> Handled:
+    """Give a workload another spec, as far as its stage allows."""
+    return await handle(installation, call.command(change_of_spec(installation, wanted, version)))
+
+
+def submission(installation: Installation, wanted: Wanted) -> Change:
+    """The change that submits a workload."""
+    uid = installation.ids.new()
+
+    def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
+        spec = resolved(
+            wanted.spec, situation.priority_classes, states_priority=wanted.states_priority
+        )
+        command = Submit(
+            uid=uid,
+            namespace=wanted.namespace,
+            name=wanted.name,
+            labels=wanted.labels,
+            annotations=wanted.annotations,
+            spec=spec,
+        )
+        return WORKLOAD.decide(situation.state, command, situation.at)
+
+    return Change(stream=wanted.stream, decide=decide, is_new=True)
+
+
+def change_of_spec(installation: Installation, wanted: Wanted, version: int | None) -> Change:
+    """The change that gives a workload another spec."""
+    eviction = installation.ids.new()
+
+    def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
+        state = situation.state
+        spec = resolved(
+            wanted.spec,
+            situation.priority_classes,
+            states_priority=wanted.states_priority,
+            before=state.spec if isinstance(state, Workload) else None,
+        )
+        command = ChangeSpec(
+            labels=wanted.labels, annotations=wanted.annotations, spec=spec, eviction=eviction
+        )
+        return WORKLOAD.decide(state, command, situation.at)
+
+    return Change(stream=wanted.stream, decide=decide, version=version, position=wanted.position)

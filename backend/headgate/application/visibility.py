@@ -1,0 +1,103 @@
+"""What a submitter may see: its own namespaces, the queues, and of others only that they are there."""
+
+import re
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from headgate.domain.facts import Recorded
+from headgate.domain.streams import kind_and_key
+
+Scope: TypeAlias = frozenset[str] | None
+"""The namespaces someone may see into; None means all of them."""
+
+IN_NAMESPACES = ("workload", "localqueue", "disruptionbudget")
+OPEN_KINDS = (
+    "clusterqueue",
+    "cohort",
+    "resourceflavor",
+    "topology",
+    "node",
+    "workloadpriorityclass",
+    "admissioncheck",
+)
+SOMEBODY = "a workload of another team"
+_KEY = re.compile(r"(?<![\w./-])([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)/([a-z0-9][-a-z0-9.]*)")
+
+
+def namespace_of(stream: str) -> str:
+    """The namespace a stream belongs to; empty for what belongs to none."""
+    kind, key = kind_and_key(stream)
+    if kind == "namespace":
+        return key
+    return key.partition("/")[0] if kind in IN_NAMESPACES else ""
+
+
+def allows(scope: Scope, stream: str) -> bool:
+    """Whether facts of that stream may be seen. Rounds name several teams and have a page of their own."""
+    if scope is None:
+        return True
+    kind, _ = kind_and_key(stream)
+    return kind in OPEN_KINDS or namespace_of(stream) in scope
+
+
+def open_prefixes(scope: frozenset[str]) -> tuple[str, ...]:
+    """The streams that may be seen, as prefixes ending in `/` and whole names."""
+    own = (f"{kind}/{namespace}/" for kind in IN_NAMESPACES for namespace in sorted(scope))
+    names = (f"namespace/{namespace}" for namespace in sorted(scope))
+    return (*(f"{kind}/" for kind in OPEN_KINDS), *own, *names)
+
+
+class Tenants:
+    """The namespaces that were ever used, to tell a workload's name from other texts with a slash."""
+
+    def __init__(self) -> None:
+        self._namespaces: set[str] = set()
+
+    def learn(self, streams: Iterable[str]) -> None:
+        """Take the namespaces of these streams in."""
+        self._namespaces.update(filter(None, map(namespace_of, streams)))
+
+    def learn_from(self, batch: Iterable[Recorded]) -> None:
+        """Take the namespaces of new events in."""
+        self.learn(recorded.stream for recorded in batch)
+
+    def is_foreign(self, key: str, scope: Scope) -> bool:
+        """Whether `namespace/name` names a workload that may not be seen."""
+        namespace, slash, _ = key.partition("/")
+        if scope is None or not slash:
+            return False
+        return namespace in self._namespaces and namespace not in scope
+
+    def redacted(self, value: Any, scope: Scope) -> Any:  # noqa: ANN401 - any JSON value
+        """The value with the names of others' workloads taken out of its texts."""
+        if scope is None:
+            return value
+        if isinstance(value, str):
+            return _KEY.sub(lambda found: self._name(found.group(0), scope), value)
+        if isinstance(value, dict):
+            return {key: self.redacted(item, scope) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return self._redacted_list(list(value), scope)
+        return value
+
+    def _name(self, key: str, scope: Scope) -> str:
+        return SOMEBODY if self.is_foreign(key, scope) else key
+
+    def _redacted_list(self, values: list[Any], scope: Scope) -> list[Any]:
+        """Bare names of others become one count."""
+        kept = [v for v in values if not (isinstance(v, str) and self.is_foreign(v, scope))]
+        hidden = len(values) - len(kept)
+        shown = [self.redacted(value, scope) for value in kept]
+        return [*shown, counted(hidden)] if hidden else shown
+
+
+def counted(number: int) -> str:
+    """How others' workloads are spoken of."""
+    return "1 workload of other teams" if number == 1 else f"{number} workloads of other teams"
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - any struct
+    """A struct as plain JSON values."""
+    return msgspec.to_builtins(value)
