@@ -1,0 +1,1 @@
+"""Real processes on real servers: what holds when they are started, killed and stopped."""

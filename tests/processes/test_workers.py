@@ -1,0 +1,199 @@
+"""Workers as processes: they decide alone and together, and survive what happens to them."""
+
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from headgate.adapters.celery.application import make_celery
+from headgate.adapters.celery.nudges import CeleryNudges
+from headgate.application.ports import PartitionSession
+from headgate.bootstrap import migrate
+from headgate.domain.workloads.events import WorkloadAdmitted
+from headgate.embedded.postgres import start_postgres
+from tests.contracts.adapters import Adapters, on_postgres
+from tests.processes.running import Broker, Workers, wait_until
+from tests.workers.building import admitted, cluster, record, submitted, submitted_many
+
+SECONDS_TO_END = 8.0
+ADMISSIONS = "SELECT count(*) FROM event WHERE type = 'workload.admitted'"
+WORKERS = """
+    SELECT count(DISTINCT application_name) FROM pg_stat_activity
+    WHERE application_name LIKE 'headgate-worker%' AND datname = current_database()
+"""
+LOCK_HOLDERS = """
+    SELECT count(DISTINCT pid) FROM pg_locks AS held
+    JOIN pg_stat_activity AS session USING (pid)
+    WHERE held.locktype = 'advisory' AND held.granted
+      AND session.application_name LIKE 'headgate-worker%'
+      AND session.datname = current_database()
+"""
+
+
+def admissions(adapters: Adapters) -> list[str]:
+    """The streams of all admissions there ever were, in order."""
+    return [
+        recorded.stream
+        for recorded in adapters.log.read_all()
+        if isinstance(recorded.event, WorkloadAdmitted)
+    ]
+
+
+def test_a_worker_without_any_broker_admits_what_is_submitted(
+    adapters: Adapters, workers: Workers
+) -> None:
+    workers.start()
+    record(adapters.log, *cluster("gpu"))
+    record(adapters.log, submitted("job", "gpu"))
+    wait_until(lambda: admitted(adapters.log) == ["team/job"], "the workload is admitted")
+
+
+def test_a_nudge_is_answered_long_before_the_next_sweep(
+    adapters: Adapters, workers: Workers, broker: Broker
+) -> None:
+    record(adapters.log, *cluster("gpu"), submitted("first", "gpu"))
+    worker = workers.start(broker.url)
+    wait_until(lambda: admitted(adapters.log) == ["team/first"], "the worker is there")
+    nudges = CeleryNudges(make_celery(broker.url))
+    waits = []
+    for number in range(10):
+        started = time.monotonic()
+        record(adapters.log, submitted(f"job-{number}", "gpu"))
+        nudges.nudge(["clusterqueue/gpu"])
+        wait_until(lambda n=number: len(admitted(adapters.log)) == n + 2, "it is admitted")  # type: ignore[misc]
+        waits.append(time.monotonic() - started)
+    nudges.close()
+    # Half a second is the sweep interval; the ticker alone would need half of it on average.
+    assert sorted(waits)[5] < 0.2, worker.said()
+
+
+def test_a_killed_worker_is_replaced_by_another_and_nothing_is_admitted_twice(
+    adapters: Adapters, workers: Workers
+) -> None:
+    record(adapters.log, *cluster("gpu"))
+    first = workers.start()
+    for batch in range(10):
+        record(adapters.log, *submitted_many("gpu", 30, prefix=f"batch-{batch}"))
+    wait_until(lambda: len(admissions(adapters)) > 0, "the first worker is at it")
+    first.kill()
+    record(adapters.log, submitted("after", "gpu"))
+    workers.start()
+    wait_until(lambda: len(admissions(adapters)) == 301, "the second goes on")
+    assert len(set(admissions(adapters))) == 301
+
+
+def test_an_emptied_and_a_dead_broker_cost_only_time(
+    adapters: Adapters, workers: Workers, broker: Broker
+) -> None:
+    record(adapters.log, *cluster("gpu"), submitted("first", "gpu"))
+    workers.start(broker.url)
+    wait_until(lambda: admitted(adapters.log) == ["team/first"], "the worker is there")
+
+    broker.flush()
+    record(adapters.log, submitted("flushed", "gpu"))
+    wait_until(lambda: len(admitted(adapters.log)) == 2, "the ticker finds it")
+
+    broker.kill()
+    nudges = CeleryNudges(make_celery(broker.url))
+    started = time.monotonic()
+    nudges.nudge(["clusterqueue/gpu"])
+    assert time.monotonic() - started < 0.05
+    record(adapters.log, submitted("dead", "gpu"))
+    wait_until(lambda: len(admitted(adapters.log)) == 3, "the ticker finds it again")
+
+    broker.start()
+    record(adapters.log, submitted("back", "gpu"))
+    nudges.nudge(["clusterqueue/gpu"])
+    wait_until(lambda: len(admitted(adapters.log)) == 4, "all is as before")
+    nudges.close()
+
+
+@pytest.mark.parametrize("with_broker", [True, False])
+def test_a_worker_that_is_asked_to_end_does_so_in_time(
+    adapters: Adapters, workers: Workers, broker: Broker, with_broker: bool
+) -> None:
+    record(adapters.log, *cluster("gpu"), *submitted_many("gpu", 50))
+    worker = workers.start(broker.url if with_broker else "")
+    wait_until(lambda: len(admissions(adapters)) > 0, "the worker is at it")
+    assert worker.terminate(SECONDS_TO_END) == 0
+    session = adapters.partitions.try_lock("clusterqueue/gpu", "test")
+    assert session is not None
+    with session:
+        pass
+
+
+def test_a_worker_whose_broker_is_away_ends_in_time(
+    adapters: Adapters, workers: Workers, broker: Broker
+) -> None:
+    record(adapters.log, *cluster("gpu"), submitted("job", "gpu"))
+    worker = workers.start(broker.url)
+    wait_until(lambda: len(admissions(adapters)) == 1, "the worker is at it")
+    broker.kill()
+    wait_until(lambda: "onnect" in worker.said(), "the worker has noticed")
+    assert worker.terminate(SECONDS_TO_END) == 0
+
+
+def test_two_workers_hold_two_partitions_at_the_same_time(
+    adapters: Adapters, workers: Workers, fresh_database_url: str
+) -> None:
+    record(adapters.log, *cluster("gpu", "cpu"))
+    workers.start(environment={"HEADGATE_SWEEP_SECONDS": "0.05"})
+    workers.start(environment={"HEADGATE_SWEEP_SECONDS": "0.05"})
+    held_at_once = []
+    with psycopg.connect(fresh_database_url, autocommit=True) as connection:
+
+        def count(query: str) -> int:
+            row = connection.execute(query).fetchone()
+            assert row is not None
+            return int(row[0])
+
+        def all_admitted() -> bool:
+            held_at_once.append(count(LOCK_HOLDERS))
+            return count(ADMISSIONS) == 1_200
+
+        wait_until(lambda: count(WORKERS) == 2, "both workers are there")
+        wait_until(lambda: len(adapters.partitions.rows()) == 3, "the partitions are there")
+        with _held(adapters, "clusterqueue/cpu"), _held(adapters, "clusterqueue/gpu"):
+            record(adapters.log, *submitted_many("gpu", 600), *submitted_many("cpu", 600))
+        wait_until(all_admitted, "everything is admitted", 60)
+    assert max(held_at_once) == 2
+    assert len(set(admissions(adapters))) == 1_200
+
+
+def _held(adapters: Adapters, key: str) -> PartitionSession:
+    """The right to work on a partition, waited for."""
+    sessions: list[PartitionSession] = []
+
+    def is_mine() -> bool:
+        session = adapters.partitions.try_lock(key, "test")
+        sessions.extend([session] if session else [])
+        return session is not None
+
+    wait_until(is_mine, f"{key} can be had")
+    return sessions[0]
+
+
+def test_workers_come_back_after_a_restart_of_the_database(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    for parent in tmp_path.parents[:2]:
+        parent.chmod(0o755)
+    server = start_postgres(tmp_path / "postgres")
+    workers = Workers(server.url, tmp_path)
+    try:
+        migrate(server.url)
+        with on_postgres(server.url) as adapters:
+            record(adapters.log, *cluster("gpu"), submitted("before", "gpu"))
+            worker = workers.start()
+            wait_until(lambda: len(admissions(adapters)) == 1, "the worker is there")
+        server.stop()
+        wait_until(lambda: "waiting for the database" in worker.said(), "it has noticed")
+        server = start_postgres(tmp_path / "postgres")
+        with on_postgres(server.url) as adapters:
+            record(adapters.log, submitted("after", "gpu"))
+            wait_until(lambda: len(admissions(adapters)) == 2, "the worker is back")
+        assert worker.process is not None
+        assert worker.process.poll() is None
+    finally:
+        workers.end()
+        server.stop()
