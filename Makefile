@@ -29,9 +29,13 @@ demo:  ## the same as make up DEMO=1
 
 .PHONY: test
 test: browser interface  ## everything that must hold: check, the page's own tests, every test
-	@$(BIN)/python .ci/frontend.py check
-	@$(MAKE) --no-print-directory check
-	@$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
+# All three run even if one fails: who mends the first wants to know of the others.
+	@failed=; \
+	$(BIN)/python .ci/frontend.py check || failed+=" page"; \
+	$(MAKE) --no-print-directory check || failed+=" check"; \
+	test -z "$$failed" || echo "Failed before the tests of Python:$$failed" >&2; \
+	$(BIN)/pytest -n 2 --dist loadfile $(ARGS) || failed+=" pytest"; \
+	test -z "$$failed"
 
 .PHONY: check
 check: $(READY)  ## lint, formatting, types and the direction of imports
