@@ -11,6 +11,7 @@ from headgate.adapters.celery.inspection import broker_failure
 from headgate.adapters.celery.nudges import CeleryNudges
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
+from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.adapters.postgres.housekeeping import PostgresHousekeeping
 from headgate.adapters.postgres.inspection import PostgresInspection
 from headgate.adapters.postgres.migrate import migrate
@@ -24,7 +25,6 @@ from headgate.adapters.system.ids import TimeOrderedIds
 from headgate.adapters.system.source_version import fold_version
 from headgate.application.follow import Following
 from headgate.application.housekeeping import Chore, ChoreList
-from headgate.application.ports import Followers
 from headgate.application.run_partition import Budget, Scheduler
 from headgate.application.warm_cell import WarmCell
 from headgate.settings import Settings
@@ -47,26 +47,6 @@ WORKER_PREFIX = "headgate-worker"
 Report = Callable[[str, Exception], None]
 
 
-class NoFollowers:
-    """The read models that follow the log: none so far."""
-
-    def names(self) -> tuple[str, ...]:
-        """The read models there are."""
-        return ()
-
-    def positions(self) -> dict[str, int]:
-        """Where each stands."""
-        return {}
-
-    def advance(self, name: str, *, limit: int = 5_000) -> int:
-        """There is none of that name."""
-        raise KeyError(name, limit)
-
-    def rebuild(self, name: str) -> None:
-        """There is none of that name."""
-        raise KeyError(name)
-
-
 @dataclass(frozen=True, slots=True)
 class Platform:
     """Every port of one process, filled; `name` is what the database and people see of it."""
@@ -77,7 +57,7 @@ class Platform:
     event_log: PostgresEventLog
     read_models: PostgresReadModels
     partitions: PostgresPartitions
-    followers: Followers
+    followers: PostgresFollowers
     state_cache: PostgresStateCache
     housekeeping: PostgresHousekeeping
     inspection: PostgresInspection
@@ -130,7 +110,7 @@ def open_platform(settings: Settings, name: str = "headgate") -> Platform:
         event_log=PostgresEventLog(pool),
         read_models=PostgresReadModels(pool),
         partitions=PostgresPartitions(pool),
-        followers=NoFollowers(),
+        followers=PostgresFollowers(pool),
         state_cache=PostgresStateCache(pool),
         housekeeping=PostgresHousekeeping(pool),
         inspection=PostgresInspection(pool, settings.database_url),
