@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec.structs import replace
+
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.queues.events import (
@@ -120,8 +122,6 @@ class World:
         self.local_queue(name, name)
 
     def change_cluster_queue(self, name: str, **spec: Any) -> None:
-        from msgspec.structs import replace
-
         known = self.cell.config.cluster_queues[name].spec
         changed = ClusterQueueChanged(spec=replace(known, **spec))
         self.record(f"clusterqueue/{name}", changed)

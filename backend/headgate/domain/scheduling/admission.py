@@ -134,7 +134,7 @@ def _committed(
 
 def _victim(run: CycleRun, victim: Workload) -> RoundVictim:
     assert victim.admission is not None, "only who holds a place can be a victim"
-    charge = run.partition.charge_of(victim, victim.admission)
+    charge = run.partition.held_by(victim)
     admitted = condition(victim, "Admitted")
     running = run.at - admitted.last_transition_at if admitted and admitted.status else 0
     return RoundVictim(

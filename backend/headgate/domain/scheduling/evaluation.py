@@ -137,14 +137,10 @@ class _Look:
         )
 
     def remove(self, victim: Workload) -> None:
-        self.partition.give_back(PROJECTED, self._charge(victim))
+        self.partition.give_back(PROJECTED, self.partition.held_by(victim))
 
     def restore(self, victim: Workload) -> None:
-        self.partition.take(PROJECTED, self._charge(victim))
-
-    def _charge(self, victim: Workload) -> Charge:
-        assert victim.admission is not None, "only who holds a place can be a victim"
-        return self.partition.charge_of(victim, victim.admission)
+        self.partition.take(PROJECTED, self.partition.held_by(victim))
 
     def _with_victims(
         self, choice: FlavorChoice, unplaced: tuple[tuple[str, str, Unplaced], ...]
@@ -181,7 +177,7 @@ class _Look:
         aware = {flavor for flavor, _ in amounts if flavor in self.partition.topologies}
 
         def helps(victim: Workload) -> bool:
-            held = self._charge(victim).amounts
+            held = self.partition.held_by(victim).amounts
             return any(key in short or key[0] in aware for key in held)
 
         claim = Claim(

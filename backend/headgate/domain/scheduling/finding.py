@@ -1,6 +1,7 @@
 """Bringing an evaluation and the state it was made on to the words of an explanation."""
 
 from collections.abc import Mapping
+from heapq import nsmallest
 
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.evaluation import Evaluation
@@ -26,27 +27,24 @@ def explain_evaluation(
     def holders(key: FlavorResource) -> tuple[str, ...]:
         if not with_holders:
             return ()
-        return top_holders(partition, workloads, evaluation.cluster_queue, key)
+        return top_holders(partition, evaluation.cluster_queue, key)
 
     return explain_finding(_finding(partition, workloads, evaluation), holders)
 
 
-def top_holders(
-    partition: Partition, workloads: Mapping[str, Workload], cluster_queue: str, key: FlavorResource
-) -> tuple[str, ...]:
+def top_holders(partition: Partition, cluster_queue: str, key: FlavorResource) -> tuple[str, ...]:
     """Who holds most of a flavor's resource in the trees this ClusterQueue gets it from."""
     root = partition.tree.root_of(f"clusterqueue/{cluster_queue}")
-    held = []
+    held: list[tuple[int, str]] = []
     for name in partition.cluster_queues:
         if partition.tree.root_of(f"clusterqueue/{name}") != root:
             continue
-        for workload_key in partition.holding[name]:
-            workload = workloads[workload_key]
-            assert workload.admission is not None, "what holds a place has an admission"
-            amount = partition.charge_of(workload, workload.admission).amounts.get(key, 0)
-            if amount:
-                held.append((-amount, workload_key))
-    return tuple(name for _, name in sorted(held)[:MOST_HOLDERS])
+        held.extend(
+            (-amount, workload_key)
+            for workload_key, charge in partition.holding[name].items()
+            if (amount := charge.amounts.get(key, 0))
+        )
+    return tuple(name for _, name in nsmallest(MOST_HOLDERS, held))
 
 
 def _finding(

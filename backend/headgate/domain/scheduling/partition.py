@@ -83,7 +83,7 @@ class Partition:
             name: PendingQueue(strict=_spec(config, name).queueing_strategy == "StrictFIFO")
             for name in self.cluster_queues
         }
-        self.holding: dict[str, dict[str, None]] = {name: {} for name in self.cluster_queues}
+        self.holding: dict[str, dict[str, Charge]] = {name: {} for name in self.cluster_queues}
         self.timers = Timers()
         self.rounds: dict[str, Round] = {}
         self.hosts, self.topologies = _build_hosts(config, self.cluster_queues)
@@ -98,12 +98,12 @@ class Partition:
         assert found is not None, "something must have been or be there"
         due = due_at(self.config, new) if new and not self._is_aside(new) else None
         waits = self._waiting(new)
-        moves = self._moves(old, new)
+        moves, held = self._moves(old, new)
         for view, change, charge in moves:
             change(view, charge)
         if _frees_room(old, new):
             self.unpark()
-        self._rehold(old, new)
+        self._rehold(old, new, held)
         self._requeue(found.key, (old, new), waits)
         self.timers.set(found.key, due)
 
@@ -173,23 +173,41 @@ class Partition:
     def _is_aside(self, workload: Workload) -> bool:
         return f"workload/{workload.key}" in self.set_aside
 
-    def _moves(self, old: Workload | None, new: Workload | None) -> list[Move]:
+    def held_by(self, workload: Workload) -> Charge:
+        """What a workload that holds a place takes."""
+        assert workload.admission is not None, "only who was admitted holds a place"
+        known = self.holding.get(workload.admission.cluster_queue, {}).get(workload.key)
+        return known or self.charge_of(workload, workload.admission)
+
+    def _moves(
+        self, old: Workload | None, new: Workload | None
+    ) -> tuple[list[Move], Charge | None]:
+        """What is given back and taken in each view, and what `new` holds afterwards."""
         before, after = _claims(old), _claims(new)
+        held = self._charge(new, after[ACTUAL]) if new and after[ACTUAL] else None
         moves: list[Move] = []
         for view in (ACTUAL, PROJECTED):
             if before[view] is after[view] or before[view] == after[view]:
                 continue
             if old is not None and (given := before[view]) is not None:
-                moves.append((view, self.give_back, self.charge_of(old, given)))
+                moves.append((view, self.give_back, self._charge(old, given)))
             if new is not None and (given := after[view]) is not None:
-                moves.append((view, self.take, self.charge_of(new, given)))
-        return moves
+                same = held is not None and given is after[ACTUAL]
+                charge = held if same and held is not None else self.charge_of(new, given)
+                moves.append((view, self.take, charge))
+        return moves, held
 
-    def _rehold(self, old: Workload | None, new: Workload | None) -> None:
-        if old is not None and old.admission is not None and holds_quota(old):
+    def _charge(self, workload: Workload, admission: Admission | None) -> Charge:
+        assert admission is not None, "nothing is charged without an admission"
+        if admission is workload.admission:
+            return self.held_by(workload)
+        return self.charge_of(workload, admission)
+
+    def _rehold(self, old: Workload | None, new: Workload | None, held: Charge | None) -> None:
+        if old is not None and old.admission is not None:
             self.holding.get(old.admission.cluster_queue, {}).pop(old.key, None)
-        if new is not None and new.admission is not None and holds_quota(new):
-            self.holding.setdefault(new.admission.cluster_queue, {})[new.key] = None
+        if new is not None and held is not None:
+            self.holding.setdefault(held.cluster_queue, {})[new.key] = held
 
     def _waiting(self, new: Workload | None) -> Waiting | None:
         if new is None or not self.competes(new):

@@ -46,7 +46,7 @@ class QueueNode:
 
 def queue_tree(cell: Cell) -> tuple[QueueNode, ...]:
     """All trees; cohorts without any ClusterQueue are not in it."""
-    roots = []
+    roots: list[QueueNode] = []
     for key in cell.partition_keys():
         partition = cell.partition(key)
         tree = partition.tree

@@ -1,0 +1,91 @@
+"""Decisions a second of the cycle alone: many queues, long lines, real hosts, no database.
+
+Run with `python -m tests.bench.core`.
+"""
+
+import sys
+from time import perf_counter
+
+from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.workloads.specs import TopologyRequest
+from tests.builders.world import World, quotas
+
+QUEUES = 30
+PENDING = 15_000
+RACKS = 50
+HOSTS_PER_RACK = 30
+
+
+def plain() -> World:
+    """Thirty ClusterQueues in one cohort, no topology; room for half of the line."""
+    world = World()
+    world.flavor("plain")
+    for number in range(QUEUES):
+        room = PENDING // QUEUES * 2
+        world.cluster_queue(f"q{number}", quotas(plain=room), cohort_name="all")
+    _submit(world, None)
+    return world
+
+
+def topology_aware() -> World:
+    """The same queues on 1,500 hosts in racks; every workload wants one rack."""
+    world = World()
+    world.topology()
+    world.flavor("tas", node_labels={"pool": "gpu"}, topology_name="tree")
+    for rack in range(RACKS):
+        for host in range(HOSTS_PER_RACK):
+            world.node(f"b{rack // 10}/r{rack}/h{rack}x{host}")
+    for number in range(QUEUES):
+        world.cluster_queue(f"q{number}", quotas(tas=100_000), cohort_name="all")
+    _submit(world, TopologyRequest(required="rack"))
+    return world
+
+
+def _submit(world: World, topology: TopologyRequest | None) -> None:
+    for number in range(PENDING):
+        world.submit(
+            f"w{number}",
+            f"q{number % QUEUES}",
+            {"gpu": 1 + number % 4},
+            count=1 + number % 3,
+            priority=number % 5,
+            topology=topology,
+        )
+
+
+def measure(name: str, world: World) -> None:
+    """Plan until nothing is left to do, and print what it took."""
+    cell = world.cell
+    key = next(key for key in cell.partition_keys() if key != "installation")
+    started = perf_counter()
+    cell.partition(key)
+    built = perf_counter() - started
+    decisions = looked_at = cycles = 0
+    longest = 0.0
+    started = perf_counter()
+    with cell.trial() as trial:
+        while True:
+            began = perf_counter()
+            plan = plan_cycle(cell, key, world.at, f"bench-{cycles}")
+            longest = max(longest, perf_counter() - began)
+            if not plan.decisions:
+                break
+            cycles += 1
+            decisions += len(plan.decisions)
+            looked_at += plan.looked_at
+        trial.keep(cell.position)
+    took = perf_counter() - started
+    print(
+        f"{name}: {decisions} decisions in {took:.2f} s = {decisions / took:,.0f}/s, "
+        f"{1000 * took / max(looked_at, 1):.3f} ms a look, {cycles} cycles, "
+        f"longest {1000 * longest:.1f} ms, indices built in {built:.2f} s, "
+        f"{len(world.admitted())} admitted"
+    )
+
+
+if __name__ == "__main__":
+    wanted = sys.argv[1:] or ["plain", "tas"]
+    if "plain" in wanted:
+        measure("plain", plain())
+    if "tas" in wanted:
+        measure("tas", topology_aware())

@@ -1,0 +1,44 @@
+"""Everything a cell keeps up to date by increments, as plain values that can be compared."""
+
+from typing import Any
+
+from headgate.domain.cell import Cell
+
+
+def portrait(cell: Cell) -> dict[str, Any]:
+    """Usage, hosts, competitors, holders, timers, rounds and counts of every partition."""
+    return {
+        "counts": {name: dict(sorted(c.items())) for name, c in _filled(cell.partitioning.counts)},
+        **{key: _partition(cell, key) for key in cell.partition_keys()},
+    }
+
+
+def folded(cell: Cell) -> tuple[Any, ...]:
+    """The fold itself, without its indices."""
+    return (
+        cell.position,
+        cell.config_position,
+        cell.workloads,
+        cell.rounds,
+        cell.versions,
+        cell.config,
+    )
+
+
+def _filled(counts: dict[str, dict[str, int]]) -> list[tuple[str, dict[str, int]]]:
+    return [(name, found) for name, found in sorted(counts.items()) if found]
+
+
+def _partition(cell: Cell, key: str) -> dict[str, Any]:
+    partition = cell.partition(key)
+    return {
+        "usage": partition.usage,
+        "places": partition.hosts.places,
+        "free": [view.tolist() for view in partition.hosts.free],
+        "usable": partition.hosts.usable.tolist(),
+        "pending": {name: queue.members for name, queue in partition.pending.items()},
+        "holding": {name: sorted(keys) for name, keys in partition.holding.items()},
+        "timers": partition.timers.due,
+        "rounds": partition.rounds,
+        "stops": partition.stops,
+    }
