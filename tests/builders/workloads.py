@@ -69,10 +69,14 @@ def an_eviction(reason: Any = "Preempted", **fields: Any) -> WorkloadEvicted:
 
 
 def a_workload(
-    name: str = "train", *, after: tuple[WorkloadEvent, ...] = (), **fields: Any
+    name: str = "train",
+    *,
+    uid: str = "uid-1",
+    after: tuple[WorkloadEvent, ...] = (),
+    **fields: Any,
 ) -> Workload:
     """The workload `team-a/train` with this spec, after these facts."""
-    state = evolve(Absent(), a_submission(name, **fields), T0)
+    state = evolve(Absent(), a_submission(name, uid, **fields), T0)
     for event in after:
         state = evolve(state, event, T0)
     assert isinstance(state, Workload)
