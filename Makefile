@@ -10,6 +10,7 @@ PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python
 ARGS ?=
 BIN := .venv/bin
 READY := .venv/.synced
+CHECK := $(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
 
 ifeq ($(DEMO),1)
 override ARGS += --demo
@@ -32,17 +33,14 @@ test: browser interface  ## everything that must hold: check, the page's own tes
 # All three run even if one fails: who mends the first wants to know of the others.
 	@failed=; \
 	$(BIN)/python .ci/frontend.py check || failed+=" page"; \
-	$(MAKE) --no-print-directory check || failed+=" check"; \
+	$(CHECK) || failed+=" check"; \
 	test -z "$$failed" || echo "Failed before the tests of Python:$$failed" >&2; \
 	$(BIN)/pytest -n 2 --dist loadfile $(ARGS) || failed+=" pytest"; \
 	test -z "$$failed"
 
 .PHONY: check
 check: $(READY)  ## lint, formatting, types and the direction of imports
-	@$(BIN)/ruff check
-	@$(BIN)/ruff format --check
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-logo
+	@$(CHECK)
 
 .PHONY: fix
 fix: $(READY)  ## let the tools mend what they can mend by themselves
