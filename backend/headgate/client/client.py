@@ -83,19 +83,19 @@ class HeadgateClient:
         for page in self.pages(path, query):
             yield from page["items"]
 
-    def apply(self, documents: bytes, *, content_type: str = YAML, dry_run: bool = False) -> Batch:
+    def apply(self, documents: bytes, *, dry_run: bool = False) -> Batch:
         """Create or change objects; each has its own result, refused ones included.
 
         Raises `ServerProblem` only where nothing was looked at at all.
         """
         query = {"dryRun": "All"} if dry_run else None
-        body = Body(content=documents, content_type=content_type)
+        body = Body(content=documents, content_type=YAML)
         return msgspec.convert(self._batch("/v1/apply", body, query), Batch)
 
     def apply_objects(self, objects: Iterable[Object], *, dry_run: bool = False) -> Batch:
-        """Create or change objects given as values."""
-        documents = msgspec.json.encode(list(objects))
-        return self.apply(documents, content_type="application/json", dry_run=dry_run)
+        """Create or change objects given as values: JSON is YAML, so many fit in one text."""
+        documents = b"\n---\n".join(msgspec.json.encode(each) for each in objects)
+        return self.apply(documents, dry_run=dry_run)
 
     def submit_batch(self, manifests: Sequence[Object], *, key: str = "") -> Batch:
         """Submit many workloads at once; each has its own result."""

@@ -84,7 +84,7 @@ def submit(
 ) -> None:
     """Submit a workload: `submit --queue team-a --cpu 4 --memory 8Gi --gpu 1 --pods 8`."""
     if files:
-        documents, content_type = documents_of(files), "application/yaml"
+        documents = documents_of(files)
     else:
         wanted = Wanted(
             name=name or f"workload-{unique_key()[:8]}",
@@ -100,9 +100,9 @@ def submit(
             maximum_execution_seconds=max_execution_seconds,
             preemptibility=preemptibility,
         )
-        documents, content_type = msgspec.json.encode([manifest_of(wanted)]), "application/json"
+        documents = msgspec.json.encode(manifest_of(wanted))
     with client_of(ctx) as client:
-        batch = client.apply(documents, content_type=content_type, dry_run=dry_run)
+        batch = client.apply(documents, dry_run=dry_run)
         if not show_value(batch, output):
             tell_results(batch, dry_run=dry_run)
         code = code_of_results(batch)
