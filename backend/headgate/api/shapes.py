@@ -13,7 +13,7 @@ class Asked(msgspec.Struct, rename="camel", kw_only=True, frozen=True, forbid_un
     """What every small request body is built from: unknown fields are refused."""
 
 
-class ObjectMeta(Shape, kw_only=True):
+class ObjectMeta(Shape, kw_only=True, frozen=True):
     """Who an object is; `resourceVersion` is the log position of its last change."""
 
     name: str
@@ -27,14 +27,14 @@ class ObjectMeta(Shape, kw_only=True):
     annotations: dict[str, str] = {}
 
 
-class ListMeta(Shape, kw_only=True):
+class ListMeta(Shape, kw_only=True, frozen=True):
     """Where a list stands; `continue` asks for its next page."""
 
     resource_version: str
     continue_: str | None = msgspec.field(default=None, name="continue")
 
 
-class Condition(Shape, kw_only=True):
+class Condition(Shape, kw_only=True, frozen=True):
     """A Kubernetes condition; `lastTransitionTime` moves only when `status` does."""
 
     type: str
@@ -45,7 +45,7 @@ class Condition(Shape, kw_only=True):
     observed_generation: int | None = None
 
 
-class LabelSelectorRequirement(Shape, kw_only=True):
+class LabelSelectorRequirement(Shape, kw_only=True, frozen=True):
     """One condition on a label."""
 
     key: str
@@ -53,14 +53,14 @@ class LabelSelectorRequirement(Shape, kw_only=True):
     values: list[str] = []
 
 
-class LabelSelector(Shape, kw_only=True):
+class LabelSelector(Shape, kw_only=True, frozen=True):
     """Kubernetes' label selector; empty selects everything."""
 
     match_labels: dict[str, str] = {}
     match_expressions: list[LabelSelectorRequirement] = []
 
 
-class ProblemError(Shape, kw_only=True):
+class ProblemError(Shape, kw_only=True, frozen=True):
     """One broken rule, where it is broken, and what to do."""
 
     pointer: Annotated[str, msgspec.Meta(examples=["/spec/podSets/0/count"])]
@@ -68,7 +68,7 @@ class ProblemError(Shape, kw_only=True):
     remedy: str = ""
 
 
-class Problem(Shape, kw_only=True):
+class Problem(Shape, kw_only=True, frozen=True):
     """What went wrong, as RFC 9457 has it, with what to do about it."""
 
     type: Annotated[str, msgspec.Meta(examples=["/problems/invalid-object"])]
@@ -81,7 +81,7 @@ class Problem(Shape, kw_only=True):
     request_id: str = ""
 
 
-class Written(Shape, kw_only=True):
+class Written(Shape, kw_only=True, frozen=True):
     """A command is in the log; `changed` is false where there was nothing to do."""
 
     position: Position

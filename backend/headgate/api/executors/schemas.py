@@ -10,7 +10,7 @@ from headgate.api.workloads.schemas import AdmissionShape, Phase, PodSetShape
 Message = Annotated[str, msgspec.Meta(max_length=4096)]
 
 
-class AssignmentEviction(Shape, kw_only=True):
+class AssignmentEviction(Shape, kw_only=True, frozen=True):
     """The eviction to carry out."""
 
     id: str
@@ -20,7 +20,7 @@ class AssignmentEviction(Shape, kw_only=True):
     handler: str = ""
 
 
-class Assignment(Shape, kw_only=True):
+class Assignment(Shape, kw_only=True, frozen=True):
     """One workload that has quota now, and where its pods go."""
 
     workload: str
@@ -31,7 +31,7 @@ class Assignment(Shape, kw_only=True):
     eviction: AssignmentEviction | None = None
 
 
-class AssignmentPage(Shape, kw_only=True):
+class AssignmentPage(Shape, kw_only=True, frozen=True):
     """Workloads with quota, by name."""
 
     position: Position
@@ -39,7 +39,7 @@ class AssignmentPage(Shape, kw_only=True):
     continue_: str | None = msgspec.field(default=None, name="continue")
 
 
-class PodsReadyReport(Asked, kw_only=True):
+class PodsReadyReport(Asked, kw_only=True, frozen=True):
     """Whether every pod is ready."""
 
     uid: str
@@ -47,7 +47,7 @@ class PodsReadyReport(Asked, kw_only=True):
     message: Message = ""
 
 
-class FinishedReport(Asked, kw_only=True):
+class FinishedReport(Asked, kw_only=True, frozen=True):
     """How the pods ended."""
 
     uid: str
@@ -55,7 +55,7 @@ class FinishedReport(Asked, kw_only=True):
     message: Message = ""
 
 
-class EvictionReport(Asked, kw_only=True):
+class EvictionReport(Asked, kw_only=True, frozen=True):
     """Where an eviction stands; `handler` and `expectedEndAt` matter to an acknowledgement alone."""
 
     uid: str
@@ -64,7 +64,7 @@ class EvictionReport(Asked, kw_only=True):
     expected_end_at: Timestamp | None = None
 
 
-class Report(Asked, kw_only=True):
+class Report(Asked, kw_only=True, frozen=True):
     """One report of a batch."""
 
     workload: Annotated[str, msgspec.Meta(examples=["team-a/train-7"])]
@@ -76,13 +76,13 @@ class Report(Asked, kw_only=True):
     message: Message = ""
 
 
-class ReportBatch(Asked, kw_only=True):
+class ReportBatch(Asked, kw_only=True, frozen=True):
     """Many reports at once, taken in order."""
 
     reports: Annotated[list[Report], msgspec.Meta(max_length=5000)]
 
 
-class ReportOutcome(Shape, kw_only=True):
+class ReportOutcome(Shape, kw_only=True, frozen=True):
     """What became of one report."""
 
     workload: str
@@ -90,14 +90,14 @@ class ReportOutcome(Shape, kw_only=True):
     problem: Problem | None = None
 
 
-class ReportOutcomes(Shape, kw_only=True):
+class ReportOutcomes(Shape, kw_only=True, frozen=True):
     """What became of each report, in order."""
 
     position: Position
     results: list[ReportOutcome]
 
 
-class Heartbeat(Asked, kw_only=True):
+class Heartbeat(Asked, kw_only=True, frozen=True):
     """What a node says of itself; quantities are Kubernetes quantities."""
 
     ready: bool

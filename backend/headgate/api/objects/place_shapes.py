@@ -5,7 +5,7 @@ from typing import Literal
 from headgate.api.shapes import Condition, ListMeta, ObjectMeta, Shape
 
 
-class TaintShape(Shape, kw_only=True):
+class TaintShape(Shape, kw_only=True, frozen=True):
     """A mark that keeps away pods that do not tolerate it."""
 
     key: str
@@ -13,7 +13,7 @@ class TaintShape(Shape, kw_only=True):
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
 
 
-class TolerationShape(Shape, kw_only=True):
+class TolerationShape(Shape, kw_only=True, frozen=True):
     """What taint is tolerated."""
 
     key: str | None = None
@@ -22,7 +22,7 @@ class TolerationShape(Shape, kw_only=True):
     effect: str | None = None
 
 
-class ResourceFlavorSpecShape(Shape, kw_only=True):
+class ResourceFlavorSpecShape(Shape, kw_only=True, frozen=True):
     """A kind of machine."""
 
     node_labels: dict[str, str] = {}
@@ -31,7 +31,7 @@ class ResourceFlavorSpecShape(Shape, kw_only=True):
     topology_name: str | None = None
 
 
-class ResourceFlavorObject(Shape, kw_only=True):
+class ResourceFlavorObject(Shape, kw_only=True, frozen=True):
     """A ResourceFlavor."""
 
     api_version: str
@@ -40,7 +40,7 @@ class ResourceFlavorObject(Shape, kw_only=True):
     spec: ResourceFlavorSpecShape
 
 
-class ResourceFlavorList(Shape, kw_only=True):
+class ResourceFlavorList(Shape, kw_only=True, frozen=True):
     """One page of ResourceFlavors."""
 
     api_version: str
@@ -49,19 +49,19 @@ class ResourceFlavorList(Shape, kw_only=True):
     items: list[ResourceFlavorObject]
 
 
-class TopologyLevelShape(Shape, kw_only=True):
+class TopologyLevelShape(Shape, kw_only=True, frozen=True):
     """One level, named by a node label."""
 
     node_label: str
 
 
-class TopologySpecShape(Shape, kw_only=True):
+class TopologySpecShape(Shape, kw_only=True, frozen=True):
     """The levels, widest first."""
 
     levels: list[TopologyLevelShape]
 
 
-class TopologyObject(Shape, kw_only=True):
+class TopologyObject(Shape, kw_only=True, frozen=True):
     """A Topology."""
 
     api_version: str
@@ -70,7 +70,7 @@ class TopologyObject(Shape, kw_only=True):
     spec: TopologySpecShape
 
 
-class TopologyList(Shape, kw_only=True):
+class TopologyList(Shape, kw_only=True, frozen=True):
     """One page of Topologies."""
 
     api_version: str
@@ -79,21 +79,21 @@ class TopologyList(Shape, kw_only=True):
     items: list[TopologyObject]
 
 
-class NodeSpecShape(Shape, kw_only=True):
+class NodeSpecShape(Shape, kw_only=True, frozen=True):
     """Taints, and whether the node takes new pods."""
 
     taints: list[TaintShape] = []
     unschedulable: bool = False
 
 
-class NodeStatusShape(Shape, kw_only=True):
+class NodeStatusShape(Shape, kw_only=True, frozen=True):
     """What the node offers, as Kubernetes quantities."""
 
     allocatable: dict[str, str | int] = {}
     conditions: list[Condition] = []
 
 
-class NodeObject(Shape, kw_only=True):
+class NodeObject(Shape, kw_only=True, frozen=True):
     """A Node."""
 
     api_version: str
@@ -103,7 +103,7 @@ class NodeObject(Shape, kw_only=True):
     status: NodeStatusShape | None = None
 
 
-class NodeList(Shape, kw_only=True):
+class NodeList(Shape, kw_only=True, frozen=True):
     """One page of Nodes."""
 
     api_version: str

@@ -5,7 +5,7 @@ from typing import Literal
 from headgate.api.shapes import Condition, LabelSelector, ListMeta, ObjectMeta, Shape
 
 
-class WorkloadPriorityClassObject(Shape, kw_only=True):
+class WorkloadPriorityClassObject(Shape, kw_only=True, frozen=True):
     """A WorkloadPriorityClass; its value stands beside the metadata, as in Kueue."""
 
     api_version: str
@@ -18,7 +18,7 @@ class WorkloadPriorityClassObject(Shape, kw_only=True):
     max_protection_delta: int | None = None
 
 
-class WorkloadPriorityClassList(Shape, kw_only=True):
+class WorkloadPriorityClassList(Shape, kw_only=True, frozen=True):
     """One page of WorkloadPriorityClasses."""
 
     api_version: str
@@ -27,7 +27,7 @@ class WorkloadPriorityClassList(Shape, kw_only=True):
     items: list[WorkloadPriorityClassObject]
 
 
-class CheckParametersShape(Shape, kw_only=True):
+class CheckParametersShape(Shape, kw_only=True, frozen=True):
     """What the controller reads its settings from."""
 
     api_group: str
@@ -35,20 +35,20 @@ class CheckParametersShape(Shape, kw_only=True):
     name: str
 
 
-class AdmissionCheckSpecShape(Shape, kw_only=True):
+class AdmissionCheckSpecShape(Shape, kw_only=True, frozen=True):
     """Which controller reports on the check."""
 
     controller_name: str
     parameters: CheckParametersShape | None = None
 
 
-class AdmissionCheckStatusShape(Shape, kw_only=True):
+class AdmissionCheckStatusShape(Shape, kw_only=True, frozen=True):
     """Whether its controller serves it."""
 
     conditions: list[Condition] = []
 
 
-class AdmissionCheckObject(Shape, kw_only=True):
+class AdmissionCheckObject(Shape, kw_only=True, frozen=True):
     """An AdmissionCheck."""
 
     api_version: str
@@ -58,7 +58,7 @@ class AdmissionCheckObject(Shape, kw_only=True):
     status: AdmissionCheckStatusShape | None = None
 
 
-class AdmissionCheckList(Shape, kw_only=True):
+class AdmissionCheckList(Shape, kw_only=True, frozen=True):
     """One page of AdmissionChecks."""
 
     api_version: str
@@ -67,7 +67,7 @@ class AdmissionCheckList(Shape, kw_only=True):
     items: list[AdmissionCheckObject]
 
 
-class DisruptionBudgetSpecShape(Shape, kw_only=True):
+class DisruptionBudgetSpecShape(Shape, kw_only=True, frozen=True):
     """How many of the selected must stay, or may be gone."""
 
     selector: LabelSelector
@@ -77,7 +77,7 @@ class DisruptionBudgetSpecShape(Shape, kw_only=True):
     enforcement: Literal["BestEffort", "Strict"] = "BestEffort"
 
 
-class DisruptionBudgetObject(Shape, kw_only=True):
+class DisruptionBudgetObject(Shape, kw_only=True, frozen=True):
     """A DisruptionBudget."""
 
     api_version: str
@@ -86,7 +86,7 @@ class DisruptionBudgetObject(Shape, kw_only=True):
     spec: DisruptionBudgetSpecShape
 
 
-class DisruptionBudgetList(Shape, kw_only=True):
+class DisruptionBudgetList(Shape, kw_only=True, frozen=True):
     """One page of DisruptionBudgets."""
 
     api_version: str
@@ -95,7 +95,7 @@ class DisruptionBudgetList(Shape, kw_only=True):
     items: list[DisruptionBudgetObject]
 
 
-class NamespaceObject(Shape, kw_only=True):
+class NamespaceObject(Shape, kw_only=True, frozen=True):
     """A Namespace."""
 
     api_version: str
@@ -103,7 +103,7 @@ class NamespaceObject(Shape, kw_only=True):
     metadata: ObjectMeta
 
 
-class NamespaceList(Shape, kw_only=True):
+class NamespaceList(Shape, kw_only=True, frozen=True):
     """One page of Namespaces."""
 
     api_version: str

@@ -7,7 +7,7 @@ from headgate.api.shapes import Condition, LabelSelector, ListMeta, ObjectMeta, 
 StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
 
 
-class ResourceQuotaShape(Shape, kw_only=True):
+class ResourceQuotaShape(Shape, kw_only=True, frozen=True):
     """Quota of one resource in one flavor; quantities are Kubernetes quantities."""
 
     name: str
@@ -16,21 +16,21 @@ class ResourceQuotaShape(Shape, kw_only=True):
     lending_limit: str | int | None = None
 
 
-class FlavorQuotasShape(Shape, kw_only=True):
+class FlavorQuotasShape(Shape, kw_only=True, frozen=True):
     """The quotas of one flavor."""
 
     name: str
     resources: list[ResourceQuotaShape]
 
 
-class ResourceGroupShape(Shape, kw_only=True):
+class ResourceGroupShape(Shape, kw_only=True, frozen=True):
     """Resources that are always taken from the same flavor."""
 
     covered_resources: list[str]
     flavors: list[FlavorQuotasShape]
 
 
-class FlavorFungibilityShape(Shape, kw_only=True):
+class FlavorFungibilityShape(Shape, kw_only=True, frozen=True):
     """Whether to look at the next flavor before borrowing or preempting."""
 
     when_can_borrow: str | None = None
@@ -38,14 +38,14 @@ class FlavorFungibilityShape(Shape, kw_only=True):
     preference: str | None = None
 
 
-class BorrowWithinCohortShape(Shape, kw_only=True):
+class BorrowWithinCohortShape(Shape, kw_only=True, frozen=True):
     """Whether a borrowing workload may preempt in other ClusterQueues."""
 
     policy: str | None = None
     max_priority_threshold: int | None = None
 
 
-class PreemptionShape(Shape, kw_only=True):
+class PreemptionShape(Shape, kw_only=True, frozen=True):
     """Whom the workloads of this ClusterQueue may preempt."""
 
     within_cluster_queue: str | None = None
@@ -53,26 +53,26 @@ class PreemptionShape(Shape, kw_only=True):
     borrow_within_cohort: BorrowWithinCohortShape | None = None
 
 
-class FairSharingShape(Shape, kw_only=True):
+class FairSharingShape(Shape, kw_only=True, frozen=True):
     """The weight in fair sharing."""
 
     weight: str | int | float | None = None
 
 
-class AdmissionCheckRuleShape(Shape, kw_only=True):
+class AdmissionCheckRuleShape(Shape, kw_only=True, frozen=True):
     """A check that workloads must pass, on some flavors or on all."""
 
     name: str
     on_flavors: list[str] = []
 
 
-class AdmissionChecksStrategyShape(Shape, kw_only=True):
+class AdmissionChecksStrategyShape(Shape, kw_only=True, frozen=True):
     """The checks of a ClusterQueue."""
 
     admission_checks: list[AdmissionCheckRuleShape] = []
 
 
-class ClusterQueueSpecShape(Shape, kw_only=True):
+class ClusterQueueSpecShape(Shape, kw_only=True, frozen=True):
     """Quota, order and policies."""
 
     cohort_name: str | None = None
@@ -86,7 +86,7 @@ class ClusterQueueSpecShape(Shape, kw_only=True):
     fair_sharing: FairSharingShape | None = None
 
 
-class ResourceUsageShape(Shape, kw_only=True):
+class ResourceUsageShape(Shape, kw_only=True, frozen=True):
     """Used and borrowed amounts of one resource, as quantities."""
 
     name: str
@@ -94,14 +94,14 @@ class ResourceUsageShape(Shape, kw_only=True):
     borrowed: str | None = None
 
 
-class FlavorUsageShape(Shape, kw_only=True):
+class FlavorUsageShape(Shape, kw_only=True, frozen=True):
     """Usage in one flavor."""
 
     name: str
     resources: list[ResourceUsageShape]
 
 
-class ClusterQueueStatusShape(Shape, kw_only=True):
+class ClusterQueueStatusShape(Shape, kw_only=True, frozen=True):
     """Counts and usage, derived from the log."""
 
     conditions: list[Condition] = []
@@ -112,7 +112,7 @@ class ClusterQueueStatusShape(Shape, kw_only=True):
     flavors_usage: list[FlavorUsageShape] = []
 
 
-class ClusterQueueObject(Shape, kw_only=True):
+class ClusterQueueObject(Shape, kw_only=True, frozen=True):
     """A ClusterQueue."""
 
     api_version: str
@@ -122,7 +122,7 @@ class ClusterQueueObject(Shape, kw_only=True):
     status: ClusterQueueStatusShape | None = None
 
 
-class ClusterQueueList(Shape, kw_only=True):
+class ClusterQueueList(Shape, kw_only=True, frozen=True):
     """One page of ClusterQueues."""
 
     api_version: str
@@ -131,7 +131,7 @@ class ClusterQueueList(Shape, kw_only=True):
     items: list[ClusterQueueObject]
 
 
-class LocalQueueSpecShape(Shape, kw_only=True):
+class LocalQueueSpecShape(Shape, kw_only=True, frozen=True):
     """A namespace's door to one ClusterQueue."""
 
     cluster_queue: str
@@ -139,7 +139,7 @@ class LocalQueueSpecShape(Shape, kw_only=True):
     fair_sharing: FairSharingShape | None = None
 
 
-class LocalQueueStatusShape(Shape, kw_only=True):
+class LocalQueueStatusShape(Shape, kw_only=True, frozen=True):
     """Counts and usage of one LocalQueue."""
 
     conditions: list[Condition] = []
@@ -150,7 +150,7 @@ class LocalQueueStatusShape(Shape, kw_only=True):
     flavors_usage: list[FlavorUsageShape] = []
 
 
-class LocalQueueObject(Shape, kw_only=True):
+class LocalQueueObject(Shape, kw_only=True, frozen=True):
     """A LocalQueue."""
 
     api_version: str
@@ -160,7 +160,7 @@ class LocalQueueObject(Shape, kw_only=True):
     status: LocalQueueStatusShape | None = None
 
 
-class LocalQueueList(Shape, kw_only=True):
+class LocalQueueList(Shape, kw_only=True, frozen=True):
     """One page of LocalQueues."""
 
     api_version: str
@@ -169,7 +169,7 @@ class LocalQueueList(Shape, kw_only=True):
     items: list[LocalQueueObject]
 
 
-class CohortSpecShape(Shape, kw_only=True):
+class CohortSpecShape(Shape, kw_only=True, frozen=True):
     """A group of ClusterQueues that lend to each other."""
 
     parent_name: str | None = None
@@ -177,7 +177,7 @@ class CohortSpecShape(Shape, kw_only=True):
     fair_sharing: FairSharingShape | None = None
 
 
-class CohortObject(Shape, kw_only=True):
+class CohortObject(Shape, kw_only=True, frozen=True):
     """A Cohort."""
 
     api_version: str
@@ -186,7 +186,7 @@ class CohortObject(Shape, kw_only=True):
     spec: CohortSpecShape
 
 
-class CohortList(Shape, kw_only=True):
+class CohortList(Shape, kw_only=True, frozen=True):
     """One page of Cohorts."""
 
     api_version: str
@@ -195,7 +195,7 @@ class CohortList(Shape, kw_only=True):
     items: list[CohortObject]
 
 
-class StopShape(Shape, kw_only=True):
+class StopShape(Shape, kw_only=True, frozen=True):
     """Who stopped a queue, why, and until when."""
 
     owner: str

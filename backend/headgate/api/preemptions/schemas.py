@@ -6,7 +6,7 @@ from headgate.api.shapes import Position, Shape, Timestamp
 from headgate.api.workloads.schemas import AdmissionShape
 
 
-class VictimShape(Shape, kw_only=True):
+class VictimShape(Shape, kw_only=True, frozen=True):
     """One workload that had to go; `freed` is in base units by `flavor/resource`."""
 
     workload: str
@@ -19,7 +19,7 @@ class VictimShape(Shape, kw_only=True):
     released: bool
 
 
-class RoundShape(Shape, kw_only=True):
+class RoundShape(Shape, kw_only=True, frozen=True):
     """One preemption from decision to end."""
 
     id: str
@@ -38,7 +38,7 @@ class RoundShape(Shape, kw_only=True):
     outcome: str = ""
 
 
-class RoundPage(Shape, kw_only=True):
+class RoundPage(Shape, kw_only=True, frozen=True):
     """Rounds, newest first."""
 
     position: Position

@@ -7,7 +7,7 @@ import msgspec
 from headgate.api.shapes import Asked, Timestamp
 
 
-class StopRequest(Asked, kw_only=True):
+class StopRequest(Asked, kw_only=True, frozen=True):
     """Why the queue stops, whether what runs is evicted, and until when."""
 
     reason: Annotated[str, msgspec.Meta(max_length=1024)] = ""

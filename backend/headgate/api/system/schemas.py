@@ -3,7 +3,7 @@
 from headgate.api.shapes import Whole
 
 
-class Health(Whole, kw_only=True):
+class Health(Whole, kw_only=True, frozen=True):
     """Whether the process can do its work, and if not why."""
 
     status: str
@@ -11,7 +11,7 @@ class Health(Whole, kw_only=True):
     position: int
 
 
-class Rebuilding(Whole, kw_only=True):
+class Rebuilding(Whole, kw_only=True, frozen=True):
     """A read model is being built anew."""
 
     name: str

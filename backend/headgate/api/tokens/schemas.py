@@ -9,7 +9,7 @@ from headgate.api.shapes import Asked, Shape, Timestamp, Whole
 RoleName = Literal["viewer", "submitter", "executor", "admin"]
 
 
-class TokenRequest(Asked, kw_only=True):
+class TokenRequest(Asked, kw_only=True, frozen=True):
     """A token to make; a submitter names its namespaces."""
 
     name: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$")]
@@ -18,7 +18,7 @@ class TokenRequest(Asked, kw_only=True):
     expires_at: Timestamp | None = None
 
 
-class TokenShape(Shape, kw_only=True):
+class TokenShape(Shape, kw_only=True, frozen=True):
     """A token without its secret."""
 
     name: str
@@ -28,19 +28,19 @@ class TokenShape(Shape, kw_only=True):
     expires_at: Timestamp | None = None
 
 
-class NewToken(TokenShape, kw_only=True):
+class NewToken(TokenShape, kw_only=True, frozen=True):
     """A token just made; its secret is shown this once."""
 
     secret: str
 
 
-class TokenList(Whole, kw_only=True):
+class TokenList(Whole, kw_only=True, frozen=True):
     """All tokens, by name."""
 
     items: list[TokenShape]
 
 
-class WhoAmI(Whole, kw_only=True):
+class WhoAmI(Whole, kw_only=True, frozen=True):
     """Who this token is."""
 
     name: str
@@ -48,7 +48,7 @@ class WhoAmI(Whole, kw_only=True):
     namespaces: list[str]
 
 
-class CanI(Whole, kw_only=True):
+class CanI(Whole, kw_only=True, frozen=True):
     """Whether this token may, and why or why not."""
 
     allowed: bool

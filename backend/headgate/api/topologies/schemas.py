@@ -6,7 +6,7 @@ from headgate.api.objects.place_shapes import TaintShape
 from headgate.api.shapes import Position, Timestamp, Whole
 
 
-class HostWorkload(Whole, kw_only=True):
+class HostWorkload(Whole, kw_only=True, frozen=True):
     """Pods of one workload on one host; other teams' keys are withheld from submitters."""
 
     key: str
@@ -15,7 +15,7 @@ class HostWorkload(Whole, kw_only=True):
     priority: int
 
 
-class HostShape(Whole, kw_only=True):
+class HostShape(Whole, kw_only=True, frozen=True):
     """A node of the topology."""
 
     name: str
@@ -39,7 +39,7 @@ class DomainNode(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
     host: HostShape | None = None
 
 
-class TopologyMap(Whole, kw_only=True):
+class TopologyMap(Whole, kw_only=True, frozen=True):
     """All domains of a topology."""
 
     position: Position

@@ -20,7 +20,7 @@ from headgate.domain.workloads.state import Phase
 PHASES: tuple[str, ...] = get_args(Phase)
 
 
-class PriorityClassRefShape(Shape, kw_only=True):
+class PriorityClassRefShape(Shape, kw_only=True, frozen=True):
     """The class a priority comes from."""
 
     group: str = "kueue.x-k8s.io"
@@ -28,7 +28,7 @@ class PriorityClassRefShape(Shape, kw_only=True):
     name: str
 
 
-class PodSetShape(Shape, kw_only=True):
+class PodSetShape(Shape, kw_only=True, frozen=True):
     """`count` equal pods; `template` is a pod template."""
 
     name: str = "main"
@@ -39,7 +39,7 @@ class PodSetShape(Shape, kw_only=True):
     disruption_mode: str | None = None
 
 
-class WorkloadSpecShape(Shape, kw_only=True):
+class WorkloadSpecShape(Shape, kw_only=True, frozen=True):
     """What a submitter asks for."""
 
     pod_sets: list[PodSetShape]
@@ -53,21 +53,21 @@ class WorkloadSpecShape(Shape, kw_only=True):
     maximum_execution_time_seconds: int | None = None
 
 
-class TopologyDomainShape(Shape, kw_only=True):
+class TopologyDomainShape(Shape, kw_only=True, frozen=True):
     """`count` pods in one domain."""
 
     values: list[str]
     count: int
 
 
-class TopologyAssignmentShape(Shape, kw_only=True):
+class TopologyAssignmentShape(Shape, kw_only=True, frozen=True):
     """Domains in rank order."""
 
     levels: list[str]
     domains: list[TopologyDomainShape] = []
 
 
-class PodSetAssignmentShape(Shape, kw_only=True):
+class PodSetAssignmentShape(Shape, kw_only=True, frozen=True):
     """What one pod set was given."""
 
     name: str
@@ -77,21 +77,21 @@ class PodSetAssignmentShape(Shape, kw_only=True):
     topology_assignment: Free | None = None
 
 
-class AdmissionShape(Shape, kw_only=True):
+class AdmissionShape(Shape, kw_only=True, frozen=True):
     """The quota reservation of a workload."""
 
     cluster_queue: str
     pod_set_assignments: list[PodSetAssignmentShape]
 
 
-class RequeueStateShape(Shape, kw_only=True):
+class RequeueStateShape(Shape, kw_only=True, frozen=True):
     """Requeues since the last activation, and when the next may be."""
 
     count: int = 0
     requeue_at: Timestamp | None = None
 
 
-class WorkloadStatusShape(Shape, kw_only=True):
+class WorkloadStatusShape(Shape, kw_only=True, frozen=True):
     """Where the workload stands; `phase` is the one word for people."""
 
     phase: Phase
@@ -106,7 +106,7 @@ class WorkloadStatusShape(Shape, kw_only=True):
     nominated_placement: Free | None = None
 
 
-class WorkloadObject(Shape, kw_only=True):
+class WorkloadObject(Shape, kw_only=True, frozen=True):
     """A Workload."""
 
     api_version: str
@@ -116,7 +116,7 @@ class WorkloadObject(Shape, kw_only=True):
     status: WorkloadStatusShape | None = None
 
 
-class WorkloadList(Shape, kw_only=True):
+class WorkloadList(Shape, kw_only=True, frozen=True):
     """One page of Workloads, newest first."""
 
     api_version: str
@@ -125,13 +125,13 @@ class WorkloadList(Shape, kw_only=True):
     items: list[WorkloadObject]
 
 
-class WorkloadBatch(Asked, kw_only=True):
+class WorkloadBatch(Asked, kw_only=True, frozen=True):
     """Many workloads at once; each is decided by itself."""
 
     items: list[WorkloadObject]
 
 
-class SubmitOutcome(Shape, kw_only=True):
+class SubmitOutcome(Shape, kw_only=True, frozen=True):
     """What became of one workload of a batch."""
 
     namespace: str
@@ -140,14 +140,14 @@ class SubmitOutcome(Shape, kw_only=True):
     problem: Problem | None = None
 
 
-class SubmitOutcomes(Shape, kw_only=True):
+class SubmitOutcomes(Shape, kw_only=True, frozen=True):
     """What became of each workload of a batch, in order."""
 
     position: Position
     results: list[SubmitOutcome]
 
 
-class Action(Asked, kw_only=True):
+class Action(Asked, kw_only=True, frozen=True):
     """Why, and for holds and stops until when."""
 
     reason: Annotated[str, msgspec.Meta(max_length=1024, examples=["cluster upgrade"])] = ""

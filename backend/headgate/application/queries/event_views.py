@@ -3,7 +3,7 @@
 from headgate.application.queries.views import Free, Position, Shape, Timestamp, Whole
 
 
-class EventView(Shape, kw_only=True):
+class EventView(Shape, kw_only=True, frozen=True):
     """One fact of the log."""
 
     position: Position
@@ -18,7 +18,7 @@ class EventView(Shape, kw_only=True):
     data: Free
 
 
-class EventPage(Shape, kw_only=True):
+class EventPage(Shape, kw_only=True, frozen=True):
     """Newest first; `next` is what `before` must be for the page after this one."""
 
     position: Position
@@ -26,7 +26,7 @@ class EventPage(Shape, kw_only=True):
     next: int | None = None
 
 
-class HistogramBucket(Whole, kw_only=True):
+class HistogramBucket(Whole, kw_only=True, frozen=True):
     """How many events there were, in all and by type, from `at` for one bucket's length."""
 
     at: Timestamp
@@ -34,7 +34,7 @@ class HistogramBucket(Whole, kw_only=True):
     types: dict[str, int]
 
 
-class Histogram(Whole, kw_only=True):
+class Histogram(Whole, kw_only=True, frozen=True):
     """Events over time, oldest bucket first."""
 
     position: Position

@@ -6,7 +6,7 @@ from headgate.application.queries.event_views import EventView
 from headgate.application.queries.views import Position, Timestamp, Whole
 
 
-class Attention(Whole, kw_only=True):
+class Attention(Whole, kw_only=True, frozen=True):
     """One thing a person should look at, and where."""
 
     kind: str
@@ -16,14 +16,14 @@ class Attention(Whole, kw_only=True):
     link: str
 
 
-class CountAt(Whole, kw_only=True):
+class CountAt(Whole, kw_only=True, frozen=True):
     """A count for the minute that begins at `at`."""
 
     at: Timestamp
     count: int
 
 
-class Overview(Whole, kw_only=True):
+class Overview(Whole, kw_only=True, frozen=True):
     """Counts by phase, what needs attention, the last events, admissions per minute."""
 
     position: Position

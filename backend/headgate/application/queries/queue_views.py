@@ -9,7 +9,7 @@ from headgate.domain.queues.specs import StopPolicy
 from headgate.domain.workloads.state import Phase
 
 
-class StopView(Shape, kw_only=True):
+class StopView(Shape, kw_only=True, frozen=True):
     """Who stopped a queue, why, and until when."""
 
     owner: str
@@ -18,14 +18,14 @@ class StopView(Shape, kw_only=True):
     expires_at: Timestamp | None = None
 
 
-class Lent(Whole, kw_only=True):
+class Lent(Whole, kw_only=True, frozen=True):
     """An amount between this ClusterQueue and another."""
 
     cluster_queue: str
     amount: int
 
 
-class QueueLine(Shape, kw_only=True):
+class QueueLine(Shape, kw_only=True, frozen=True):
     """One flavor and resource of a queue; amounts are integers in base units."""
 
     flavor: str
@@ -41,7 +41,7 @@ class QueueLine(Shape, kw_only=True):
     lent_to: list[Lent] = []
 
 
-class QueueCounts(Whole, kw_only=True):
+class QueueCounts(Whole, kw_only=True, frozen=True):
     """How many workloads stand where."""
 
     pending: int = 0
@@ -55,7 +55,7 @@ class QueueCounts(Whole, kw_only=True):
     evicting: int = 0
 
 
-class LocalQueueLine(Whole, kw_only=True):
+class LocalQueueLine(Whole, kw_only=True, frozen=True):
     """A LocalQueue in the tree."""
 
     namespace: str
@@ -81,7 +81,7 @@ class QueueNode(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
     local_queues: list[LocalQueueLine] | None = None
 
 
-class QueueTree(Whole, kw_only=True):
+class QueueTree(Whole, kw_only=True, frozen=True):
     """The whole tree; standalone ClusterQueues are roots too."""
 
     position: Position
@@ -89,7 +89,7 @@ class QueueTree(Whole, kw_only=True):
     roots: list[QueueNode]
 
 
-class PendingMeta(Shape, kw_only=True):
+class PendingMeta(Shape, kw_only=True, frozen=True):
     """Which workload it is."""
 
     name: str
@@ -98,13 +98,13 @@ class PendingMeta(Shape, kw_only=True):
     creation_timestamp: Timestamp
 
 
-class PendingListMeta(Whole, kw_only=True):
+class PendingListMeta(Whole, kw_only=True, frozen=True):
     """Where the list stands in the log."""
 
     resource_version: str
 
 
-class PendingWorkload(Shape, kw_only=True):
+class PendingWorkload(Shape, kw_only=True, frozen=True):
     """One workload in line, as Kueue's visibility API shows it, with why it waits."""
 
     metadata: PendingMeta
@@ -117,7 +117,7 @@ class PendingWorkload(Shape, kw_only=True):
     sentence: str = ""
 
 
-class PendingWorkloadsSummary(Shape, kw_only=True):
+class PendingWorkloadsSummary(Shape, kw_only=True, frozen=True):
     """Who waits, in order (positions from 0, as in Kueue)."""
 
     api_version: str = "visibility.kueue.x-k8s.io/v1beta2"

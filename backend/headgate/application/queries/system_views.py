@@ -3,7 +3,7 @@
 from headgate.application.queries.views import Position, Shape, Timestamp, Whole
 
 
-class PartitionView(Shape, kw_only=True):
+class PartitionView(Shape, kw_only=True, frozen=True):
     """A scheduling shard: how far it has looked, and who works on it."""
 
     key: str
@@ -14,7 +14,7 @@ class PartitionView(Shape, kw_only=True):
     halted: str = ""
 
 
-class FollowerView(Whole, kw_only=True):
+class FollowerView(Whole, kw_only=True, frozen=True):
     """A read model that follows the log."""
 
     name: str
@@ -22,7 +22,7 @@ class FollowerView(Whole, kw_only=True):
     lag: int
 
 
-class SystemView(Whole, kw_only=True):
+class SystemView(Whole, kw_only=True, frozen=True):
     """Version, positions and lags."""
 
     version: str

@@ -5,7 +5,7 @@ import msgspec
 from headgate.application.queries.views import Position, Timestamp, Whole
 
 
-class TaintView(Whole, kw_only=True):
+class TaintView(Whole, kw_only=True, frozen=True):
     """A mark that keeps pods away."""
 
     key: str
@@ -13,7 +13,7 @@ class TaintView(Whole, kw_only=True):
     effect: str
 
 
-class HostWorkload(Whole, kw_only=True):
+class HostWorkload(Whole, kw_only=True, frozen=True):
     """Pods of one workload on one host; other teams' keys are withheld from submitters."""
 
     key: str
@@ -22,7 +22,7 @@ class HostWorkload(Whole, kw_only=True):
     priority: int
 
 
-class HostView(Whole, kw_only=True):
+class HostView(Whole, kw_only=True, frozen=True):
     """A node of the topology."""
 
     name: str
@@ -46,7 +46,7 @@ class DomainNode(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
     host: HostView | None = None
 
 
-class TopologyMap(Whole, kw_only=True):
+class TopologyMap(Whole, kw_only=True, frozen=True):
     """All domains of a topology."""
 
     position: Position

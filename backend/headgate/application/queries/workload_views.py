@@ -6,7 +6,7 @@ from headgate.application.queries.views import Free, Position, Shape, Timestamp
 from headgate.domain.workloads.state import Phase
 
 
-class BlockerView(Shape, kw_only=True):
+class BlockerView(Shape, kw_only=True, frozen=True):
     """One thing in the way; amounts are integers in base units."""
 
     type: str
@@ -25,14 +25,14 @@ class BlockerView(Shape, kw_only=True):
     excluded_hosts: dict[str, int] = {}
 
 
-class AsOf(Shape, kw_only=True):
+class AsOf(Shape, kw_only=True, frozen=True):
     """When and where in the log an answer holds."""
 
     position: Position
     time: Timestamp
 
 
-class QueuePosition(Shape, kw_only=True):
+class QueuePosition(Shape, kw_only=True, frozen=True):
     """Place in line, from 1; absent where the workload does not wait in line."""
 
     cluster_queue: int | None = None
@@ -40,7 +40,7 @@ class QueuePosition(Shape, kw_only=True):
     of: int
 
 
-class ExplanationView(Shape, kw_only=True):
+class ExplanationView(Shape, kw_only=True, frozen=True):
     """Why a workload waits, and what would help."""
 
     workload: str
@@ -56,7 +56,7 @@ class ExplanationView(Shape, kw_only=True):
     position: QueuePosition | None = None
 
 
-class TimelineEntry(Shape, kw_only=True):
+class TimelineEntry(Shape, kw_only=True, frozen=True):
     """One fact of a workload's life, told to a person."""
 
     position: Position
@@ -69,7 +69,7 @@ class TimelineEntry(Shape, kw_only=True):
     data: Free
 
 
-class Timeline(Shape, kw_only=True):
+class Timeline(Shape, kw_only=True, frozen=True):
     """A workload's life, oldest first."""
 
     position: Position
