@@ -49,8 +49,9 @@ fix: $(READY)  ## let the tools mend what they can mend by themselves
 	@$(BIN)/python .ci/frontend.py fix
 
 .PHONY: bench
-bench: $(READY)  ## measure submits, admissions and replay against bare Postgres and bare JSON
+bench: $(READY)  ## measure submits, admissions and replay beside yardsticks, and the cycle alone
 	@$(BIN)/python -m tests.bench $(ARGS)
+	@$(BIN)/python -m tests.bench.core
 
 .PHONY: simulate
 simulate: $(READY)  ## random days of cluster life on memory adapters; ARGS="--seed 7"
@@ -58,7 +59,7 @@ simulate: $(READY)  ## random days of cluster life on memory adapters; ARGS="--s
 
 .PHONY: chaos
 chaos: $(READY)  ## kill and restart real processes under load and look whether anything is lost
-	@$(BIN)/pytest tests/workers $(ARGS)
+	@$(BIN)/pytest tests/processes $(ARGS)
 
 .PHONY: docs
 docs: $(READY)  ## write the API description and the page's client anew from the code
