@@ -6,14 +6,16 @@ import hashlib
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 
 from headgate.api.problems import BAD_CONTINUE, ApiFailure
 
-Limit = Annotated[int, Parameter(query="limit", ge=1, le=1000, description="At most so many items")]
+Limit = Annotated[
+    int, QueryParameter(name="limit", ge=1, le=1000, description="At most so many items")
+]
 Continue = Annotated[
     str | None,
-    Parameter(query="continue", description="The `metadata.continue` of the page before"),
+    QueryParameter(name="continue", description="The `metadata.continue` of the page before"),
 ]
 Key = TypeVar("Key")
 

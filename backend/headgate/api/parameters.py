@@ -2,31 +2,31 @@
 
 from typing import Annotated, Literal
 
-from litestar.params import Parameter
+from litestar.params import HeaderParameter, QueryParameter
 
 DryRun = Annotated[
     Literal["All"] | None,
-    Parameter(query="dryRun", description="`All`: validate and decide, and change nothing"),
+    QueryParameter(name="dryRun", description="`All`: validate and decide, and change nothing"),
 ]
 IdempotencyHeader = Annotated[
     str | None,
-    Parameter(
-        header="Idempotency-Key",
+    HeaderParameter(
+        name="Idempotency-Key",
         min_length=1,
         max_length=255,
         description="The same key with the same request gets the first answer again",
     ),
 ]
 IfMatch = Annotated[
-    str | None, Parameter(header="If-Match", description="The ETag of the version one has seen")
+    str | None, HeaderParameter(name="If-Match", description="The ETag of the version one has seen")
 ]
 IfNoneMatch = Annotated[
-    str | None, Parameter(header="If-None-Match", description="The ETag one has already")
+    str | None, HeaderParameter(name="If-None-Match", description="The ETag one has already")
 ]
 Selector = Annotated[
     str | None,
-    Parameter(
-        query="labelSelector",
+    QueryParameter(
+        name="labelSelector",
         max_length=2000,
         description="`a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes",
     ),

@@ -1,6 +1,7 @@
 """Apply any number of objects of any kind."""
 
 from litestar import Controller, post
+from litestar.params import RawBody
 
 from headgate.api.answers import Answer, shows
 from headgate.api.applying import writing
@@ -28,7 +29,7 @@ class Apply(Controller):
     async def apply(
         self,
         request: Caller,
-        body: bytes,
+        body: RawBody,
         dry_run: DryRun = None,
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:

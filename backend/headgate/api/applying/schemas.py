@@ -5,7 +5,7 @@ from typing import Literal
 from headgate.api.shapes import Position, Problem, Shape
 
 
-class ApplyResult(Shape, kw_only=True):
+class ApplyResult(Shape, kw_only=True, frozen=True):
     """What became of one object."""
 
     kind: str
@@ -16,7 +16,7 @@ class ApplyResult(Shape, kw_only=True):
     problem: Problem | None = None
 
 
-class ApplyResults(Shape, kw_only=True):
+class ApplyResults(Shape, kw_only=True, frozen=True):
     """What became of each object, in the order given."""
 
     position: Position

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from litestar import Controller, get
-from litestar.params import Parameter
+from litestar.params import FromQuery, QueryParameter
 
 from headgate.api.answers import Answer, answer_view, shows
 from headgate.api.callers import Caller, installation_of
@@ -12,12 +12,12 @@ from headgate.application.queries import events
 from headgate.application.queries.event_views import EventPage, Histogram
 
 Types = Annotated[
-    str | None, Parameter(query="type", description="Event types, separated by commas")
+    str | None, QueryParameter(name="type", description="Event types, separated by commas")
 ]
 Streams = Annotated[
     str | None,
-    Parameter(
-        query="stream", description="Streams, or prefixes ending in `/`, separated by commas"
+    QueryParameter(
+        name="stream", description="Streams, or prefixes ending in `/`, separated by commas"
     ),
 ]
 
@@ -38,10 +38,10 @@ class Events(Controller):
         request: Caller,
         types: Types = None,
         streams: Streams = None,
-        actor: str = "",
-        correlation: str = "",
-        before: Annotated[int | None, Parameter(ge=1)] = None,
-        limit: Annotated[int, Parameter(ge=1, le=1000)] = 100,
+        actor: FromQuery[str] = "",
+        correlation: FromQuery[str] = "",
+        before: Annotated[int | None, QueryParameter(ge=1)] = None,
+        limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     ) -> Answer:
         """`before` is a position; `next` of an answer is the `before` of the page after it."""
         wanted = events.Wanted(
@@ -63,8 +63,8 @@ class Events(Controller):
         request: Caller,
         types: Types = None,
         streams: Streams = None,
-        minutes: Annotated[int, Parameter(ge=1, le=10_080)] = 60,
-        buckets: Annotated[int, Parameter(ge=1, le=500)] = 60,
+        minutes: Annotated[int, QueryParameter(ge=1, le=10_080)] = 60,
+        buckets: Annotated[int, QueryParameter(ge=1, le=500)] = 60,
     ) -> Answer:
         """Up to the last event, by type."""
         span = events.Span(minutes=minutes, buckets=buckets)

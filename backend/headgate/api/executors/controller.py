@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from litestar import Controller, get, post
-from litestar.params import Parameter
+from litestar.params import JSONBody, PathParameter
 
 from headgate.api.answers import Answer, shows
 from headgate.api.callers import Caller
@@ -20,9 +20,9 @@ from headgate.api.paging import Continue, Limit
 from headgate.api.parameters import IdempotencyHeader
 from headgate.api.workloads.schemas import WorkloadObject
 
-Name = Annotated[str, Parameter(description="The workload's name", max_length=253)]
+Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
 EvictionId = Annotated[
-    str, Parameter(description="The eviction, as assignments name it", max_length=200)
+    str, PathParameter(description="The eviction, as assignments name it", max_length=200)
 ]
 WORKLOAD = "/namespaces/{namespace:str}/workloads/{name:str}"
 REPORTS = {"right": "report"}
@@ -55,7 +55,7 @@ class Executors(Controller):
         opt=REPORTS,
     )
     async def pods_ready(
-        self, request: Caller, namespace: Name, name: Name, data: PodsReadyReport
+        self, request: Caller, namespace: Name, name: Name, data: JSONBody[PodsReadyReport]
     ) -> Answer:
         """Saying the same twice is one fact."""
         return await writing.pods_ready(request, f"{namespace}/{name}", data)
@@ -69,7 +69,7 @@ class Executors(Controller):
         opt=REPORTS,
     )
     async def finished(
-        self, request: Caller, namespace: Name, name: Name, data: FinishedReport
+        self, request: Caller, namespace: Name, name: Name, data: JSONBody[FinishedReport]
     ) -> Answer:
         """Quota and hosts are free from then on."""
         return await writing.finished(request, f"{namespace}/{name}", data)
@@ -88,7 +88,7 @@ class Executors(Controller):
         namespace: Name,
         name: Name,
         eviction: EvictionId,
-        data: EvictionReport,
+        data: JSONBody[EvictionReport],
     ) -> Answer:
         """The first acknowledgement counts."""
         target = writing.EvictionTarget(f"{namespace}/{name}", eviction, "acknowledged")
@@ -108,7 +108,7 @@ class Executors(Controller):
         namespace: Name,
         name: Name,
         eviction: EvictionId,
-        data: EvictionReport,
+        data: JSONBody[EvictionReport],
     ) -> Answer:
         """The message is kept in the log."""
         target = writing.EvictionTarget(f"{namespace}/{name}", eviction, "progressed")
@@ -128,7 +128,7 @@ class Executors(Controller):
         namespace: Name,
         name: Name,
         eviction: EvictionId,
-        data: EvictionReport,
+        data: JSONBody[EvictionReport],
     ) -> Answer:
         """Quota and hosts are free from then on."""
         target = writing.EvictionTarget(f"{namespace}/{name}", eviction, "stopped")
@@ -143,7 +143,10 @@ class Executors(Controller):
         opt=REPORTS,
     )
     async def batch(
-        self, request: Caller, data: ReportBatch, idempotency_key: IdempotencyHeader = None
+        self,
+        request: Caller,
+        data: JSONBody[ReportBatch],
+        idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
         """Taken in order, each by itself: 200 if none was rejected, 207 if some, 422 if all."""
         return await writing.batch(request, data, idempotency_key)

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from litestar import Controller, post
-from litestar.params import Parameter
+from litestar.params import JSONBody, PathParameter
 
 from headgate.api.answers import Answer, shows
 from headgate.api.callers import Caller
@@ -13,7 +13,7 @@ from headgate.api.objects.place_shapes import NodeObject
 from headgate.api.parameters import IdempotencyHeader
 from headgate.api.workloads.schemas import Action
 
-Name = Annotated[str, Parameter(description="The node's name", max_length=253)]
+Name = Annotated[str, PathParameter(description="The node's name", max_length=253)]
 
 
 class NodeActions(Controller):
@@ -34,7 +34,7 @@ class NodeActions(Controller):
         self,
         request: Caller,
         name: Name,
-        data: Action,
+        data: JSONBody[Action],
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
         """What runs there runs on."""
@@ -52,7 +52,7 @@ class NodeActions(Controller):
         self,
         request: Caller,
         name: Name,
-        data: Action,
+        data: JSONBody[Action],
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
         """The end of a cordon."""
@@ -66,6 +66,6 @@ class NodeActions(Controller):
         responses=shows(NodeObject),
         opt={"right": "report"},
     )
-    async def heartbeat(self, request: Caller, name: Name, data: Heartbeat) -> Answer:
+    async def heartbeat(self, request: Caller, name: Name, data: JSONBody[Heartbeat]) -> Answer:
         """Recorded only if it differs from the last one."""
         return await writing.heartbeat(request, name, data)

@@ -6,7 +6,7 @@ Kinds that live in a namespace take it from the path, which the guard has checke
 from typing import Annotated
 
 from litestar import Controller, delete, get, post, put
-from litestar.params import Parameter
+from litestar.params import PathParameter, RawBody
 
 from headgate.api.answers import Answer, expected_version, shows
 from headgate.api.callers import Caller
@@ -16,7 +16,7 @@ from headgate.api.paging import Continue, Limit
 from headgate.api.parameters import DryRun, IdempotencyHeader, IfMatch, IfNoneMatch, Selector
 from headgate.api.request_bodies import takes
 
-Name = Annotated[str, Parameter(description="The object's name", max_length=253)]
+Name = Annotated[str, PathParameter(description="The object's name", max_length=253)]
 
 
 def controllers() -> list[type[Controller]]:
@@ -54,7 +54,7 @@ def _controller(kind: ObjectKind) -> type[Controller]:
         async def create(
             self,
             request: Caller,
-            body: bytes,
+            body: RawBody,
             idempotency_key: IdempotencyHeader = None,
             dry_run: DryRun = None,
         ) -> Answer:
@@ -84,7 +84,7 @@ def _controller(kind: ObjectKind) -> type[Controller]:
             self,
             request: Caller,
             name: Name,
-            body: bytes,
+            body: RawBody,
             if_match: IfMatch = None,
             dry_run: DryRun = None,
         ) -> Answer:

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from litestar import Controller, get
-from litestar.params import Parameter
+from litestar.params import PathParameter, QueryParameter
 
 from headgate.api.answers import Answer, shows
 from headgate.api.callers import Caller
@@ -11,7 +11,7 @@ from headgate.api.paging import Continue, Limit
 from headgate.api.preemptions import reading
 from headgate.api.preemptions.schemas import RoundPage, RoundShape
 
-RoundId = Annotated[str, Parameter(description="The round's id", max_length=200)]
+RoundId = Annotated[str, PathParameter(description="The round's id", max_length=200)]
 
 
 class Preemptions(Controller):
@@ -29,9 +29,9 @@ class Preemptions(Controller):
         self,
         request: Caller,
         workload: Annotated[
-            str, Parameter(description="`namespace/name` of a preemptor or victim")
+            str, QueryParameter(description="`namespace/name` of a preemptor or victim")
         ] = "",
-        cluster_queue: Annotated[str, Parameter(query="clusterQueue")] = "",
+        cluster_queue: Annotated[str, QueryParameter(name="clusterQueue")] = "",
         limit: Limit = 100,
         after: Continue = None,
     ) -> Answer:

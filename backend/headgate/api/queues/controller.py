@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from litestar import Controller, get, post
 from litestar.handlers import HTTPRouteHandler
-from litestar.params import Parameter
+from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from headgate.api.answers import Answer, shows
 from headgate.api.callers import Caller
@@ -14,7 +14,7 @@ from headgate.api.queues import reading, writing
 from headgate.api.queues.schemas import StopRequest
 from headgate.application.queries.queue_views import PendingWorkloadsSummary, QueueTree
 
-Name = Annotated[str, Parameter(description="The queue's name", max_length=253)]
+Name = Annotated[str, PathParameter(description="The queue's name", max_length=253)]
 Verb = Literal["stop", "drain", "resume"]
 VERBS: tuple[Verb, ...] = ("stop", "drain", "resume")
 SUMMARIES: dict[Verb, str] = {
@@ -50,8 +50,8 @@ class Queues(Controller):
         self,
         request: Caller,
         name: Name,
-        limit: Annotated[int, Parameter(ge=1, le=5000)] = 1000,
-        offset: Annotated[int, Parameter(ge=0)] = 0,
+        limit: Annotated[int, QueryParameter(ge=1, le=5000)] = 1000,
+        offset: Annotated[int, QueryParameter(ge=0)] = 0,
     ) -> Answer:
         """Kueue's visibility API, with why each one waits."""
         return await reading.pending(request, name, "", reading.Stretch(offset, limit))
@@ -67,8 +67,8 @@ class Queues(Controller):
         request: Caller,
         namespace: Name,
         name: Name,
-        limit: Annotated[int, Parameter(ge=1, le=5000)] = 1000,
-        offset: Annotated[int, Parameter(ge=0)] = 0,
+        limit: Annotated[int, QueryParameter(ge=1, le=5000)] = 1000,
+        offset: Annotated[int, QueryParameter(ge=0)] = 0,
     ) -> Answer:
         """Kueue's visibility API, with why each one waits."""
         return await reading.pending(request, name, namespace, reading.Stretch(offset, limit))
@@ -84,7 +84,10 @@ def _cluster_queue_handler(verb: Verb) -> HTTPRouteHandler:
         opt={"right": "configure"},
     )
     async def act(
-        request: Caller, name: Name, data: StopRequest, idempotency_key: IdempotencyHeader = None
+        request: Caller,
+        name: Name,
+        data: JSONBody[StopRequest],
+        idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
         return await writing.act(request, writing.Target(verb, name), data, idempotency_key)
 
@@ -104,7 +107,7 @@ def _local_queue_handler(verb: Verb) -> HTTPRouteHandler:
         request: Caller,
         namespace: Name,
         name: Name,
-        data: StopRequest,
+        data: JSONBody[StopRequest],
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
         target = writing.Target(verb, name, namespace)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from litestar import Controller, get
 from litestar.openapi import ResponseSpec
-from litestar.params import Parameter
+from litestar.params import HeaderParameter, QueryParameter
 from litestar.response import Stream
 
 from headgate.api.callers import Caller, installation_of
@@ -40,13 +40,13 @@ class EventStream(Controller):
     async def watch(
         self,
         request: Caller,
-        after: Annotated[int | None, Parameter(ge=0)] = None,
-        last_event_id: Annotated[str | None, Parameter(header="Last-Event-ID")] = None,
-        types: Annotated[str | None, Parameter(description="Separated by commas")] = None,
+        after: Annotated[int | None, QueryParameter(ge=0)] = None,
+        last_event_id: Annotated[str | None, HeaderParameter(name="Last-Event-ID")] = None,
+        types: Annotated[str | None, QueryParameter(description="Separated by commas")] = None,
         streams: Annotated[
-            str | None, Parameter(description="Streams, or prefixes ending in `/`")
+            str | None, QueryParameter(description="Streams, or prefixes ending in `/`")
         ] = None,
-        namespaces: Annotated[str | None, Parameter(description="Separated by commas")] = None,
+        namespaces: Annotated[str | None, QueryParameter(description="Separated by commas")] = None,
     ) -> Stream:
         """Resumes after `Last-Event-ID` or `after`; without either it begins now."""
         wanted = Wanted(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from litestar import Controller, Request, Response, get, post
 from litestar.openapi import ResponseSpec
-from litestar.params import Parameter
+from litestar.params import PathParameter
 
 from headgate.api.answers import Answer, answer, answer_view, shows
 from headgate.api.callers import Caller, installation_of
@@ -43,7 +43,7 @@ class System(Controller):
         opt={"right": "configure"},
     )
     async def rebuild(
-        self, request: Caller, name: Annotated[str, Parameter(max_length=100)]
+        self, request: Caller, name: Annotated[str, PathParameter(max_length=100)]
     ) -> Answer:
         """Reads go on meanwhile; it stands at the log's position when it is done."""
         installation = installation_of(request)

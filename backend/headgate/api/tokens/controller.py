@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from litestar import Controller, delete, get, post
-from litestar.params import Parameter
+from litestar.params import FromQuery, JSONBody, PathParameter, QueryParameter
 
 from headgate.adapters.system.chance import unique_key
 from headgate.api.answers import Answer, answer, shows
@@ -49,7 +49,7 @@ class Tokens(Controller):
         responses=shows(NewToken, status=201),
         opt={"right": "configure"},
     )
-    async def create(self, request: Caller, data: TokenRequest) -> Answer:
+    async def create(self, request: Caller, data: JSONBody[TokenRequest]) -> Answer:
         """A submitter must name its namespaces."""
         installation = installation_of(request)
         secret = SECRET_PREFIX + unique_key()
@@ -69,7 +69,9 @@ class Tokens(Controller):
         summary="Revoke a token",
         opt={"right": "configure"},
     )
-    async def revoke(self, request: Caller, name: Annotated[str, Parameter(max_length=63)]) -> None:
+    async def revoke(
+        self, request: Caller, name: Annotated[str, PathParameter(max_length=63)]
+    ) -> None:
         """Refused everywhere within two seconds."""
         await tokens.revoke(installation_of(request), name)
 
@@ -91,9 +93,11 @@ class Access(Controller):
     async def can_i(
         self,
         request: Caller,
-        verb: Annotated[str, Parameter(description="get, list, create, hold, stop, report, …")],
-        kind: str = "",
-        namespace: str = "",
+        verb: Annotated[
+            str, QueryParameter(description="get, list, create, hold, stop, report, …")
+        ],
+        kind: FromQuery[str] = "",
+        namespace: FromQuery[str] = "",
     ) -> Answer:
         """And the reason, either way."""
         body = _verdict(request.user, verb, kind, namespace)

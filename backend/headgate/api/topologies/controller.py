@@ -3,14 +3,14 @@
 from typing import Annotated
 
 from litestar import Controller, get
-from litestar.params import Parameter
+from litestar.params import PathParameter
 
 from headgate.api.answers import Answer, answer_view, shows
 from headgate.api.callers import Caller, installation_of
 from headgate.application.queries.topology_map import topology_map
 from headgate.application.queries.topology_views import TopologyMap
 
-Name = Annotated[str, Parameter(description="The topology's name", max_length=253)]
+Name = Annotated[str, PathParameter(description="The topology's name", max_length=253)]
 
 
 class TopologyMaps(Controller):

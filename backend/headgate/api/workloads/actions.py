@@ -4,7 +4,7 @@ from typing import Annotated
 
 from litestar import Controller, post
 from litestar.handlers import HTTPRouteHandler
-from litestar.params import Parameter
+from litestar.params import JSONBody, PathParameter
 
 from headgate.api.answers import Answer, shows
 from headgate.api.callers import Caller
@@ -13,7 +13,7 @@ from headgate.api.workloads import writing
 from headgate.api.workloads.schemas import Action, WorkloadObject
 from headgate.application.act_on_workloads import Verb
 
-Name = Annotated[str, Parameter(description="The workload's name", max_length=253)]
+Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
 
 SUMMARIES: dict[Verb, str] = {
     "hold": "Keep a workload from admission until it is released",
@@ -37,7 +37,7 @@ def _handler(verb: Verb) -> HTTPRouteHandler:
     async def act(
         request: Caller,
         name: Name,
-        data: Action,
+        data: JSONBody[Action],
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
         return await writing.act(request, name, verb, data, idempotency_key)

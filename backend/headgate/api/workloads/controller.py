@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from litestar import Controller, delete, get, post, put
-from litestar.params import Parameter
+from litestar.params import PathParameter, QueryParameter, RawBody
 
 from headgate.api.answers import Answer, expected_version, shows
 from headgate.api.callers import Caller
@@ -20,14 +20,16 @@ from headgate.api.workloads.schemas import (
 )
 from headgate.application.queries.workload_views import ExplanationView, Timeline
 
-Name = Annotated[str, Parameter(description="The workload's name", max_length=253)]
+Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
 Phases = Annotated[
-    str | None, Parameter(query="phase", description="Phases to show, separated by commas")
+    str | None, QueryParameter(name="phase", description="Phases to show, separated by commas")
 ]
-QueueName = Annotated[str | None, Parameter(query="queueName", description="A LocalQueue's name")]
-ClusterQueueName = Annotated[str | None, Parameter(query="clusterQueue")]
+QueueName = Annotated[
+    str | None, QueryParameter(name="queueName", description="A LocalQueue's name")
+]
+ClusterQueueName = Annotated[str | None, QueryParameter(name="clusterQueue")]
 Contains = Annotated[
-    str | None, Parameter(query="name", description="A part of the workload's name")
+    str | None, QueryParameter(name="name", description="A part of the workload's name")
 ]
 
 
@@ -68,7 +70,7 @@ class AllWorkloads(Controller):
         opt={"right": "submit"},
     )
     async def submit_batch(
-        self, request: Caller, body: bytes, idempotency_key: IdempotencyHeader = None
+        self, request: Caller, body: RawBody, idempotency_key: IdempotencyHeader = None
     ) -> Answer:
         """Each is decided by itself: 200 if all were taken, 207 if some, 422 if none."""
         return await batch.submit_batch(request, body, idempotency_key)
@@ -110,7 +112,7 @@ class Workloads(Controller):
     async def submit(
         self,
         request: Caller,
-        body: bytes,
+        body: RawBody,
         idempotency_key: IdempotencyHeader = None,
         dry_run: DryRun = None,
     ) -> Answer:
@@ -139,7 +141,7 @@ class Workloads(Controller):
         self,
         request: Caller,
         name: Name,
-        body: bytes,
+        body: RawBody,
         if_match: IfMatch = None,
         dry_run: DryRun = None,
     ) -> Answer:

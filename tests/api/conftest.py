@@ -1,0 +1,51 @@
+"""The real application over a real database, and callers of every role."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from litestar.testing import TestClient
+
+from headgate.api.app import app_over
+from headgate.api.installing import install
+from headgate.bootstrap import open_platform
+from headgate.settings import Settings
+from tests.api.callers import ADMIN_SECRET, Api
+
+ROLES = {"viewer": [], "executor": [], "submitter": ["team-a"]}
+
+
+@pytest.fixture(scope="module")
+def settings(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """The settings of this module's API; no broker is needed."""
+    return Settings(
+        database_url=database_url,
+        broker_url="memory://",
+        admin_token=ADMIN_SECRET,
+        ui_directory=Path(tmp_path_factory.mktemp("ui")),
+    )
+
+
+@pytest.fixture(scope="module")
+def client(settings: Settings) -> Iterator[TestClient]:
+    """The application of this module, started."""
+    platform = open_platform(settings)
+    with TestClient(app_over(install(platform), platform.close)) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def admin(client: TestClient) -> Api:
+    """A caller who may do everything."""
+    return Api(client, ADMIN_SECRET)
+
+
+@pytest.fixture(scope="module")
+def callers(admin: Api) -> dict[str, Api]:
+    """A caller of each role; the submitter is team-a's."""
+    found = {"admin": admin, "nobody": Api(admin.client, "")}
+    for role, namespaces in ROLES.items():
+        made = admin.post("/v1/tokens", {"name": role, "role": role, "namespaces": namespaces})
+        assert made.status_code == 201, made.text
+        found[role] = Api(admin.client, made.json()["secret"])
+    return found
