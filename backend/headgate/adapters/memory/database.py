@@ -1,6 +1,7 @@
 """What the memory adapters share: one log, all kept beside it, and how it is appended to."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -68,13 +69,13 @@ class MemoryDatabase:
                 wake_up()
         return verdicts
 
-    def refusal(self, unit: Unit, session: object) -> Verdict | None:
-        """What is wrong with a unit now; None if it may be appended."""
+    def refusal(self, unit: Unit, session: object, ahead: Sequence[Unit] = ()) -> Verdict | None:
+        """What is wrong with a unit once those `ahead` are appended; None if it may be as well."""
         if unit.idempotency is not None:
             earlier = self.keys.get((unit.idempotency.key, unit.idempotency.actor))
             if earlier is not None:
                 return _replay(earlier, unit.idempotency)
-        reason = self._fence_conflict(unit.fence, session) or self._conflict(unit)
+        reason = self._fence_conflict(unit.fence, session) or self._conflict(unit, ahead)
         return Conflict(reason=reason) if reason else None
 
     def _append_one(self, unit: Unit, session: object) -> Verdict:
@@ -105,12 +106,16 @@ class MemoryDatabase:
             return "something has moved the guard of the partition"
         return ""
 
-    def _conflict(self, unit: Unit) -> str:
-        if unit.config_position is not None and unit.config_position < self.config_position:
+    def _conflict(self, unit: Unit, ahead: Sequence[Unit]) -> str:
+        coming = Counter(new.stream for other in ahead for new in other.events)
+        changing = any(new.configures for other in ahead for new in other.events)
+        seen = unit.config_position
+        if seen is not None and (changing or seen < self.config_position):
             return "the configuration has changed"
         for stream, version in sorted(unit.expected.items()):
-            if self.version_of(stream) != version:
-                return f"{stream} is at version {self.version_of(stream)}, not {version}"
+            actual = self.version_of(stream) + coming[stream]
+            if actual != version:
+                return f"{stream} is at version {actual}, not {version}"
         return ""
 
     def _record(self, unit: Unit, new: NewEvent) -> None:

@@ -132,19 +132,14 @@ class MemoryPartitionSession:
             self._settle(next_due=next_due)
 
     def _refusals(self, units: Sequence[Unit]) -> list[Verdict | None]:
-        """What would be wrong with each unit if those before it were appended."""
-        ahead: dict[str, int] = {}
-        configures = False
+        """What would be wrong with each unit if the good ones before it were appended."""
+        ahead: list[Unit] = []
         refusals: list[Verdict | None] = []
         for unit in units:
-            seen = {s: v - ahead.get(s, 0) for s, v in unit.expected.items()}
-            refused = self._database.refusal(replace(unit, expected=seen), self)
-            if refused is None and configures and unit.config_position is not None:
-                refused = Conflict(reason="the configuration has changed")
+            refused = self._database.refusal(unit, self, ahead)
             refusals.append(refused)
-            configures = configures or any(new.configures for new in unit.events)
-            for new in unit.events:
-                ahead[new.stream] = ahead.get(new.stream, 0) + 1
+            if refused is None:
+                ahead.append(unit)
         return refusals
 
     def _settle(self, *, next_due: Instant | None) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 
+REPOSITORY = Path(__file__).resolve().parents[4] / "migrations"
+
 
 def migrate(url: str, revision: str = "head") -> None:
     """Upgrade the database at `url`; safe to call from several processes at once, and again."""
@@ -23,9 +25,8 @@ def alembic_config(url: str) -> Config:
 def migrations_directory() -> Path:
     """Where the migrations lie: in the repository, or else in the installed package."""
     # First the repository, as an editable installation holds an old copy of the package.
-    repository = Path(__file__).resolve().parents[4] / "migrations"
-    if (repository / "env.py").exists():
-        return repository
+    if (REPOSITORY / "env.py").exists():
+        return REPOSITORY
     installed = importlib.util.find_spec("headgate_migrations")
     assert installed is not None
     assert installed.submodule_search_locations, "the migrations belong to the installation"

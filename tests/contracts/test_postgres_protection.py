@@ -1,0 +1,210 @@
+"""What only Postgres can promise: facts stay, and an outage is an outage."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import aclosing
+
+import psycopg
+import pytest
+
+from headgate.adapters.postgres.migrate import migrate
+from headgate.adapters.postgres.tail import PostgresTail
+from headgate.application.ports import GapInLog, Unavailable
+from headgate.embedded.postgres import EmbeddedPostgres
+from headgate.event_log.codec import Unstorable
+from tests.conftest import new_database
+from tests.contracts.adapters import Adapters, on_postgres
+from tests.contracts.building import are_appended, event, unit
+
+PATIENCE_SECONDS = 20
+CHANGES = (
+    "UPDATE {} SET actor = 'nobody'",
+    "DELETE FROM {}",
+    "TRUNCATE {}",
+)
+
+
+@pytest.fixture
+def adapters(fresh_database_url: str) -> Iterator[Adapters]:
+    with on_postgres(fresh_database_url) as opened:
+        opened.log.append([unit(event())])
+        yield opened
+
+
+@pytest.mark.parametrize("table", ["event", "event_0"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_even_a_superuser_cannot_change_what_happened(
+    adapters: Adapters, fresh_database_url: str, change: str, table: str
+) -> None:
+    with (
+        psycopg.connect(fresh_database_url) as connection,
+        pytest.raises(psycopg.errors.RestrictViolation),
+    ):
+        connection.execute(change.format(table))
+
+    assert adapters.log.head() == len(adapters.log.read(0, limit=9)) == 1
+
+
+@pytest.mark.parametrize("table", ["event", "event_0"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_ordinary_owner_has_no_right_to_change_what_happened(
+    owned_url: str, change: str, table: str
+) -> None:
+    with (
+        psycopg.connect(owned_url) as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        connection.execute(change.format(table))
+
+
+def test_an_ordinary_owner_can_do_everything_else(owned_url: str) -> None:
+    with on_postgres(owned_url) as adapters:
+        assert are_appended(adapters.log.append([unit(event())])) == [True]
+        session = adapters.partitions.try_lock("installation", "w")
+        assert session is not None
+        with session:
+            session.commit_idle(idle_position=1, next_due=None)
+        adapters.followers.rebuild("queue_history")
+
+
+@pytest.fixture
+def owned_url(postgres_server: EmbeddedPostgres) -> Iterator[str]:
+    """A database that belongs to someone who is no superuser."""
+    with new_database(postgres_server, "template0") as url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("DROP ROLE IF EXISTS ordinary")
+            connection.execute("CREATE ROLE ordinary LOGIN")
+            name = connection.info.dbname
+            connection.execute(f'ALTER DATABASE "{name}" OWNER TO ordinary')
+        owned = url.replace("headgate@", "ordinary@", 1)
+        migrate(owned)
+        yield owned
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("DROP OWNED BY ordinary")
+            connection.execute(f'ALTER DATABASE "{name}" OWNER TO headgate')
+            connection.execute("DROP ROLE ordinary")
+
+
+def test_the_log_grows_into_its_next_partition(adapters: Adapters, fresh_database_url: str) -> None:
+    with psycopg.connect(fresh_database_url, autocommit=True) as connection:
+        connection.execute("UPDATE log_head SET position = 1499998")
+        for n in range(4):
+            adapters.log.append([unit(event(f"workload/b/{n}"))])
+        connection.execute("UPDATE log_head SET position = 1999998")
+        for n in range(4):
+            adapters.log.append([unit(event(f"workload/c/{n}"))])
+        children = connection.execute(
+            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'event'::regclass "
+            "ORDER BY 1"
+        ).fetchall()
+
+    assert children == [("event_0",), ("event_1",), ("event_2",), ("event_3",)]
+    assert [r.position for r in adapters.log.read(1_999_998, limit=9)] == [
+        1_999_999, 2_000_000, 2_000_001, 2_000_002,
+    ]  # fmt: skip
+
+
+def test_a_gap_is_never_passed_over(adapters: Adapters, fresh_database_url: str) -> None:
+    with psycopg.connect(fresh_database_url, autocommit=True) as connection:
+        connection.execute("UPDATE log_head SET position = 2")
+    adapters.log.append([unit(event("workload/a/2"))])
+
+    with pytest.raises(GapInLog):
+        adapters.log.read(0, limit=9)
+    with pytest.raises(GapInLog):
+        list(adapters.log.read_all(1))
+    with pytest.raises(GapInLog):
+        asyncio.run(_positions(adapters.tail, 0, 3))  # type: ignore[arg-type]
+
+
+def test_a_text_that_cannot_be_stored_is_refused_before_it_is_sent(adapters: Adapters) -> None:
+    with pytest.raises(Unstorable):
+        adapters.log.append([unit(event("workload/a/9", "a\0b"))])
+
+    assert adapters.log.head() == 1
+
+
+def test_connections_that_break_are_replaced(adapters: Adapters, fresh_database_url: str) -> None:
+    assert adapters.log.head() == 1
+    terminate_all(fresh_database_url)
+
+    outcomes = [_head_or_outage(adapters) for _ in range(4)]
+
+    assert outcomes[-1] == 1
+    assert set(outcomes) <= {1, "unavailable"}
+
+
+def test_a_database_that_is_not_there_is_unavailable(postgres_server: EmbeddedPostgres) -> None:
+    with on_postgres(postgres_server.url_of("nowhere")) as adapters, pytest.raises(Unavailable):
+        adapters.log.head()
+
+
+def test_the_tail_goes_on_after_its_connection_was_ended(
+    adapters: Adapters, fresh_database_url: str
+) -> None:
+    async def scenario() -> list[int]:
+        tail = PostgresTail(fresh_database_url, poll_seconds=0.05)
+        reading = asyncio.create_task(_positions(tail, 0, 5))
+        await asyncio.sleep(0)
+        for n in range(2, 6):
+            await asyncio.to_thread(adapters.log.append, [unit(event(f"workload/a/{n}"))])
+            await asyncio.to_thread(terminate_tails, fresh_database_url)
+        return await reading
+
+    assert asyncio.run(scenario()) == [1, 2, 3, 4, 5]
+
+
+def test_the_tail_finds_what_no_notification_told_it_of(
+    adapters: Adapters, fresh_database_url: str
+) -> None:
+    async def scenario() -> list[int]:
+        tail = PostgresTail(fresh_database_url, poll_seconds=0.05)
+        reading = asyncio.create_task(_positions(tail, 0, 2))
+        async with await psycopg.AsyncConnection.connect(
+            fresh_database_url, autocommit=True
+        ) as silent:
+            await silent.execute(
+                "WITH quiet AS (UPDATE log_head SET position = 2) INSERT INTO event "
+                "SELECT 2, stream, 2, type, schema_version, data, at, actor, reason, causation, "
+                "correlation, trace FROM event"
+            )
+            return await reading
+
+    assert asyncio.run(scenario()) == [1, 2]
+
+
+async def _positions(tail: PostgresTail, after: int, up_to: int) -> list[int]:
+    positions: list[int] = []
+    batches = tail.follow(after)
+    async with asyncio.timeout(PATIENCE_SECONDS), aclosing(batches):  # type: ignore[type-var]
+        async for batch in batches:
+            positions.extend(recorded.position for recorded in batch)
+            if positions[-1] >= up_to:
+                break
+    return positions
+
+
+def _head_or_outage(adapters: Adapters) -> int | str:
+    try:
+        return adapters.log.head()
+    except Unavailable:
+        return "unavailable"
+
+
+def terminate_all(url: str) -> None:
+    """End every other connection to the database."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+def terminate_tails(url: str) -> None:
+    """End the connections that listen."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid() "
+            "AND (query LIKE 'LISTEN%' OR query LIKE '%ORDER BY position LIMIT 1000%')"
+        )
