@@ -1,8 +1,9 @@
 """Runs the migrations on one database, one process at a time, without waiting long."""
 
 from alembic import context
-from headgate.adapters.postgres.schema import METADATA, is_ours
 from sqlalchemy import Connection, create_engine, pool, text
+
+from headgate.adapters.postgres.schema import METADATA, is_ours
 
 MIGRATION_LOCK = 730_501
 LOCK_TIMEOUT = "10s"

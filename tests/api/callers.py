@@ -3,6 +3,7 @@
 from typing import Any
 
 from httpx import Response
+from litestar import Litestar
 from litestar.testing import TestClient
 
 ADMIN_SECRET = "admin-secret-of-the-tests"
@@ -12,7 +13,7 @@ KUEUE = "kueue.x-k8s.io/v1beta2"
 class Api:
     """Sends JSON with a bearer token."""
 
-    def __init__(self, client: TestClient, secret: str) -> None:
+    def __init__(self, client: "TestClient[Litestar]", secret: str) -> None:
         self.client = client
         self.headers = {"Authorization": f"Bearer {secret}"} if secret else {}
 
@@ -49,9 +50,7 @@ def flavor(name: str = "default", **spec: Any) -> dict[str, Any]:
 
 def cluster_queue(name: str, cpu: str = "10", **spec: Any) -> dict[str, Any]:
     quota = {"name": "cpu", "nominalQuota": cpu}
-    groups = [
-        {"coveredResources": ["cpu"], "flavors": [{"name": "default", "resources": [quota]}]}
-    ]
+    groups = [{"coveredResources": ["cpu"], "flavors": [{"name": "default", "resources": [quota]}]}]
     return _object(
         "ClusterQueue", name, {"resourceGroups": groups, "namespaceSelector": {}, **spec}
     )
@@ -61,12 +60,12 @@ def local_queue(name: str, cluster_queue: str, namespace: str = "team-a") -> dic
     return _object("LocalQueue", name, {"clusterQueue": cluster_queue}, namespace)
 
 
-def workload(name: str, namespace: str = "team-a", queue: str = "main", **spec: Any) -> dict[str, Any]:
+def workload(
+    name: str, namespace: str = "team-a", queue: str = "main", **spec: Any
+) -> dict[str, Any]:
     containers = [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]
     pod_sets = [{"name": "main", "count": 2, "template": {"spec": {"containers": containers}}}]
-    return _object(
-        "Workload", name, {"queueName": queue, "podSets": pod_sets, **spec}, namespace
-    )
+    return _object("Workload", name, {"queueName": queue, "podSets": pod_sets, **spec}, namespace)
 
 
 def _object(kind: str, name: str, spec: dict[str, Any], namespace: str = "") -> dict[str, Any]:

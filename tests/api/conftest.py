@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from litestar import Litestar
 from litestar.testing import TestClient
 
 from headgate.api.app import app_over
@@ -27,7 +28,7 @@ def settings(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Set
 
 
 @pytest.fixture(scope="module")
-def client(settings: Settings) -> Iterator[TestClient]:
+def client(settings: Settings) -> Iterator["TestClient[Litestar]"]:
     """The application of this module, started."""
     platform = open_platform(settings)
     with TestClient(app_over(install(platform), platform.close)) as started:
@@ -35,7 +36,7 @@ def client(settings: Settings) -> Iterator[TestClient]:
 
 
 @pytest.fixture(scope="module")
-def admin(client: TestClient) -> Api:
+def admin(client: "TestClient[Litestar]") -> Api:
     """A caller who may do everything."""
     return Api(client, ADMIN_SECRET)
 

@@ -21,7 +21,7 @@ class _Numbers:
     def __init__(self) -> None:
         self._last = 0
 
-    def sample(self, kind: Any, name: str) -> Any:  # noqa: ANN401 - types are values here
+    def sample(self, kind: Any, name: str) -> Any:
         """A value of the type `kind` for a field of that name."""
         origin = get_origin(kind)
         if origin in SAMPLES_BY_ORIGIN:
@@ -32,7 +32,7 @@ class _Numbers:
         hints = get_type_hints(kind)
         return kind(**{field: self.sample(hints[field], field) for field in kind.__struct_fields__})
 
-    def _plain(self, kind: Any, name: str) -> object:  # noqa: ANN401 - same
+    def _plain(self, kind: Any, name: str) -> object:
         self._last += 1
         if kind is int:
             return 1_800_000_000_000_000 + self._last if name.endswith("_at") else self._last

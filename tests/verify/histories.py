@@ -197,6 +197,6 @@ def rules_broken(facts: Sequence[Fact]) -> set[str]:
     return {found.rule for found in findings_of(recorded([*settings(), *facts]))}
 
 
-def moved(found: Recorded, **changes: Any) -> Recorded:  # noqa: ANN401
+def moved(found: Recorded, **changes: Any) -> Recorded:
     """The event with something else about it."""
     return replace(found, **changes)

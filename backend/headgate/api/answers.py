@@ -1,4 +1,4 @@
-"""Answers: JSON with the log position, an ETag where there is a version, and 304 where nothing is new."""
+"""Answers: JSON with the log position, an ETag for what has a version, 304 for nothing new."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from litestar import Request, Response, get
+from litestar.datastructures import State
 
 from headgate.api.openapi import written
 
@@ -10,7 +11,7 @@ PAGE_FILES = Path(__file__).parent / "documentation_page"
 
 
 @get("/v1/openapi.json", include_in_schema=False)
-async def openapi_document(request: Request[None, None, None]) -> Response[bytes]:
+async def openapi_document(request: Request[None, None, State]) -> Response[bytes]:
     """The document as the client is generated from."""
     return Response(written(request.app), media_type="application/json")
 

@@ -79,7 +79,7 @@ def manifest_after(kind: str, changed: Changed) -> dict[str, Any]:
 def manifest_of(
     installation: Installation,
     kind: str,
-    state: Any,
+    state: Any,  # noqa: ANN401 - any aggregate's state
     position: int,
 ) -> dict[str, Any]:
     """The object as it stands, with the status that is derived from all others."""

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what Litestar derives, completed with problems, security and common headers.
+"""The OpenAPI document: what Litestar derives, with problems, security and common headers.
 
 `python -m headgate.api.openapi > frontend/openapi.json` writes it down.
 """

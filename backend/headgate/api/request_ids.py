@@ -1,7 +1,7 @@
 """A name for every request, given by the caller or by us, found again in answers and in events."""
 
 import re
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from litestar.datastructures import Headers
@@ -9,7 +9,7 @@ from litestar.datastructures import Headers
 ACCEPTABLE = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 
-def request_id_of(scope: MutableMapping[str, Any]) -> str:
+def request_id_of(scope: Mapping[str, Any]) -> str:
     """The request's name; made when first asked for."""
     state = scope["state"]
     if "request_id" not in state:

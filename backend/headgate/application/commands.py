@@ -25,9 +25,9 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One command on one stream.
 
-    `version` and `position` are those the caller has seen, None where that does not matter. `is_new` says that
-    the stream has most likely never been used, so that it need not be loaded first;
-    `reads_config` that the rule looks at other objects, which must not change meanwhile.
+    `version` and `position` are those the caller has seen, None where that does not matter.
+    `is_new` says that the stream has most likely never been used, so that it need not be loaded
+    first; `reads_config` that the rule looks at other objects, which must not change meanwhile.
     """
 
     stream: str

@@ -86,7 +86,7 @@ class EventHub:
         self._wake()
 
     async def watch(self, wanted: Wanted, after: int | None) -> AsyncIterator[bytes]:
-        """The frames a watcher wants, from `after` or from now on, with heartbeats, until closed."""
+        """The frames a watcher wants, after a position or from now on, with heartbeats."""
         self.watchers += 1
         try:
             cursor = self.position if after is None else after

@@ -40,7 +40,7 @@ async def handle(installation: Installation, command: Command) -> Handled:
 async def handle_each(
     installation: Installation, origin: Origin, changes: Sequence[Change]
 ) -> tuple[list[Changed], int]:
-    """Carry changes out that stand or fall each by itself; what became of them, and the position."""
+    """Carry out changes that stand or fall each by itself; what became of them, and where."""
     results: dict[int, Changed] = {}
     left = list(range(len(changes)))
     position = installation.reader.position

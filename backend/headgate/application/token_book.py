@@ -1,4 +1,4 @@
-"""Whom a bearer token stands for, from a copy of the token table that is renewed every few seconds."""
+"""Whom a bearer token stands for, by a copy of the token table renewed every few seconds."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""What a submitter may see: its own namespaces, the queues, and of others only that they are there."""
+"""What a submitter may see: its own namespaces, the queues, and that others are there."""
 
 import re
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ def namespace_of(stream: str) -> str:
 
 
 def allows(scope: Scope, stream: str) -> bool:
-    """Whether facts of that stream may be seen. Rounds name several teams and have a page of their own."""
+    """Whether facts of that stream may be seen; rounds name several teams and have their page."""
     if scope is None:
         return True
     kind, _ = kind_and_key(stream)
@@ -50,7 +50,7 @@ def open_prefixes(scope: frozenset[str]) -> tuple[str, ...]:
 
 
 class Tenants:
-    """The namespaces that were ever used, to tell a workload's name from other texts with a slash."""
+    """The namespaces ever used, to tell a workload's name from other texts with a slash."""
 
     def __init__(self) -> None:
         self._namespaces: set[str] = set()

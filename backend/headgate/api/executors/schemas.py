@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from headgate.api.shapes import Asked, Free, Position, Problem, Shape, Timestamp
-from headgate.api.workloads.schemas import AdmissionShape, Phase, PodSetShape
+from headgate.api.workloads.schemas import AdmissionShape, PodSetShape
+from headgate.domain.workloads.state import Phase
 
 Message = Annotated[str, msgspec.Meta(max_length=4096)]
 
@@ -56,7 +57,7 @@ class FinishedReport(Asked, kw_only=True, frozen=True):
 
 
 class EvictionReport(Asked, kw_only=True, frozen=True):
-    """Where an eviction stands; `handler` and `expectedEndAt` matter to an acknowledgement alone."""
+    """Where an eviction stands; `handler` and `expectedEndAt` matter to acknowledgements alone."""
 
     uid: str
     message: Message = ""

@@ -1,4 +1,4 @@
-"""WorkloadPriorityClass, AdmissionCheck, DisruptionBudget and Namespace as they are written and read."""
+"""Priority classes, admission checks, disruption budgets and namespaces as they are written."""
 
 from typing import Literal
 

@@ -13,8 +13,8 @@ from headgate.application.event_hub import Wanted
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 DESCRIPTION = (
-    "`event: fact` with an event as JSON and its position as id; `event: reset` tells a client that "
-    "it has missed too much and must read everything again; comments keep the connection alive"
+    "`event: fact` with an event as JSON and its position as id; `event: reset` tells a client "
+    "that it has missed too much and must read everything again; comments keep the connection alive"
 )
 
 
@@ -61,6 +61,6 @@ class EventStream(Controller):
 
 
 def _position(last_event_id: str | None, after: int | None) -> int | None:
-    """A Last-Event-ID wins: the browser sends it when it reconnects to the address it began with."""
+    """A Last-Event-ID wins: browsers send it when they reconnect to the address they began with."""
     text = (last_event_id or "").strip()
     return int(text) if text.isascii() and text.isdecimal() else after

@@ -4,6 +4,7 @@ import asyncio
 from typing import Annotated
 
 from litestar import Controller, Request, Response, get, post
+from litestar.datastructures import State
 from litestar.openapi import ResponseSpec
 from litestar.params import PathParameter
 
@@ -83,7 +84,7 @@ async def is_alive() -> Health:
     tags=["System"],
     responses={503: ResponseSpec(Health, description="Not ready", generate_examples=False)},
 )
-async def is_ready(request: Request[None, None, None]) -> Response[Health]:
+async def is_ready(request: Request[None, None, State]) -> Response[Health]:
     """Not while the log is being folded, nor while it cannot be reached."""
     installation = installation_of(request)
     position = installation.reader.position

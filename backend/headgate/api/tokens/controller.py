@@ -4,6 +4,7 @@ from typing import Annotated
 
 from litestar import Controller, delete, get, post
 from litestar.params import FromQuery, JSONBody, PathParameter, QueryParameter
+from msgspec.structs import asdict
 
 from headgate.adapters.system.chance import unique_key
 from headgate.api.answers import Answer, answer, shows
@@ -60,7 +61,7 @@ class Tokens(Controller):
             expires_at=instant_or_none(data.expires_at, "/expiresAt"),
         )
         token = await tokens.create(installation, asked, secret)
-        shape = NewToken(**_fields(token), secret=secret)
+        shape = NewToken(**asdict(_shape(token)), secret=secret)
         return answer(shape, position=installation.reader.position, status=201)
 
     @delete(
@@ -114,14 +115,10 @@ def _verdict(user: Identity, verb: str, kind: str, namespace: str) -> CanI:
 
 
 def _shape(token: Token) -> TokenShape:
-    return TokenShape(**_fields(token))
-
-
-def _fields(token: Token) -> dict[str, object]:
-    return {
-        "name": token.name,
-        "role": token.role,
-        "namespaces": list(token.namespaces),
-        "created_at": timestamp(token.created_at),
-        "expires_at": timestamp_or_none(token.expires_at),
-    }
+    return TokenShape(
+        name=token.name,
+        role=token.role,
+        namespaces=list(token.namespaces),
+        created_at=timestamp(token.created_at),
+        expires_at=timestamp_or_none(token.expires_at),
+    )

@@ -1,4 +1,4 @@
-"""What a person should look at: queues that admit nothing, hosts that are away, work that is stuck."""
+"""What a person should look at: queues that admit nothing, absent hosts, work that is stuck."""
 
 from collections.abc import Iterator
 

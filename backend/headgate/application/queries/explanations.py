@@ -96,8 +96,7 @@ def _in_line(cell: Cell, workload: Workload) -> Explanation:
     before = line.before(workload.key)
     if line.strict and before:
         sentence = f"Its queue is StrictFIFO and {before[0]} is first."
-        found = _unevaluated("Order", "BehindStrictHead", sentence, f"{before[0]} is admitted")
-        return found
+        return _unevaluated("Order", "BehindStrictHead", sentence, f"{before[0]} is admitted")
     if not before:
         sentence = "It is first in its queue and about to be looked at."
         return _unevaluated("Order", "NotYetEvaluated", sentence, "Its turn comes")

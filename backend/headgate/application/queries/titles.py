@@ -25,17 +25,17 @@ TOLD: dict[type, Callable[[Any], Told]] = {
     facts.WorkloadEvicted: lambda e: (f"Evicted: {e.reason}", e.message),
     facts.EvictionAcknowledged: lambda e: ("Eviction taken over", _handler(e)),
     facts.EvictionProgressed: lambda e: ("Still stopping", e.note),
-    facts.WorkloadStopped: lambda e: ("Stopped", "Quota and hosts are free"),
+    facts.WorkloadStopped: lambda _: ("Stopped", "Quota and hosts are free"),
     facts.ReservationDropped: lambda e: ("Reservation given back", e.reason),
     facts.WorkloadRequeued: lambda e: (f"Waits again: {e.reason}", ""),
     facts.WorkloadHeld: lambda e: (f"Held by {e.owner}", e.reason + _until(e.expires_at)),
     facts.WorkloadReleased: lambda e: ("Released", "The hold ran out" if e.expired else ""),
     facts.WorkloadDeactivated: lambda e: (f"Deactivated: {e.cause}", e.message),
-    facts.WorkloadActivated: lambda e: ("Activated", ""),
+    facts.WorkloadActivated: lambda _: ("Activated", ""),
     facts.WorkloadCancellationRequested: lambda e: ("Cancellation requested", e.message),
     facts.WorkloadFinished: lambda e: (e.reason, e.message),
-    facts.WorkloadDeletionRequested: lambda e: ("Deletion requested", ""),
-    facts.WorkloadDeleted: lambda e: ("Deleted", ""),
+    facts.WorkloadDeletionRequested: lambda _: ("Deletion requested", ""),
+    facts.WorkloadDeleted: lambda _: ("Deleted", ""),
 }
 
 
