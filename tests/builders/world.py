@@ -152,6 +152,20 @@ class World:
         self.record(f"workload/team/{name}", submitted)
         return f"team/{name}"
 
+    def submit_selecting(
+        self, name: str, queue: str, selector: dict[str, str], *, count: int = 1
+    ) -> str:
+        """A workload whose pods go only to nodes with these labels, all in one rack; its key."""
+        pod_set = PodSet(
+            count=count,
+            scheduling=Scheduling(requests={"cpu": 1}, node_selector=selector),
+            topology_request=TopologyRequest(required="rack"),
+        )
+        given = WorkloadSpec(queue_name=queue, pod_sets=(pod_set,))
+        submitted = WorkloadSubmitted(uid=f"uid-{name}", namespace="team", name=name, spec=given)
+        self.record(f"workload/team/{name}", submitted)
+        return f"team/{name}"
+
     def ready(self, key: str) -> None:
         self.record(f"workload/{key}", WorkloadPodsReady())
 

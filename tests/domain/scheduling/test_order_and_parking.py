@@ -1,0 +1,132 @@
+"""Who is looked at first, who blocks whom, and when those who did not fit are looked at again."""
+
+from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.workloads.events import WorkloadHeld
+from tests.builders.world import World, names, quotas
+
+
+def one_queue(nominal: int = 4, **spec: object) -> World:
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=nominal), **spec)
+    return world
+
+
+def test_higher_priority_goes_first_then_age() -> None:
+    world = one_queue(nominal=2)
+    world.submit("old", "q", priority=1)
+    world.wait(1)
+    world.submit("young", "q", priority=1)
+    world.submit("urgent", "q", priority=2)
+    world.settle()
+    assert world.admitted() == ["team/old", "team/urgent"]
+
+
+def test_best_effort_passes_one_that_does_not_fit() -> None:
+    world = one_queue()
+    world.submit("big", "q", {"gpu": 5}, priority=1)
+    world.submit("small", "q")
+    world.settle()
+    assert world.admitted() == ["team/small"]
+
+
+def test_strict_order_blocks_behind_its_head() -> None:
+    world = one_queue(queueing_strategy="StrictFIFO")
+    world.submit("first", "q", {"gpu": 3})
+    world.settle()
+    big = world.submit("big", "q", {"gpu": 2}, priority=1)
+    small = world.submit("small", "q")
+    world.settle()
+    assert world.admitted() == ["team/first"]
+    found = explain_waiting(world.cell, world[small], world.at)
+    assert found is not None
+    assert (found.dominant, found.blockers[0].held_by) == ("BehindHead", (big,))
+
+
+def test_a_strict_head_that_is_held_no_longer_blocks() -> None:
+    world = one_queue(queueing_strategy="StrictFIFO")
+    big = world.submit("big", "q", {"gpu": 5}, priority=1)
+    small = world.submit("small", "q")
+    world.settle()
+    world.record(f"workload/{big}", WorkloadHeld(owner="someone", reason="later"))
+    world.settle()
+    assert world.admitted() == [small]
+
+
+def test_others_of_a_shape_that_failed_are_not_looked_at() -> None:
+    world = one_queue()
+    for number in range(50):
+        world.submit(f"w{number}", "q", {"gpu": 3})
+    made = world.settle()
+    assert names(made).count("WorkloadExplained") == 1
+    last = world["team/w49"]
+    found = explain_waiting(world.cell, last, world.at)
+    assert found is not None
+    assert found.dominant == "WaitingForQuota"
+    assert not found.evaluated
+
+
+def test_room_that_is_made_lets_them_be_looked_at_again() -> None:
+    world = one_queue()
+    first = world.submit("first", "q", {"gpu": 3})
+    second = world.submit("second", "q", {"gpu": 3})
+    world.settle()
+    assert world.admitted() == [first]
+    world.finish(first)
+    world.settle()
+    assert world.admitted() == [second]
+
+
+def test_a_higher_quota_lets_them_be_looked_at_again() -> None:
+    world = one_queue()
+    key = world.submit("w", "q", {"gpu": 6})
+    world.settle()
+    found = world[key].explanation
+    assert found is not None
+    assert found.dominant == "ExceedsMaxQuota"
+    world.change_cluster_queue("q", resource_groups=quotas(default=6))
+    world.settle()
+    assert world.admitted() == [key]
+
+
+def test_a_cycle_without_news_decides_nothing() -> None:
+    world = one_queue()
+    world.submit("big", "q", {"gpu": 5})
+    world.settle()
+    assert world.settle() == []
+
+
+def test_who_borrows_less_comes_first() -> None:
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("own", quotas(default=2), cohort_name="team")
+    world.cluster_queue("none", quotas(default=0), cohort_name="team")
+    world.submit("borrower", "none", {"gpu": 2}, priority=9)
+    owner = world.submit("owner", "own", {"gpu": 2})
+    world.settle()
+    assert world.admitted() == [owner]
+
+
+def test_the_first_fitting_flavor_is_taken() -> None:
+    world = World()
+    world.flavor("reserved")
+    world.flavor("spot")
+    world.cluster_queue("q", quotas(reserved=2, spot=9))
+    world.submit("a", "q", {"gpu": 2})
+    key = world.submit("b", "q", {"gpu": 3})
+    world.settle()
+    admission = world[key].admission
+    assert admission is not None
+    assert admission.pod_set_assignments[0].flavors == {"gpu": "spot"}
+
+
+def test_a_poison_workload_is_set_aside_and_the_rest_goes_on() -> None:
+    world = one_queue()
+    bad = world.submit("bad", "q", {"gpu": "many"}, priority=9)  # type: ignore[dict-item]
+    good = world.submit("good", "q")
+    world.settle()
+    assert world.admitted() == [good]
+    assert list(world.cell.set_aside) == [f"workload/{bad}"]
+    found = explain_waiting(world.cell, world[bad], world.at)
+    assert found is not None
+    assert found.dominant == "SetAside"

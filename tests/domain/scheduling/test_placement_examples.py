@@ -1,0 +1,183 @@
+"""Worked examples of placement, as the code that defines them answered (topology.md §8)."""
+
+import pytest
+
+from headgate.domain.values.selectors import Taint
+from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
+from tests.builders.world import World, quotas
+
+HOST = "kubernetes.io/hostname"
+
+E1 = {"b/r/a": 3, "b/r/b": 3, "b/r/c": 2, "b/r/d": 1}
+E2 = {"b/r/a": 4, "b/r/b": 2, "b/r/c": 2}
+E3 = {"b/r1/a": 2, "b/r2/b": 2, "b/r3/c": 1, "b/r3/d": 1, "b/r3/e": 1, "b/r3/f": 1}
+E4 = {"b1/r1/a": 2, "b1/r2/b": 2, "b2/r1/c": 5}
+E4B = {"b1/r1/a": 2, "b1/r2/b": 2, "b2/r1/c": 1, "b2/r2/d": 2}
+E6 = {"b1/r1/a": 1, "b1/r1/b": 3, "b2/r1/c": 2}
+E7 = {"b1/r1/z": 1, "b2/r1/a": 1}
+E8 = {"b/r/a": 6, "b/r/b": 5, "b/r/c": 4, "b/r/d": 3, "b/r/e": 2}
+E9 = {"b1/r1/a": 2, "b1/r1/b": 1, "b1/r2/c": 2, "b2/r1/d": 4}
+E10 = {"b/r/h1": 1, "b/r/h2": 2, "b/r/h3": 3, "b/r/h6": 6}
+E11 = {"b/r1/a": 1, "b/r1/b": 4, "b/r2/c": 3, "b/r2/d": 4}
+E21 = {"b1/r1/a": 3, "b2/r1/b": 3, "b2/r2/c": 2}
+E23 = {"b1/r1/a": 2, "b1/r1/b": 2, "b2/r1/c": 4}
+
+
+def sliced(level: str, size: int) -> tuple[SliceLayer, ...]:
+    return (SliceLayer(level=level, size=size),)
+
+
+EXAMPLES = {
+    "E1": (E1, 7, TopologyRequest(required="rack"), {"a": 3, "b": 3, "d": 1}),
+    "E1b": (E1, 7, TopologyRequest(unconstrained=True), {"a": 3, "b": 1, "c": 2, "d": 1}),
+    "E2": (E2, 2, TopologyRequest(required="rack"), {"b": 2}),
+    "E3": (E3, 4, TopologyRequest(required="block"), {"c": 1, "d": 1, "e": 1, "f": 1}),
+    "E4": (E4, 4, TopologyRequest(preferred="rack"), {"c": 4}),
+    "E4b": (E4B, 4, TopologyRequest(preferred="rack"), {"a": 2, "b": 2}),
+    "E4c": (E4B, 6, TopologyRequest(preferred="rack"), {"a": 2, "b": 2, "d": 2}),
+    "E6": (E6, 2, TopologyRequest(unconstrained=True), {"c": 2}),
+    "E7": (E7, 2, TopologyRequest(unconstrained=True), {"z": 1, "a": 1}),
+    "E8": (
+        E8,
+        12,
+        TopologyRequest(required="block", slice_layers=sliced(HOST, 2)),
+        {"a": 6, "c": 4, "e": 2},
+    ),
+    "E8b": (
+        E8,
+        10,
+        TopologyRequest(slice_layers=sliced(HOST, 2)),
+        {"b": 2, "c": 4, "d": 2, "e": 2},
+    ),
+    "E9": (E9, 4, TopologyRequest(required="block", slice_layers=sliced("rack", 2)), {"d": 4}),
+    "E10": (
+        E10,
+        6,
+        TopologyRequest(required="block", slice_layers=sliced("rack", 6)),
+        {"h1": 1, "h2": 2, "h3": 3},
+    ),
+    "E11": (
+        E11,
+        8,
+        TopologyRequest(
+            required="block",
+            slice_layers=(SliceLayer(level="rack", size=4), SliceLayer(level=HOST, size=2)),
+        ),
+        {"b": 4, "c": 2, "d": 2},
+    ),
+    "E16": ({"b1/r1/a": 1, "b1/r1/b": 4}, 2, None, {"b": 2}),
+    "E21": (E21, 4, TopologyRequest(preferred=HOST), {"b": 3, "c": 1}),
+    "E23": (
+        E23,
+        4,
+        TopologyRequest(unconstrained=True, slice_layers=sliced(HOST, 2)),
+        {"a": 2, "b": 2},
+    ),
+}
+
+
+def world_of(hosts: dict[str, int]) -> World:
+    world = World()
+    world.hosts(hosts)
+    world.cluster_queue("q", quotas("cpu", tas=1_000))
+    return world
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_pods_go_where_the_example_says(example: str) -> None:
+    hosts, count, request, expected = EXAMPLES[example]
+    world = world_of(hosts)
+    key = world.submit("w", "q", {"cpu": 1}, count=count, topology=request)
+    world.settle()
+    assert world.placed(key) == expected
+
+
+def test_hosts_are_listed_by_their_whole_path() -> None:
+    world = world_of(E7)
+    key = world.submit("w", "q", {"cpu": 1}, count=2, topology=TopologyRequest(unconstrained=True))
+    world.settle()
+    assert list(world.placed(key)) == ["z", "a"]
+
+
+def test_required_never_climbs() -> None:
+    world = world_of({"b1/r1/a": 2, "b1/r2/b": 2})
+    key = world.submit("w", "q", {"cpu": 1}, count=3, topology=TopologyRequest(required="rack"))
+    world.settle()
+    found = world[key].explanation
+    assert found is not None
+    assert found.dominant == "TopologyPlacementFailed"
+    assert found.sentence == "Needs room for 3 pods in one rack; the best rack r1 has room for 2"
+    assert (found.blockers[0].need, found.blockers[0].have, found.blockers[0].short_by) == (3, 2, 1)
+
+
+def test_rounding_to_inner_slices_can_make_an_outer_slice_impossible() -> None:
+    world = world_of({"b/r/a": 3, "b/r/b": 3})
+    layers = (SliceLayer(level="rack", size=6), SliceLayer(level=HOST, size=2))
+    request = TopologyRequest(required="block", slice_layers=layers)
+    key = world.submit("w", "q", {"cpu": 1}, count=6, topology=request)
+    world.settle()
+    assert world[key].admission is None
+
+
+def test_a_host_takes_no_more_pods_than_it_allows() -> None:
+    world = World()
+    world.topology()
+    world.flavor("tas", node_labels={"pool": "gpu"}, topology_name="tree")
+    world.node("b/r/a", allocatable={"cpu": 8, "pods": 3})
+    world.node("b/r/b", allocatable={"cpu": 8, "pods": 2})
+    world.cluster_queue("q", quotas("cpu", tas=1_000))
+    key = world.submit("w", "q", {"cpu": 1}, count=4, topology=TopologyRequest(required="rack"))
+    world.settle()
+    assert world.placed(key) == {"a": 3, "b": 1}
+
+
+def test_what_others_use_on_a_host_is_not_given_away() -> None:
+    world = World()
+    world.topology()
+    world.flavor("tas", node_labels={"pool": "gpu"}, topology_name="tree")
+    world.node("b/r/a", allocatable={"cpu": 8, "pods": 110}, used_by_others={"cpu": 6, "pods": 1})
+    world.node("b/r/b", allocatable={"cpu": 3, "pods": 110})
+    world.cluster_queue("q", quotas("cpu", tas=1_000))
+    key = world.submit("w", "q", {"cpu": 1}, count=3, topology=TopologyRequest(required="rack"))
+    world.settle()
+    assert world.placed(key) == {"b": 3}
+
+
+def test_every_host_left_out_is_counted_under_one_reason() -> None:
+    world = World()
+    world.topology()
+    world.flavor("tas", node_labels={"pool": "gpu"}, topology_name="tree")
+    taint = Taint(key="broken", value="yes")
+    world.node("b/r/a", {"zone": "z"}, allocatable={"cpu": 1, "pods": 9}, taints=(taint,))
+    world.node("b/r/b", {"zone": "z"}, allocatable={"cpu": 1, "pods": 9})
+    world.node("b/r/c", {"zone": "z"}, allocatable={"cpu": 0, "pods": 9})
+    world.node("b/r/d", {"zone": "y"}, allocatable={"cpu": 2, "pods": 9})
+    world.node("b/r/e", {"zone": "z"}, allocatable={"cpu": 2, "pods": 9}, ready=False)
+    world.cluster_queue("q", quotas("cpu", tas=1_000))
+    key = world.submit_selecting("w", "q", {"zone": "z"}, count=3)
+    world.settle()
+    found = world[key].explanation
+    assert found is not None
+    assert found.blockers[0].excluded_hosts == {
+        "nodeSelector": 1,
+        "not ready or cordoned": 1,
+        'resource "cpu"': 1,
+        'taint "broken=yes:NoSchedule"': 1,
+    }
+    assert found.blockers[0].have == 1
+
+
+def test_a_topology_above_hosts_counts_whole_domains() -> None:
+    world = World()
+    world.topology(("block", "rack"))
+    world.flavor("tas", node_labels={"pool": "gpu"}, topology_name="tree")
+    for path, cpu in {"b1/r1/a": 2, "b1/r1/b": 2, "b1/r2/c": 1}.items():
+        world.node(path, allocatable={"cpu": cpu, "pods": 110})
+    world.cluster_queue("q", quotas("cpu", tas=1_000))
+    key = world.submit("w", "q", {"cpu": 1}, count=3, topology=TopologyRequest(required="rack"))
+    world.settle()
+    admission = world[key].admission
+    assert admission is not None
+    given = admission.pod_set_assignments[0].topology_assignment
+    assert given is not None
+    assert [(domain.values, domain.count) for domain in given.domains] == [(("b1", "r1"), 3)]

@@ -1,0 +1,224 @@
+"""Rounds from the decision to make room until the preemptor starts, or not."""
+
+from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.topology.events import NodeReported
+from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
+from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.state import phase_of
+from tests.builders.world import Fact, World, names, quotas
+
+LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+
+
+def full_queue(preemption: ClusterQueuePreemption = LOWER) -> World:
+    """Four of four gpus in use by four workloads; the later, the younger."""
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=4), preemption=preemption)
+    for number in range(4):
+        world.submit(f"low{number}", "q", priority=number // 2)
+        world.settle()
+        world.wait(10)
+    return world
+
+
+def victims(made: list[Fact]) -> list[str]:
+    return [stream for stream, event in made if type(event).__name__ == "WorkloadEvicted"]
+
+
+def test_the_lowest_priority_goes_first_and_of_equals_the_youngest() -> None:
+    world = full_queue()
+    world.submit("urgent", "q", {"gpu": 1}, priority=5)
+    assert victims(world.settle()) == ["workload/team/low1"]
+
+
+def test_no_more_go_than_must() -> None:
+    world = full_queue()
+    world.submit("urgent", "q", {"gpu": 3}, priority=5)
+    made = world.settle()
+    assert victims(made) == [f"workload/team/low{n}" for n in (1, 0, 3)]
+
+
+def test_a_round_is_one_decision_with_its_evictions_and_the_nomination() -> None:
+    world = full_queue()
+    world.submit("urgent", "q", {"gpu": 2}, priority=5)
+    kinds = names(world.settle())
+    assert kinds == [
+        "RoundCommitted",
+        "PlacementNominated",
+        "WorkloadEvicted",
+        "WorkloadEvicted",
+        "WorkloadExplained",
+    ]
+
+
+def test_the_preemptor_starts_when_its_victims_have_stopped() -> None:
+    world = full_queue()
+    key = world.submit("urgent", "q", {"gpu": 2}, priority=5)
+    world.settle()
+    assert phase_of(world[key]) == "Nominated"
+    world.wait(30)
+    for victim in ("team/low0", "team/low1"):
+        assert key not in world.admitted()
+        world.stop(victim)
+        world.settle()
+    assert key in world.admitted()
+    (found,) = world.cell.rounds.values()
+    assert (found.stage, found.released) == ("Completed", ("team/low0", "team/low1"))
+
+
+def test_no_second_round_while_one_makes_room() -> None:
+    world = full_queue()
+    key = world.submit("urgent", "q", {"gpu": 2}, priority=5)
+    world.settle()
+    other = world.submit("also", "q", {"gpu": 2}, priority=5)
+    made = world.settle()
+    assert sorted(victims(made)) == ["workload/team/low2", "workload/team/low3"]
+    assert world.settle() == []
+    assert {phase_of(world[name]) for name in (key, other)} == {"Nominated"}
+
+
+def test_a_passer_by_cannot_take_room_that_is_being_made() -> None:
+    world = full_queue()
+    key = world.submit("urgent", "q", {"gpu": 2}, priority=5)
+    passer = world.submit("passer", "q", {"gpu": 1}, priority=1)
+    world.settle()
+    world.stop("team/low1")
+    world.settle()
+    assert passer not in world.admitted()
+    world.stop("team/low0")
+    world.settle()
+    assert key in world.admitted()
+    assert passer not in world.admitted()
+
+
+def test_who_waits_for_a_round_is_told_for_whom() -> None:
+    world = full_queue()
+    key = world.submit("urgent", "q", {"gpu": 1}, priority=5)
+    world.settle()
+    found = explain_waiting(world.cell, world[key], world.at)
+    assert found is not None
+    assert found.dominant == "WaitingForPreemptedWorkloads"
+    assert found.blockers[0].held_by == ("team/low1",)
+
+
+def test_equal_priority_is_safe_unless_newer_ones_may_go() -> None:
+    world = full_queue()
+    world.submit("equal", "q", {"gpu": 1}, priority=0)
+    made = world.settle()
+    assert victims(made) == []
+    refused = world["team/equal"].explanation
+    assert refused is not None
+    rules = {r.workload: r.rule for b in refused.blockers for r in b.refused}
+    assert rules["team/low2"] == "its priority 1 is not lower than 0"
+
+
+def test_what_may_not_be_preempted_stays() -> None:
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=1), preemption=LOWER)
+    kept = world.submit("kept", "q", preemptibility="NonPreemptible")
+    world.settle()
+    world.submit("urgent", "q", priority=5)
+    world.settle()
+    assert world.admitted() == [kept]
+    assert world[kept].eviction is None
+
+
+def test_a_preemptor_that_is_held_gives_its_round_up() -> None:
+    world = full_queue()
+    key = world.submit("urgent", "q", {"gpu": 1}, priority=5)
+    world.settle()
+    world.record(f"workload/{key}", WorkloadHeld(owner="someone", reason="later"))
+    world.settle()
+    (found,) = world.cell.rounds.values()
+    assert found.stage == "Aborted"
+    assert world[key].nomination is None
+
+
+def test_a_round_whose_preemptor_was_deleted_is_given_up() -> None:
+    world = full_queue()
+    key = world.submit("urgent", "q", {"gpu": 1}, priority=5)
+    world.settle()
+    world.record(f"workload/{key}", WorkloadDeleted())
+    world.settle()
+    (found,) = world.cell.rounds.values()
+    assert (found.stage, found.outcome) == ("Aborted", f"{key} was deleted")
+
+
+def test_a_round_whose_victims_never_stop_runs_out() -> None:
+    world = full_queue()
+    key = world.submit("urgent", "q", {"gpu": 1}, priority=5)
+    world.settle()
+    world.wait(3600)
+    world.settle()
+    (found,) = world.cell.rounds.values()
+    assert found.stage == "Expired"
+    assert world[key].round_id is None
+
+
+def test_a_preemptor_that_finds_room_elsewhere_leaves_its_round() -> None:
+    world = World()
+    world.hosts({"b/r1/a": 2, "b/r2/b": 2})
+    world.cluster_queue("q", quotas("cpu", tas=10), preemption=LOWER)
+    one = TopologyRequest(required="rack")
+    world.submit("low1", "q", {"cpu": 1}, count=2, topology=one)
+    world.submit("low2", "q", {"cpu": 1}, count=2, topology=one, priority=1)
+    world.settle()
+    key = world.submit("urgent", "q", {"cpu": 1}, count=2, topology=one, priority=5)
+    world.settle()
+    (found,) = world.cell.rounds.values()
+    assert [victim.workload for victim in found.victims] == ["team/low1"]
+    elsewhere = world.placed("team/low2")
+    world.finish("team/low2")
+    world.settle()
+    assert world.placed(key) == elsewhere
+    assert world.cell.rounds[found.id].stage == "Superseded"
+
+
+def test_victims_must_make_room_on_hosts_and_not_only_in_quota() -> None:
+    world = World()
+    world.hosts({"b/r1/a": 2, "b/r2/b": 2})
+    world.cluster_queue("q", quotas("cpu", tas=100), preemption=LOWER)
+    one = TopologyRequest(required="kubernetes.io/hostname")
+    for number, priority in enumerate((1, 0, 0, 1)):
+        world.submit(f"low{number}", "q", {"cpu": 1}, topology=one, priority=priority)
+    world.settle()
+    by_host = {key: next(iter(world.placed(key))) for key in world.admitted()}
+    world.submit("urgent", "q", {"cpu": 2}, topology=one, priority=5)
+    gone = [stream.removeprefix("workload/") for stream in victims(world.settle())]
+    assert len({by_host[key] for key in gone}) == 1
+    assert len(gone) == 2
+
+
+def test_a_place_whose_host_is_lost_is_looked_for_again() -> None:
+    world = World()
+    world.hosts({"b/r1/a": 2, "b/r2/b": 2})
+    world.cluster_queue("q", quotas("cpu", tas=10), preemption=LOWER)
+    one = TopologyRequest(required="rack")
+    world.submit("low1", "q", {"cpu": 1}, count=2, topology=one)
+    world.submit("low2", "q", {"cpu": 1}, count=2, topology=one, priority=1)
+    world.settle()
+    world.submit("urgent", "q", {"cpu": 1}, count=2, topology=one, priority=5)
+    world.settle()
+    (first,) = world.cell.rounds.values()
+    host = world.placed("team/low1").popitem()[0]
+    lost = NodeReported(ready=False, allocatable={"cpu": 2, "pods": 110})
+    world.record(f"node/{host}", lost)
+    world.stop("team/low1")
+    world.settle()
+    stages = sorted(found.stage for found in world.cell.rounds.values())
+    assert stages == ["Aborted", "Draining"]
+    assert world.cell.rounds[first.id].outcome == "The place can no longer be had"
+
+
+def test_a_workload_larger_than_its_nominal_quota_makes_nobody_go() -> None:
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=2), preemption=LOWER, cohort_name="team")
+    world.cluster_queue("lender", quotas(default=2), cohort_name="team")
+    world.submit("low", "q", {"gpu": 2})
+    world.settle()
+    world.submit("large", "q", {"gpu": 3}, priority=5)
+    assert victims(world.settle()) == []
