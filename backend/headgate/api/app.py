@@ -22,14 +22,14 @@ from headgate.api.positions import check_media_type, reach_position
 from headgate.api.preemptions.controller import Preemptions
 from headgate.api.problems import exception_handlers
 from headgate.api.queues.controller import Queues
-from headgate.api.queues.controller import action_controller as queue_actions
+from headgate.api.queues.controller import actions as queue_actions
 from headgate.api.response_headers import add_headers
 from headgate.api.stream.controller import EventStream
 from headgate.api.system.controller import System, is_alive, is_ready, metrics
 from headgate.api.tokens.controller import Access, Tokens
 from headgate.api.topologies.controller import TopologyMaps
 from headgate.api.user_interface import user_interface
-from headgate.api.workloads.actions import controller as workload_actions
+from headgate.api.workloads.actions import router as workload_actions
 from headgate.api.workloads.controller import AllWorkloads, Workloads
 from headgate.application.installation import Installation
 from headgate.bootstrap import open_platform
@@ -78,6 +78,7 @@ def _app(lifespan: list[Lifespan], state: State) -> Litestar:
         exception_handlers=exception_handlers(),
         before_send=[add_headers],
         request_max_body_size=LARGEST_BODY_BYTES,
+        logging_config=None,
         pdb_on_exception=False,
         debug=False,
     )

@@ -1,9 +1,10 @@
 """The installation an API process works with, made from the ports of its platform."""
 
-import logging
 import signal
 import time
 from collections.abc import Callable, Iterable, Sequence
+
+import structlog
 
 from headgate.api.version import VERSION
 from headgate.application.database_clock import DatabaseClock
@@ -19,7 +20,7 @@ from headgate.application.warm_reader import WarmReader
 from headgate.bootstrap import Platform
 
 EVERYONE = "*"
-LOG = logging.getLogger(__name__)
+LOG = structlog.get_logger()
 
 
 def install(platform: Platform) -> Installation:

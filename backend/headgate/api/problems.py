@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import msgspec
+import structlog
 from litestar import Request, Response
 from litestar.exceptions import HTTPException
 from litestar.types import ExceptionHandlersMap
@@ -27,6 +28,7 @@ from headgate.domain.rejection import (
     Rejection,
 )
 
+LOG = structlog.get_logger()
 MEDIA_TYPE = "application/problem+json"
 
 RETRY = "Try again after the time in Retry-After; an Idempotency-Key makes that safe."
@@ -216,9 +218,7 @@ def validation_failed(request: Request[Any, Any, Any], failure: HTTPException) -
 def log_and_answer(request: Request[Any, Any, Any], failure: Exception) -> Response[Any]:
     """A failure that is none of the caller's doing: into the server's log, and a bare answer."""
     if kind_of(failure) is BUG:
-        request.logger.error(
-            "request failed", request_id=request_id_of(request.scope), exc_info=failure
-        )
+        LOG.error("request failed", request_id=request_id_of(request.scope), exc_info=failure)
     return answer_failure(request, failure)
 
 

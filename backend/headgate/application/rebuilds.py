@@ -1,11 +1,12 @@
 """Rebuilding read models in the background, one at a time for each."""
 
 import asyncio
-import logging
+
+import structlog
 
 from headgate.application.ports import Followers
 
-LOG = logging.getLogger(__name__)
+LOG = structlog.get_logger()
 
 
 class Rebuilds:
@@ -29,4 +30,4 @@ class Rebuilds:
     def _ended(self, name: str, task: asyncio.Task[None]) -> None:
         del self._running[name]
         if not task.cancelled() and (failure := task.exception()) is not None:
-            LOG.error("rebuilding %s failed", name, exc_info=failure)
+            LOG.error("rebuilding failed", read_model=name, exc_info=failure)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from litestar import Controller, get, post
+from litestar import Controller, Router, get, post
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
@@ -116,12 +116,8 @@ def _local_queue_handler(verb: Verb) -> HTTPRouteHandler:
     return act
 
 
-def action_controller() -> type[Controller]:
-    """The controller with one handler for each verb and kind of queue."""
-    attributes = {
-        "path": "/",
-        "tags": ["Queues"],
-        **{f"{verb}_cluster_queue": _cluster_queue_handler(verb) for verb in VERBS},
-        **{f"{verb}_local_queue": _local_queue_handler(verb) for verb in VERBS},
-    }
-    return type("QueueActions", (Controller,), attributes)
+def actions() -> Router:
+    """One handler for each verb and kind of queue."""
+    makers = (_cluster_queue_handler, _local_queue_handler)
+    handlers = [maker(verb) for maker in makers for verb in VERBS]
+    return Router(path="/", tags=["Queues"], route_handlers=handlers)

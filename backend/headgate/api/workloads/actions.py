@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from litestar import Controller, post
+from litestar import Router, post
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody, PathParameter
 
@@ -45,11 +45,10 @@ def _handler(verb: Verb) -> HTTPRouteHandler:
     return act
 
 
-def controller() -> type[Controller]:
-    """The controller with one handler for each verb."""
-    attributes = {
-        "path": "/namespaces/{namespace:str}/workloads",
-        "tags": ["Workload"],
-        **{verb: _handler(verb) for verb in SUMMARIES},
-    }
-    return type("WorkloadActions", (Controller,), attributes)
+def router() -> Router:
+    """One handler for each verb."""
+    return Router(
+        path="/namespaces/{namespace:str}/workloads",
+        tags=["Workload"],
+        route_handlers=[_handler(verb) for verb in SUMMARIES],
+    )
