@@ -17,7 +17,7 @@ from headgate.cli.options import Output
 from headgate.cli.presentation.consoles import say, show, talk
 from headgate.cli.presentation.formats import Format, show_value
 from headgate.cli.presentation.tables import columns
-from headgate.embedded.postgres import start_postgres
+from headgate.embedded.run_directory import RunDirectory
 from headgate.settings import Settings, from_environment
 
 SHOWN = 200
@@ -26,7 +26,7 @@ SHOWN = 200
 def verify(
     output: Output = Format.TABLE,
     database_url: Annotated[
-        str, typer.Option(help="The database; else HEADGATE_DATABASE_URL, else the embedded one.")
+        str, typer.Option(help="The database; else HEADGATE_DATABASE_URL, else the local one.")
     ] = "",
 ) -> None:
     """Read the whole log and check every rule at every position; exits 1 if one does not hold."""
@@ -40,16 +40,15 @@ def verify(
 
 
 def _reachable(settings: Settings, database_url: str) -> Settings:
-    """Settings that name a database; the embedded server must be there, and is not started."""
-    if database_url or settings.database_url:
-        return replace(settings, database_url=database_url or settings.database_url)
-    data = settings.directory / "postgres"
-    if not data.is_dir():
+    """Settings that name a database: the one given, or that of the running local instance."""
+    running = RunDirectory(settings.directory).running()
+    url = database_url or settings.database_url or (running.database_url if running else "")
+    if not url:
         raise CommandFailed(
-            f"there is no database under {settings.directory}",
-            remedy="Set HEADGATE_DATABASE_URL or HEADGATE_DIRECTORY, or name --database-url.",
+            f"nothing runs in {settings.directory}, and no database was named",
+            remedy="Run `headgate up`, or set HEADGATE_DATABASE_URL or --database-url.",
         )
-    return replace(settings, database_url=start_postgres(data).url)
+    return replace(settings, database_url=url)
 
 
 def _verified(settings: Settings) -> Verification:

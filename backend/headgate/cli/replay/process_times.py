@@ -48,9 +48,14 @@ def _named_processes(directory: Path) -> dict[int, str]:
     path = directory / "started.json"
     if not path.is_file():
         return {}
-    return {
-        each.pid: each.name for each in msgspec.json.decode(path.read_bytes(), type=list[Named])
-    }
+    started = msgspec.json.decode(path.read_bytes(), type=list[Named])
+    return {each.pid: each.name for each in started} | _postgres(directory)
+
+
+def _postgres(directory: Path) -> dict[int, str]:
+    """The embedded database, which outlives whoever started it and is noted by itself."""
+    path = directory / "postgres" / "data" / "postmaster.pid"
+    return {int(path.read_text().splitlines()[0]): "postgres"} if path.is_file() else {}
 
 
 def _owner(pid: int, named: dict[int, str], fields: dict[int, list[str]]) -> str:
