@@ -1,0 +1,34 @@
+"""Short ways to read a manifest in tests."""
+
+from typing import Any
+
+import yaml
+
+from headgate.adapters.manifests.desired import Desired, Refused
+from headgate.adapters.manifests.parse import parse
+
+
+def a_manifest(kind: str, version: str = "kueue.x-k8s.io/v1beta2", **parts: Any) -> dict[str, Any]:
+    """A manifest called `x` with these parts (`spec`, `metadata`, ...)."""
+    metadata = {"name": "x"} | parts.pop("metadata", {})
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **parts}
+
+
+def read(manifest: dict[str, Any] | str) -> Desired:
+    """The one object of a manifest that breaks no rule of reading."""
+    (found,) = parse(_text(manifest).encode())
+    assert isinstance(found, Desired), found
+    return found
+
+
+def refused(manifest: dict[str, Any] | str) -> dict[str, str]:
+    """The pointers of the one manifest's violations, each with its rule and remedy."""
+    (found,) = parse(_text(manifest).encode())
+    assert isinstance(found, Refused), found
+    violations = found.problem.violations
+    assert len({(v.pointer, v.rule) for v in violations}) == len(violations)
+    return {v.pointer: f"{v.rule} {v.remedy}" for v in violations}
+
+
+def _text(manifest: dict[str, Any] | str) -> str:
+    return manifest if isinstance(manifest, str) else str(yaml.safe_dump(manifest))
