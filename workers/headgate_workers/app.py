@@ -1,8 +1,15 @@
 """The Celery application: `celery -A headgate_workers.app worker -P solo -Q admission,upkeep`."""
 
+import warnings
+
+from celery.platforms import SecurityWarning
+
 from headgate.bootstrap import celery_application
 from headgate.settings import from_environment
 from headgate_workers.steps import Deciding, TidyingUp
+
+# Celery warns of root because of pickled messages; here only JSON is accepted.
+warnings.filterwarnings("ignore", category=SecurityWarning)
 
 app = celery_application(from_environment())
 app.conf.imports = ("headgate_workers.tasks.admission", "headgate_workers.tasks.upkeep")

@@ -18,12 +18,13 @@ SECONDS_THAT_COUNT_AS_WELL = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program to keep running; what it says goes to `log`."""
+    """A program to keep running; what it says goes to `log`, and `is_told` on the terminal too."""
 
     name: str
     command: tuple[str, ...]
     environment: Mapping[str, str]
     log: Path
+    is_told: bool = True
 
 
 @dataclass(slots=True)

@@ -29,11 +29,6 @@ class LogTail:
             for line in self._new_lines(name):
                 yield name, line
 
-    def last_lines(self, name: str, count: int) -> list[str]:
-        """The end of one log."""
-        path = self.logs[name]
-        return path.read_text(errors="replace").splitlines()[-count:] if path.exists() else []
-
     def _new_lines(self, name: str) -> list[str]:
         try:
             with self.logs[name].open("rb") as log:
@@ -45,3 +40,8 @@ class LogTail:
         *whole, half = (self._halves.get(name, b"") + fresh).split(b"\n")
         self._halves[name] = half
         return [line.decode(errors="replace").rstrip() for line in whole if line.strip()]
+
+
+def last_lines(log: Path, count: int) -> list[str]:
+    """The end of a log."""
+    return log.read_text(errors="replace").splitlines()[-count:] if log.exists() else []

@@ -31,7 +31,7 @@ def environment_of(settings: Settings) -> dict[str, str]:
 
 def broker_program(command: list[str], logs: Path) -> Program:
     """The embedded broker."""
-    return Program(BROKER, tuple(command), dict(os.environ), logs / "broker.log")
+    return Program(BROKER, tuple(command), dict(os.environ), logs / "broker.log", is_told=False)
 
 
 def api_program(settings: Settings, environment: Mapping[str, str], logs: Path) -> Program:

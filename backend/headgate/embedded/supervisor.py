@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from headgate.embedded.children import Child, Program, end_all
-from headgate.embedded.log_tail import LogTail
+from headgate.embedded.log_tail import LogTail, last_lines
 
 LOOK_SECONDS = 0.1
 SECONDS_TO_END = 12.0
@@ -51,7 +51,8 @@ class Supervisor:
     def start(self, programs: Iterable[Program]) -> None:
         """Run these programs from now on."""
         for program in programs:
-            self._tail.add(program.name, program.log)
+            if program.is_told:
+                self._tail.add(program.name, program.log)
             child = Child(program)
             child.start()
             self._children[program.name] = child
@@ -112,7 +113,8 @@ class Supervisor:
         return False
 
     def _why(self, name: str) -> str:
-        said = "\n".join(f"  {line}" for line in self._tail.last_lines(name, 15))
+        log = self._children[name].program.log
+        said = "\n".join(f"  {line}" for line in last_lines(log, 15))
         return f"{name} does not come up; it said:\n{said}"
 
     def _say_changed(self) -> None:

@@ -1,0 +1,179 @@
+"""`headgate up` from the outside: started, crashed into, killed and stopped."""
+
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from tests.processes.running import wait_until
+from tests.processes.up import HEADGATE, Up, environment, installation
+
+QUEUES = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: team}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: default}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: main}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors:
+    - name: default
+      resources: [{name: cpu, nominalQuota: 100}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: main, namespace: team}
+spec: {clusterQueue: main}
+"""
+WORKLOAD = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Workload
+metadata: {name: %s, namespace: team}
+spec:
+  queueName: main
+  podSets:
+  - name: main
+    count: 1
+    template:
+      spec:
+        containers:
+        - name: main
+          image: none
+          resources: {requests: {cpu: 1}}
+"""
+
+
+@pytest.fixture
+def up() -> Iterator[Up]:
+    """Nothing runs yet."""
+    with installation() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Up]:
+    """One installation for all tests that leave it as well as they found it."""
+    with installation() as found:
+        found.start()
+        assert found.request("POST", "/v1/apply", QUEUES).status_code == 200
+        yield found
+        assert found.stop() == 0
+        assert found.processes() == []
+
+
+def submit_and_see_admitted(up: Up, name: str) -> None:
+    answer = up.request("POST", "/v1/apply", WORKLOAD % name)
+    assert answer.status_code == 200, answer.text
+
+    def is_starting() -> bool:
+        found = up.request("GET", f"/v1/namespaces/team/workloads/{name}")
+        return found.status_code == 200 and found.json()["status"]["phase"] == "Starting"
+
+    wait_until(is_starting, f"{name} is admitted")
+
+
+def test_it_starts_serves_stops_and_goes_on_where_it_stopped(up: Up) -> None:
+    up.start()
+    assert re.search(r"http://127\.0\.0\.1:\d+/#token=\S{32,}", up.said())
+    assert stat.S_IMODE((up.data / "admin-token").stat().st_mode) == 0o600
+    assert up.request("POST", "/v1/apply", QUEUES).status_code == 200
+    submit_and_see_admitted(up, "first")
+
+    again = subprocess.run(
+        [HEADGATE, "up", "--directory", str(up.data)],
+        capture_output=True, text=True, env=environment(), check=True, timeout=60,
+    )  # fmt: skip
+    assert up.url in again.stdout
+    assert "runs here already" in again.stderr
+
+    assert up.stop() == 0
+    assert up.processes() == []
+    assert not (up.data / "run.json").exists()
+
+    up.start()
+    kept = up.request("GET", "/v1/namespaces/team/workloads/first")
+    assert kept.json()["status"]["phase"] == "Starting"
+    submit_and_see_admitted(up, "second")
+    assert up.stop(signal.SIGINT) == 0
+    assert up.processes() == []
+
+
+@pytest.mark.parametrize("name", ["worker-1", "api", "broker", "upkeep"])
+def test_a_program_that_crashes_is_started_again(running: Up, name: str) -> None:
+    before = running.pid_of(name)
+    os.kill(before, signal.SIGKILL)
+    wait_until(lambda: running.pid_of(name) not in {0, before}, f"{name} runs again")
+    wait_until(running.answers, "the API is ready")
+    submit_and_see_admitted(running, f"after-{name}")
+    assert f"{name} | was killed by signal 9; starting it again" in running.said()
+
+
+def test_a_server_process_of_the_api_that_dies_does_not_leave_it_dead(running: Up) -> None:
+    wait_until(running.answers, "the API is ready")
+    serving = psutil.Process(running.pid_of("api")).children()[-1]
+    serving.kill()
+    serving.wait(10)
+    wait_until(running.answers, "the API is ready again")
+
+
+def test_a_database_that_is_killed_is_started_again(running: Up) -> None:
+    pid_file = running.data / "postgres" / "data" / "postmaster.pid"
+    before = pid_file.read_text().splitlines()[0]
+    os.kill(int(before), signal.SIGKILL)
+    wait_until(lambda: "database | is gone; starting it again" in running.said(), "it is noticed")
+    wait_until(running.answers, "the API is ready again")
+    submit_and_see_admitted(running, "after-database")
+    assert pid_file.read_text().splitlines()[0] != before
+
+
+def test_a_hanging_child_does_not_keep_it_from_ending(up: Up) -> None:
+    up.start()
+    os.kill(up.pid_of("worker-1"), signal.SIGSTOP)
+    assert up.stop() == 0
+    assert "worker-1 | did not end within" in up.said()
+    assert up.processes() == []
+
+
+def test_after_a_kill_without_warning_the_next_run_starts_clean(up: Up) -> None:
+    up.start()
+    assert up.request("POST", "/v1/apply", QUEUES).status_code == 200
+    os.kill(up.pid_of("worker-1"), signal.SIGSTOP)
+    assert up.process is not None
+    up.process.kill()
+    up.process.wait(10)
+
+    up.start()
+
+    submit_and_see_admitted(up, "after")
+    assert up.stop() == 0
+    assert up.processes() == []
+
+
+def test_a_port_that_is_taken_is_named_with_its_holder(up: Up) -> None:
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        refused = subprocess.run(
+            [HEADGATE, "up", "--directory", str(up.data), "--port", str(port)],
+            capture_output=True, text=True, env=environment(), check=False, timeout=60,
+        )  # fmt: skip
+    assert refused.returncode == 1
+    assert f"port {port} on 127.0.0.1 is taken by" in refused.stderr
+    assert f"(process {os.getpid()})" in refused.stderr
+    assert "--port" in refused.stderr.splitlines()[-1]
+    assert up.processes() == []
