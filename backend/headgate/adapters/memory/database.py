@@ -107,13 +107,15 @@ class MemoryDatabase:
         return ""
 
     def _conflict(self, unit: Unit, ahead: Sequence[Unit]) -> str:
-        coming = Counter(new.stream for other in ahead for new in other.events)
-        changing = any(new.configures for other in ahead for new in other.events)
-        seen = unit.config_position
-        if seen is not None and (changing or seen < self.config_position):
+        coming = [new for other in ahead for new in other.events]
+        configured = self.config_position
+        for position, new in enumerate(coming, start=self.head + 1):
+            configured = position if new.configures else configured
+        if unit.config_position is not None and unit.config_position < configured:
             return "the configuration has changed"
+        more = Counter(new.stream for new in coming)
         for stream, version in sorted(unit.expected.items()):
-            actual = self.version_of(stream) + coming[stream]
+            actual = self.version_of(stream) + more[stream]
             if actual != version:
                 return f"{stream} is at version {actual}, not {version}"
         return ""
