@@ -4,6 +4,7 @@ Each function answers with the broken rule as a sentence, or None where the text
 """
 
 import re
+from functools import lru_cache
 
 LONGEST_LABEL = 63
 LONGEST_SUBDOMAIN = 253
@@ -26,6 +27,7 @@ def broken_rule_of_dns_label(text: str) -> str | None:
     )
 
 
+@lru_cache(maxsize=8192)
 def broken_rule_of_name(text: str) -> str | None:
     """The rule that `text` breaks as the name of an object (a DNS-1123 subdomain)."""
     if len(text) <= LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(text):
@@ -36,6 +38,7 @@ def broken_rule_of_name(text: str) -> str | None:
     )
 
 
+@lru_cache(maxsize=8192)
 def broken_rule_of_label_key(text: str) -> str | None:
     """The rule that `text` breaks as the key of a label, a taint, or a resource."""
     prefix, slash, name = text.rpartition("/")
@@ -49,6 +52,7 @@ def broken_rule_of_label_key(text: str) -> str | None:
     )
 
 
+@lru_cache(maxsize=8192)
 def broken_rule_of_label_value(text: str) -> str | None:
     """The rule that `text` breaks as the value of a label."""
     if not text or (len(text) <= LONGEST_LABEL and _QUALIFIED.fullmatch(text)):

@@ -1,6 +1,13 @@
-"""JSON pointers (RFC 6901) into objects as their callers wrote them."""
+"""JSON pointers (RFC 6901) into objects as their callers wrote them.
+
+Rules name the place of everything they look at, and most objects have the same places: what was
+put together once is kept.
+"""
+
+from functools import lru_cache
 
 
+@lru_cache(maxsize=16_384)
 def child(pointer: str, *steps: str | int) -> str:
     """The pointer to what lies `steps` below `pointer`."""
     return pointer + "".join(f"/{_escaped(str(step))}" for step in steps)
