@@ -1,6 +1,6 @@
 """The real application over a real database, and callers of every role."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,8 @@ from litestar.testing import TestClient
 
 from headgate.api.app import app_over
 from headgate.api.installing import install
-from headgate.bootstrap import open_platform
+from headgate.application.run_partition import reshape, run_partition
+from headgate.bootstrap import Platform, open_platform
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api
 
@@ -28,11 +29,40 @@ def settings(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Set
 
 
 @pytest.fixture(scope="module")
-def client(settings: Settings) -> Iterator["TestClient[Litestar]"]:
+def platform(settings: Settings) -> Iterator[Platform]:
+    """The ports of this module's API."""
+    opened = open_platform(settings)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def client(platform: Platform) -> Iterator[TestClient[Litestar]]:
     """The application of this module, started."""
-    platform = open_platform(settings)
-    with TestClient(app_over(install(platform), platform.close)) as started:
+    with TestClient(app_over(install(platform))) as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def schedule(platform: Platform) -> Callable[[], int]:
+    """Let a worker do everything there is to do now; the position it leads to."""
+    scheduler = platform.scheduler(_raise)
+
+    def run() -> int:
+        reshape(scheduler)
+        for _ in range(20):
+            due = platform.partitions.due()
+            for key in due:
+                run_partition(scheduler, key)
+            if not due:
+                break
+        return platform.event_log.head()
+
+    return run
+
+
+def _raise(_: str, failure: Exception) -> None:
+    raise failure
 
 
 @pytest.fixture(scope="module")

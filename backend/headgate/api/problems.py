@@ -27,6 +27,7 @@ from headgate.domain.rejection import (
     NotFound,
     Rejection,
 )
+from headgate.event_log.codec import Unstorable
 
 LOG = structlog.get_logger()
 MEDIA_TYPE = "application/problem+json"
@@ -118,6 +119,7 @@ BY_FAILURE: dict[type[Exception], Kind] = {
     Overloaded: TOO_MANY,
     NotYetThere: TIMEOUT,
     Unavailable: UNAVAILABLE,
+    Unstorable: INVALID_REQUEST,
 }
 
 BY_STATUS: dict[int, Kind] = {

@@ -1,0 +1,111 @@
+"""Every class of failure as a problem document."""
+
+from typing import Any
+
+import pytest
+from httpx import Response
+
+from tests.api.callers import Api, workload
+
+HERE = "/v1/namespaces/team-a/workloads"
+
+
+def check(answer: Response, status: int, slug: str) -> dict[str, Any]:
+    """The problem of an answer, which must be complete."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"].startswith("application/problem+json")
+    found: dict[str, Any] = answer.json()
+    assert found["type"] == f"/problems/{slug}"
+    assert found["status"] == status
+    assert found["title"]
+    assert found["instance"] == answer.request.url.path
+    assert found["requestId"] == answer.headers["x-request-id"]
+    return found
+
+
+def test_no_token_and_a_wrong_token(callers: dict[str, Api]) -> None:
+    answer = callers["nobody"].get("/v1/queues")
+    check(answer, 401, "unauthorized")
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    wrong = Api(callers["admin"].client, "hg_wrong")
+    check(wrong.get("/v1/queues"), 401, "unauthorized")
+    check(callers["nobody"].get("/metrics"), 401, "unauthorized")
+
+
+def test_a_role_that_may_not(callers: dict[str, Api]) -> None:
+    check(callers["viewer"].post(HERE, workload("x")), 403, "forbidden")
+
+
+def test_what_is_not_there(admin: Api) -> None:
+    check(admin.get(f"{HERE}/none"), 404, "not-found")
+    check(admin.get("/v1/nothing/here"), 404, "not-found")
+    check(admin.delete("/v1/tokens/none"), 404, "not-found")
+    check(admin.get("/v1/preemptions/none"), 404, "not-found")
+    check(admin.get("/v1/topologies/none/map"), 404, "not-found")
+    check(admin.get("/v1/clusterqueues/none/pendingworkloads"), 404, "not-found")
+    check(admin.post("/v1/readmodels/none/rebuild"), 404, "not-found")
+
+
+def test_a_method_that_is_not_taken(admin: Api) -> None:
+    answer = admin.delete("/v1/queues")
+    check(answer, 405, "method-not-allowed")
+    assert "GET" in answer.headers["allow"]
+
+
+def test_a_media_type_that_is_not_taken(admin: Api) -> None:
+    check(admin.send(HERE, b"x", "image/png"), 415, "unsupported-media-type")
+
+
+@pytest.mark.parametrize("content", [b"{", b"[1,", b'{"a":1}{', b"\xff\xfe", b"nul\x00"])
+def test_a_body_that_cannot_be_read(admin: Api, content: bytes) -> None:
+    answer = admin.send(HERE, content, "application/json")
+    check(answer, 422, "invalid-object")
+    small = admin.send(f"{HERE}/x/hold", content, "application/json")
+    check(small, 400, "bad-request")
+
+
+def test_a_body_that_is_too_large(admin: Api) -> None:
+    content = b'{"metadata":{"annotations":{"a":"' + b"x" * 11_000_000 + b'"}}}'
+    check(admin.send("/v1/apply", content, "application/json"), 413, "too-large")
+
+
+def test_unknown_fields_and_wrong_types_are_pointed_to(admin: Api) -> None:
+    found = check(admin.post(f"{HERE}/x/hold", {"resaon": "x"}), 422, "invalid-request")
+    assert "resaon" in found["errors"][0]["rule"]
+    found = check(admin.post(f"{HERE}/x/hold", {"reason": 5}), 422, "invalid-request")
+    assert found["errors"][0]["pointer"] == "/reason"
+    reports = {"reports": [{"workload": "a/b", "uid": 1, "type": "finished"}]}
+    found = check(admin.post("/v1/reports:batch", reports), 422, "invalid-request")
+    assert found["errors"][0]["pointer"] == "/reports/0/uid"
+    found = check(admin.post(f"{HERE}/x/hold"), 422, "invalid-request")
+    assert found["errors"]
+
+
+def test_a_text_that_the_database_cannot_hold(admin: Api) -> None:
+    admin.post(HERE, workload("nul"))
+    answer = admin.post(f"{HERE}/nul/hold", {"reason": "a\u0000b"})
+    check(answer, 422, "invalid-request")
+
+
+def test_a_position_that_is_not_reached_in_time(
+    admin: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headgate.api.positions.SECONDS_TO_WAIT", 0.05)
+    answer = admin.get("/v1/queues?minPosition=999999999")
+    check(answer, 504, "position-not-reached")
+    assert answer.headers["retry-after"]
+    check(admin.get("/v1/queues?minPosition=soon"), 422, "invalid-request")
+
+
+def test_every_answer_carries_the_rules_for_browsers(admin: Api) -> None:
+    for answer in (admin.get("/v1/queues"), admin.get("/v1/none"), admin.get("/docs")):
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        policy = answer.headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in policy
+        assert "script-src 'self';" in policy
+
+
+def test_a_request_is_named_by_its_caller_or_by_us(admin: Api) -> None:
+    assert admin.get("/v1/queues", X_Request_Id="mine-1").headers["x-request-id"] == "mine-1"
+    ours = admin.get("/v1/queues", X_Request_Id="not fine\t!").headers["x-request-id"]
+    assert len(ours) == 36
