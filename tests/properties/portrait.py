@@ -13,6 +13,23 @@ def portrait(cell: Cell) -> dict[str, Any]:
     }
 
 
+def portrait_text(cell: Cell) -> str:
+    """The same as text, in an order of its own, so that it can be kept while the cell goes on."""
+    found = portrait(cell)
+    for partition in found.values():
+        if "usage" in partition:
+            partition["usage"] = [
+                {node: dict(sorted(a.items())) for node, a in sorted(view.items())}
+                for view in partition["usage"]
+            ]
+            partition["pending"] = {
+                n: dict(sorted(m.items())) for n, m in sorted(partition["pending"].items())
+            }
+            partition["timers"] = dict(sorted(partition["timers"].items()))
+            partition["rounds"] = dict(sorted(partition["rounds"].items()))
+    return repr(found)
+
+
 def folded(cell: Cell) -> tuple[Any, ...]:
     """The fold itself, without its indices."""
     return (

@@ -1,0 +1,202 @@
+"""A simulated cluster: its own clock, submitters, an executor, workers, and what goes wrong."""
+
+from random import Random
+from typing import Any
+
+from headgate.adapters.memory.database import MemoryDatabase
+from headgate.adapters.memory.event_log import MemoryEventLog
+from headgate.adapters.memory.state_cache import MemoryStateCache
+from headgate.application.ports import Appended, Unavailable, Unit
+from headgate.application.run_partition import Backoff, Budget, Scheduler, run_partition
+from headgate.application.units import unit_of
+from headgate.application.warm_cell import KeepRule, WarmCell
+from headgate.domain.facts import DomainEvent, Origin
+from headgate.domain.rejection import Rejection
+from headgate.domain.scheduling.run import Decision
+from headgate.domain.scheduling.wakes import wakes_of
+from headgate.domain.streams import workload_stream
+from headgate.domain.workloads import commands as c
+from headgate.domain.workloads.decide import decide
+from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
+from headgate.domain.workloads.state import Workload, phase_of
+from tests.simulation.faults import Crash, FaultyPartitions
+from tests.simulation.witness import Witness
+
+SECONDS = 1_000_000
+QUEUES = ("research", "product", "batch", "tight")
+REQUESTS = (
+    None,
+    TopologyRequest(required="rack"),
+    TopologyRequest(preferred="rack"),
+    TopologyRequest(unconstrained=True),
+)
+
+
+class CountedIds:
+    """Ids that tell who gave them, and repeat for the same seed."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._given = 0
+
+    def new(self) -> str:
+        self._given += 1
+        return f"{self._prefix}-{self._given}"
+
+
+class Cluster:
+    """Everything by one seed: the same seed gives the same log."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = Random(seed)
+        self.now = 1_000 * SECONDS
+        self.database = MemoryDatabase(lambda: self.now)
+        self.log = MemoryEventLog(self.database)
+        self.partitions = FaultyPartitions(self.database)
+        self.partitions.chance = self.chance
+        self.cache = MemoryStateCache()
+        self.witness = Witness()
+        self.crashes = 0
+        self.submitted = 0
+        self.workers = [self._new_worker(), self._new_worker()]
+
+    def record(self, *facts: tuple[str, DomainEvent]) -> None:
+        """Facts from outside, as a command handler appends them."""
+        self._watch()
+        cell = self.witness.cell
+        expected = {stream: cell.version_of(stream) for stream, _ in facts}
+        with cell.trial():
+            wakes = []
+            for stream, event in facts:
+                wakes.append(wakes_of(cell, stream, event))
+                cell.assume(stream, event, self.now)
+            following = iter(wakes)
+            unit: Unit = unit_of(
+                [Decision(expected, facts)],
+                cell.state_of,
+                lambda _stream, _event: next(following),
+                at=self.now,
+                origin=Origin(actor="user:simulation"),
+            )
+        (verdict,) = self.log.append([unit])
+        assert isinstance(verdict, Appended), verdict
+        self._watch()
+
+    def order(self, key: str, command: Any) -> None:
+        """A command on a workload, often sent twice because the reply was lost."""
+        for _ in range(self.chance.choice([1, 1, 2])):
+            self._watch()
+            state = self.witness.cell.state_of(workload_stream(key))
+            try:
+                events = decide(state, command, self.now)
+            except Rejection:
+                return
+            if events:
+                self.record(*((workload_stream(key), event) for event in events))
+
+    def submit(self) -> None:
+        """A workload of random size for a random queue."""
+        self.submitted += 1
+        name = f"w{self.submitted}"
+        queue = self.chance.choice(QUEUES)
+        on_hosts = queue in {"batch", "tight"}
+        pods = PodSet(
+            count=self.chance.randint(1, 4),
+            scheduling=Scheduling(requests={"gpu": self.chance.randint(1, 4)}),
+            topology_request=self.chance.choice(REQUESTS) if on_hosts else None,
+        )
+        limit = self.chance.choice([None, None, None, 120])
+        spec = WorkloadSpec(
+            queue_name=queue,
+            pod_sets=(pods,),
+            priority=self.chance.randint(0, 3),
+            maximum_execution_time_seconds=limit,
+        )
+        command = c.Submit(uid=f"uid-{name}", namespace="team", name=name, spec=spec)
+        self.order(f"team/{name}", command)
+
+    def disturb(self) -> None:
+        """Somebody holds, releases, cancels, deletes or requeues something."""
+        found = self._any(lambda w: w.finished_at is None)
+        if found is None:
+            return
+        number = self.chance.randint(0, 10**9)
+        self.order(
+            found.key,
+            self.chance.choice(
+                [
+                    c.HoldWorkload(owner="x", reason="y", expires_at=self.now + 60 * SECONDS),
+                    c.ReleaseWorkload(),
+                    c.CancelWorkload(eviction=f"e{number}", message="enough"),
+                    c.DeleteWorkload(eviction=f"e{number}"),
+                    c.RequeueWorkload(eviction=f"e{number}", reason="again"),
+                    c.DeactivateWorkload(eviction=f"e{number}", message="not now"),
+                    c.ActivateWorkload(),
+                ]
+            ),
+        )
+
+    def execute(self) -> None:
+        """The executor reports of one workload, or forgets to."""
+        found = self._any(lambda w: phase_of(w) in {"Starting", "Running", "Evicting"})
+        if found is None:
+            return
+        phase = phase_of(found)
+        if phase == "Evicting":
+            self.order(found.key, c.ReportStopped(uid=found.uid, eviction=""))
+        elif phase == "Starting":
+            self.order(found.key, c.ReportPodsReady(uid=found.uid, ready=True))
+        elif self.chance.random() < 0.2:
+            self.order(found.key, c.ReportPodsReady(uid=found.uid, ready=False))
+        else:
+            succeeded = self.chance.random() < 0.9
+            self.order(found.key, c.ReportFinished(uid=found.uid, succeeded=succeeded))
+
+    def sweep(self) -> None:
+        """Some worker looks at every partition that is due, and at no other."""
+        self._look_at(self.partitions.due())
+
+    def nudge_for_nothing(self) -> None:
+        """Nudges come twice, late, or for partitions with nothing to do."""
+        self._look_at([row.key for row in self.partitions.rows()])
+
+    def _look_at(self, keys: list[str]) -> None:
+        for key in keys:
+            self._turn(self.chance.randrange(len(self.workers)), key)
+
+    def _turn(self, number: int, key: str) -> None:
+        try:
+            turn = run_partition(self.workers[number], key)
+            assert turn.outcome != "halted", "planning failed"
+        except Crash:
+            self.crashes += 1
+            self.partitions.break_session(key)
+            self.workers[number] = self._new_worker()
+        except Unavailable:
+            self.crashes += 1
+            self.workers[number].warm.doubt()
+        self._watch()
+
+    def _watch(self) -> None:
+        self.witness.look_at(self.log.read(self.witness.cell.position, limit=100_000))
+
+    def _any(self, wanted: Any) -> Workload | None:
+        known = self.witness.cell.workloads
+        keys = [key for key in sorted(known) if wanted(known[key])]
+        return known[self.chance.choice(keys)] if keys else None
+
+    def _new_worker(self) -> Scheduler:
+        self._workers = getattr(self, "_workers", 0) + 1
+        return Scheduler(
+            partitions=self.partitions,
+            warm=WarmCell(self.log, self.cache, "1", lambda: 0.0, KeepRule(events=50)),
+            ids=CountedIds(f"run-{self._workers}"),
+            owner=f"worker-{self._workers}",
+            elapsed=lambda: 0.0,
+            report=self._fail,
+            budget=Budget(decisions=self.chance.choice([3, 20, 500])),
+            backoff=Backoff(),
+        )
+
+    def _fail(self, key: str, failure: Exception) -> None:
+        raise AssertionError(f"partition {key} could not be planned") from failure

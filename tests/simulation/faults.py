@@ -1,0 +1,78 @@
+"""Partitions as an unreliable network and machine show them: crashes around every commit."""
+
+from collections.abc import Sequence
+from random import Random
+from typing import Self
+
+from headgate.adapters.memory.partitions import MemoryPartitions
+from headgate.application.ports import PartitionRow, PartitionSession, Unavailable, Unit, Verdict
+from headgate.domain.facts import Recorded
+from headgate.domain.values.instants import Instant
+
+
+class Crash(BaseException):
+    """The process is gone; nothing of it may go on, so nobody may catch this by accident."""
+
+
+class FaultyPartitions(MemoryPartitions):
+    """Locks whose sessions now and then crash before a commit, after it, or lose their connection.
+
+    `rate` is the chance of each fault at each commit.
+    """
+
+    chance: Random
+    rate: float = 0.0
+
+    def try_lock(self, key: str, owner: str) -> "FaultySession | None":  # type: ignore[override]
+        session = super().try_lock(key, owner)
+        return FaultySession(session, self) if session is not None else None
+
+
+class FaultySession:
+    """A session with faults; everything else goes through."""
+
+    def __init__(self, session: PartitionSession, partitions: FaultyPartitions) -> None:
+        self._session = session
+        self._partitions = partitions
+        self.row: PartitionRow = session.row
+
+    def catch_up(self, after: int, *, limit: int = 5_000) -> list[Recorded]:
+        return self._session.catch_up(after, limit=limit)
+
+    def now(self) -> Instant:
+        return self._session.now()
+
+    def commit_decisions(self, units: Sequence[Unit], *, next_due: Instant | None) -> list[Verdict]:
+        self._maybe_crash()
+        self._maybe_disconnect()
+        verdicts = self._session.commit_decisions(units, next_due=next_due)
+        self._maybe_crash()
+        self._maybe_lose_the_reply()
+        return verdicts
+
+    def commit_idle(self, *, idle_position: int, next_due: Instant | None) -> None:
+        self._maybe_crash()
+        self._session.commit_idle(idle_position=idle_position, next_due=next_due)
+
+    def __enter__(self) -> Self:
+        self._session.__enter__()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self._session.__exit__(*details)
+
+    def _happens(self) -> bool:
+        return self._partitions.chance.random() < self._partitions.rate
+
+    def _maybe_crash(self) -> None:
+        if self._happens():
+            raise Crash
+
+    def _maybe_disconnect(self) -> None:
+        if self._happens():
+            self._partitions.break_session(self.row.key)
+            raise Unavailable("the connection was lost before the commit")
+
+    def _maybe_lose_the_reply(self) -> None:
+        if self._happens():
+            raise Unavailable("the connection was lost after the commit")

@@ -1,0 +1,191 @@
+"""A simulated day: everything happens at random, then faults end and all must settle."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from headgate.domain.namespaces.events import NamespaceCreated
+from headgate.domain.namespaces.specs import NamespaceSpec
+from headgate.domain.queues.events import (
+    ClusterQueueCreated,
+    ClusterQueueResumed,
+    ClusterQueueStopped,
+    LocalQueueCreated,
+)
+from headgate.domain.queues.specs import (
+    ClusterQueuePreemption,
+    ClusterQueueSpec,
+    LocalQueueSpec,
+    RequeuingStrategy,
+    Stop,
+    StopPolicy,
+    WaitForPodsReady,
+)
+from headgate.domain.rounds.state import is_open
+from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.topology.events import (
+    NodeCreated,
+    NodeReported,
+    ResourceFlavorCreated,
+    TopologyCreated,
+)
+from headgate.domain.topology.specs import (
+    HOSTNAME_LABEL,
+    NodeSpec,
+    ResourceFlavorSpec,
+    TopologySpec,
+)
+from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.workloads import commands as c
+from headgate.domain.workloads.state import Workload, phase_of
+from tests.builders.world import quotas
+from tests.simulation.cluster import SECONDS, Cluster
+
+HOSTS = {f"h{number}": (f"b{number % 2}", f"r{number % 4}") for number in range(8)}
+WAITS = WaitForPodsReady(
+    timeout_seconds=60,
+    recovery_timeout_seconds=30,
+    requeuing_strategy=RequeuingStrategy(
+        backoff_limit_count=3, backoff_base_seconds=5, backoff_max_seconds=20
+    ),
+)
+HALF = 0.5
+LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+SPECS = {
+    "research": ClusterQueueSpec(
+        resource_groups=quotas(plain=(8, 4, 6)), cohort_name="team", preemption=LOWER
+    ),
+    "product": ClusterQueueSpec(
+        resource_groups=quotas(plain=12),
+        cohort_name="team",
+        preemption=LOWER,
+        wait_for_pods_ready=WAITS,
+    ),
+    "batch": ClusterQueueSpec(
+        resource_groups=quotas(tas=32), preemption=LOWER, wait_for_pods_ready=WAITS
+    ),
+    "tight": ClusterQueueSpec(resource_groups=quotas(tas=20), queueing_strategy="StrictFIFO"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What became of it: events by kind, crashes survived, and the log as text."""
+
+    seen: dict[str, int]
+    crashes: int
+    log: str
+
+
+def live(seed: int, steps: int = 250) -> Day:
+    """One simulated day; any broken rule is an AssertionError."""
+    cluster = Cluster(seed)
+    _install(cluster)
+    cluster.partitions.rate = cluster.chance.choice([0.0, 0.05, 0.2])
+    for _ in range(steps):
+        _step(cluster)
+    cluster.partitions.rate = 0.0
+    _settle(cluster)
+    return Day(cluster.witness.seen, cluster.crashes, repr(cluster.database.events))
+
+
+def _install(cluster: Cluster) -> None:
+    spec = TopologySpec(levels=("block", "rack", HOSTNAME_LABEL))
+    tas = ResourceFlavorSpec(node_labels={"pool": "gpu"}, topology_name="tree")
+    cluster.record(
+        ("namespace/team", NamespaceCreated(uid="n", name="team", spec=NamespaceSpec())),
+        ("topology/tree", TopologyCreated(uid="t", name="tree", spec=spec)),
+        ("resourceflavor/tas", ResourceFlavorCreated(uid="f", name="tas", spec=tas)),
+        (
+            "resourceflavor/plain",
+            ResourceFlavorCreated(uid="p", name="plain", spec=ResourceFlavorSpec()),
+        ),
+    )
+    for name, (block, rack) in HOSTS.items():
+        labels = {"pool": "gpu", "block": block, "rack": rack}
+        offered = NodeSpec(allocatable={"gpu": 8, "pods": 20})
+        created = NodeCreated(uid=name, name=name, labels=labels, spec=offered)
+        cluster.record((f"node/{name}", created))
+    for name, given in SPECS.items():
+        open_to_all = replace(given, namespace_selector=LabelSelector())
+        created_queue = ClusterQueueCreated(uid=name, name=name, spec=open_to_all)
+        local = LocalQueueCreated(
+            uid=name, name=name, namespace="team", spec=LocalQueueSpec(cluster_queue=name)
+        )
+        cluster.record((f"clusterqueue/{name}", created_queue))
+        cluster.record((f"localqueue/team/{name}", local))
+
+
+def _step(cluster: Cluster) -> None:
+    cluster.now += cluster.chance.randint(0, 5 * SECONDS)
+    acts: dict[Callable[[Cluster], None], int] = {
+        Cluster.submit: 30,
+        Cluster.execute: 30,
+        Cluster.sweep: 40,
+        Cluster.nudge_for_nothing: 5,
+        Cluster.disturb: 6,
+        _report: 3,
+        _stop_a_queue: 2,
+    }
+    cluster.chance.choices(list(acts), list(acts.values()))[0](cluster)
+
+
+def _report(cluster: Cluster) -> None:
+    """A host is lost, comes back, or is partly used by others."""
+    name = cluster.chance.choice(sorted(HOSTS))
+    lost = cluster.chance.random() < 0.3
+    others = {"gpu": cluster.chance.randint(0, 4), "pods": 1}
+    reported = NodeReported(
+        ready=not lost, allocatable={"gpu": 8, "pods": 20}, used_by_others=others
+    )
+    cluster.record((f"node/{name}", reported))
+
+
+def _stop_a_queue(cluster: Cluster) -> None:
+    """An admin stops a queue for a while, or lets it run again."""
+    name = cluster.chance.choice(sorted(SPECS))
+    stopped = cluster.witness.cell.config.cluster_queues[name].spec.stop_policy != "None"
+    if stopped:
+        cluster.record((f"clusterqueue/{name}", ClusterQueueResumed()))
+        return
+    until = cluster.now + 40 * SECONDS
+    stop = Stop(owner="x", reason="y", stopped_at=cluster.now, expires_at=until)
+    policy: StopPolicy = "Hold" if cluster.chance.random() < HALF else "HoldAndDrain"
+    cluster.record((f"clusterqueue/{name}", ClusterQueueStopped(policy=policy, stop=stop)))
+
+
+def _settle(cluster: Cluster) -> None:
+    """No more faults and no more work: executors answer everything until nothing moves."""
+    for name in sorted(HOSTS):
+        healed = NodeReported(ready=True, allocatable={"gpu": 8, "pods": 20})
+        cluster.record((f"node/{name}", healed))
+    for _ in range(2_000):
+        cluster.now += 10 * SECONDS
+        cluster.sweep()
+        cell = cluster.witness.cell
+        busy = [w for _, w in sorted(cell.workloads.items()) if w.finished_at is None]
+        for workload in busy:
+            if phase_of(workload) == "Starting":
+                cluster.order(workload.key, c.ReportPodsReady(uid=workload.uid, ready=True))
+            elif phase_of(workload) == "Running":
+                cluster.order(workload.key, c.ReportFinished(uid=workload.uid, succeeded=True))
+            elif phase_of(workload) == "Evicting":
+                cluster.order(workload.key, c.ReportStopped(uid=workload.uid))
+            elif phase_of(workload) == "Inactive" or _never_fits(cluster, workload):
+                cluster.order(workload.key, c.CancelWorkload(eviction="end"))
+        if not busy:
+            break
+    cluster.witness.everyone_is_explained(cluster.now)
+    left = {k: phase_of(w) for k, w in cluster.witness.cell.workloads.items()}
+    stuck = {k: p for k, p in left.items() if p not in {"Succeeded", "Failed", "Cancelled"}}
+    assert not stuck, f"these never ended: {stuck}"
+    cluster.sweep()
+    still_open = [r.id for r in cluster.witness.cell.rounds.values() if is_open(r)]
+    assert not still_open, f"rounds without an end: {still_open}"
+
+
+def _never_fits(cluster: Cluster, workload: Workload) -> bool:
+    """Whether people are told that it is larger than its queue can ever be."""
+    found = explain_waiting(cluster.witness.cell, workload, cluster.now)
+    return found is not None and found.dominant == "ExceedsMaxQuota"

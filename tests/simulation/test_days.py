@@ -1,0 +1,35 @@
+"""Simulated days: whatever happens and whoever crashes, no rule is broken and everything ends."""
+
+import pytest
+
+from tests.simulation.life import live
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_day_breaks_no_rule_and_everything_ends(seed: int) -> None:
+    live(seed, steps=120)
+
+
+def test_the_same_seed_gives_the_same_day() -> None:
+    assert live(3, steps=60) == live(3, steps=60)
+
+
+def test_days_are_full_of_everything() -> None:
+    seen: dict[str, int] = {}
+    crashes = 0
+    for seed in range(100, 104):
+        day = live(seed, steps=150)
+        crashes += day.crashes
+        for name, times in day.seen.items():
+            seen[name] = seen.get(name, 0) + times
+    wanted = {
+        "RoundCommitted",
+        "RoundCompleted",
+        "WorkloadAdmitted",
+        "WorkloadEvicted",
+        "WorkloadExplained",
+        "WorkloadRequeued",
+        "WorkloadStopped",
+    }
+    assert wanted <= set(seen)
+    assert crashes

@@ -1,0 +1,91 @@
+"""Whoever follows the log event by event and says at once when something impossible is in it."""
+
+from headgate.domain.cell import Cell
+from headgate.domain.facts import Recorded
+from headgate.domain.rounds.events import RoundCommitted
+from headgate.domain.rounds.state import is_open
+from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.quota.usage import available
+from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.streams import kind_and_key
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadEvicted,
+    WorkloadQuotaReserved,
+    WorkloadStopped,
+)
+from headgate.domain.workloads.state import Workload, phase_of
+from tests.properties.portrait import portrait_text
+
+REBUILD_EVERY = 40
+
+
+class Witness:
+    """A fold of its own; `seen` counts kinds of events."""
+
+    def __init__(self) -> None:
+        self.cell = Cell()
+        self.seen: dict[str, int] = {}
+
+    def look_at(self, facts: list[Recorded]) -> None:
+        """The next events of the log, each checked against the state before and after it."""
+        for recorded in facts:
+            kind, key = kind_and_key(recorded.stream)
+            before = self.cell.workloads.get(key) if kind == "workload" else None
+            self._judge_before(recorded, before)
+            self.cell.apply(recorded)
+            name = type(recorded.event).__name__
+            self.seen[name] = self.seen.get(name, 0) + 1
+            if isinstance(recorded.event, WorkloadQuotaReserved):
+                self._fits(self.cell.workloads[key])
+            if recorded.position % REBUILD_EVERY == 0:
+                self._as_if_built_anew()
+        assert not self.cell.set_aside, self.cell.set_aside
+
+    def everyone_is_explained(self, at: int) -> None:
+        """No workload waits without a reason that can be told."""
+        for key, workload in sorted(self.cell.workloads.items()):
+            if phase_of(workload) in {"Pending", "Nominated", "BackingOff", "Held", "Inactive"}:
+                assert explain_waiting(self.cell, workload, at) is not None, key
+
+    def _judge_before(self, recorded: Recorded, before: Workload | None) -> None:
+        event = recorded.event
+        if isinstance(event, WorkloadQuotaReserved):
+            assert before is not None
+            assert before.admission is None, f"{before.key} was admitted twice"
+            assert before.hold is None, f"{before.key} was admitted although it is held"
+            assert before.spec.active, f"{before.key} was admitted although it is inactive"
+        if isinstance(event, WorkloadAdmitted):
+            assert before is not None
+            assert before.admission is not None, f"{before.key} was admitted without quota"
+        if isinstance(event, WorkloadEvicted):
+            assert before is not None
+            assert before.eviction is None, f"{before.key} was evicted twice"
+        if isinstance(event, WorkloadStopped):
+            assert before is not None
+            assert before.eviction is not None, f"{before.key} stopped without being evicted"
+        if isinstance(event, RoundCommitted):
+            self._is_the_only_round(event)
+
+    def _is_the_only_round(self, event: RoundCommitted) -> None:
+        mine = {victim.workload for victim in event.victims}
+        for found in self.cell.rounds.values():
+            if is_open(found):
+                assert found.preemptor != event.preemptor, f"two rounds for {event.preemptor}"
+                left = {v.workload for v in found.victims} - set(found.released)
+                assert not mine & left, f"{mine & left} serve two rounds"
+
+    def _fits(self, workload: Workload) -> None:
+        partition = self.cell.partition(self.cell.partition_of_workload(workload))
+        charge = partition.held_by(workload)
+        assert charge.is_whole, f"{workload.key} stands on hosts that are not there"
+        node = f"clusterqueue/{charge.cluster_queue}"
+        partition.give_back(ACTUAL, charge)
+        for key, amount in charge.amounts.items():
+            room = available(partition.tree, partition.usage[ACTUAL], node, key)
+            assert amount <= room, f"{workload.key} takes {amount} of {key}, {room} was free"
+        assert partition.hosts.has_room(ACTUAL, charge.pods), f"{workload.key} overfills a host"
+        partition.take(ACTUAL, charge)
+
+    def _as_if_built_anew(self) -> None:
+        assert portrait_text(Cell.load(self.cell.dump())) == portrait_text(self.cell)
