@@ -28,9 +28,9 @@ export function factTone(fact: Pick<Fact, "type" | "data">): FactTone {
   return TONES[fact.type] ?? "idle";
 }
 
-/** The type as words: `workload.quota_reserved` is "Quota reserved". */
+/** The type as words: `workload.quota_reserved` is "Quota reserved", `node.cordoned` "Node cordoned". */
 export function typeWords(type: string): string {
-  const name = type.slice(type.indexOf(".") + 1).replaceAll("_", " ");
+  const name = type.replace(/^workload\./, "").replace(".", " ").replaceAll("_", " ");
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 

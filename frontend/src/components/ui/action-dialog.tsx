@@ -58,15 +58,7 @@ export function ActionDialog(props: ActionDialogProps) {
           <Targets targets={targets} able={able.length} outcomes={outcomes} />
         )}
         <div className={expires ? styles.pair : undefined}>
-          <TextField
-            label="Reason (kept in the log)"
-            placeholder="Driver upgrade, ticket 4711"
-            value={reason}
-            required
-            maxLength={1024}
-            autoFocus
-            onChange={(event) => setReason(event.target.value)}
-          />
+          <ReasonField value={reason} onChange={setReason} />
           {expires && (
             <SelectField label="Ends by itself" options={EXPIRIES} value={expiry} onChange={(event) => setExpiry(event.target.value)} />
           )}
@@ -87,6 +79,20 @@ export function ActionDialog(props: ActionDialogProps) {
         </div>
       </form>
     </Modal>
+  );
+}
+
+function ReasonField({ value, onChange }: { value: string; onChange: (reason: string) => void }) {
+  return (
+    <TextField
+      label="Reason (kept in the log)"
+      placeholder="Driver upgrade, ticket 4711"
+      value={value}
+      required
+      maxLength={1024}
+      autoFocus
+      onChange={(event) => onChange(event.target.value)}
+    />
   );
 }
 

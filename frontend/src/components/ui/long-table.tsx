@@ -54,12 +54,7 @@ export function LongTable<Item extends object>(props: LongTableProps<Item>) {
   const id = useId();
   const table = useItems(props);
   const items = table.getRowModel().rows;
-  const virtual = useVirtualizer({
-    count: items.length,
-    getScrollElement: () => frame.current,
-    estimateSize: () => ROW_PIXELS,
-    overscan: 12,
-  });
+  const virtual = useVirtualizer({ count: items.length, getScrollElement: () => frame.current, estimateSize: () => ROW_PIXELS, overscan: 12 });
   const drawn = virtual.getVirtualItems();
   useEnd(drawn, items.length, onEnd);
   const [active, setActive] = useActive(items, (index) => virtual.scrollToIndex(index), onOpen, onSelection !== undefined);

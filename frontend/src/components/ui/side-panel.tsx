@@ -17,7 +17,7 @@ export interface SidePanelProps {
 export function SidePanel({ title, label, onClose, children }: SidePanelProps) {
   useHotkeys({ Escape: onClose });
   return (
-    <aside className={styles.panel} aria-label={label}>
+    <aside className={styles.panel} aria-label={label} data-beside>
       <header className={styles.head}>
         <h2 className={styles.title}>{title}</h2>
         <Button look="quiet" shape="icon" aria-label="Close the panel" hint="Close (Esc)" onClick={onClose}>

@@ -5,6 +5,7 @@ export type Hotkeys = Record<string, (event: KeyboardEvent) => void>;
 
 const PAIR_MILLISECONDS = 1200;
 let previous = { key: "", at: 0 };
+let latest = previous;
 
 /** Runs the commands of `hotkeys` while the component is on screen. */
 export function useHotkeys(hotkeys: Hotkeys): void {
@@ -22,12 +23,16 @@ export function useHotkeys(hotkeys: Hotkeys): void {
   }, []);
 }
 
-// The first key of a pair is remembered once for all listeners, after they have all looked at it.
+// Heard before every component's listener, so that they all know the key before this one.
 if (typeof window !== "undefined") {
-  window.addEventListener("keydown", (event) => {
-    const { key } = event;
-    queueMicrotask(() => setTimeout(() => (previous = { key, at: Date.now() }), 0));
-  });
+  window.addEventListener(
+    "keydown",
+    ({ key }) => {
+      previous = latest;
+      latest = { key, at: Date.now() };
+    },
+    { capture: true },
+  );
 }
 
 function commandFor(event: KeyboardEvent, hotkeys: Hotkeys): Hotkeys[string] | undefined {

@@ -9,7 +9,7 @@ import styles from "./events-page.module.css";
 
 const COLUMNS: Column<Fact>[] = [
   { id: "position", header: "Position", width: "6rem", end: true, cell: (fact) => <span className="number">#{fact.position}</span> },
-  { id: "type", header: "What", width: "11rem", narrow: "9.5rem", cell: (fact) => <FactBadge fact={fact} /> },
+  { id: "type", header: "What", width: "13rem", narrow: "11rem", cell: (fact) => <FactBadge fact={fact} /> },
   {
     id: "stream",
     header: "About",
@@ -28,7 +28,7 @@ const COLUMNS: Column<Fact>[] = [
     ),
   },
   { id: "actor", header: "By", width: "8rem", cell: (fact) => <span className={styles.soft}>{fact.actor}</span> },
-  { id: "at", header: "When", width: "6rem", narrow: "5rem", end: true, cell: (fact) => <Moment at={fact.at} /> },
+  { id: "at", header: "When", width: "6rem", end: true, cell: (fact) => <Moment at={fact.at} /> },
 ];
 
 export interface EventTableProps {

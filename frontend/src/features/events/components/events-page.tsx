@@ -7,7 +7,7 @@ import { Bars } from "@/components/ui/bars";
 import { Button } from "@/components/ui/button";
 import { SelectField, TextField } from "@/components/ui/fields";
 import { Card, Page } from "@/components/ui/layout";
-import { Empty, Failed, PartialNote, Skeleton, StaleNote } from "@/components/ui/states";
+import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useUrl } from "@/lib/hooks/use-url";
@@ -53,17 +53,14 @@ function Shape({ filters }: { filters: EventFilters }) {
   return (
     <Card title="How much happened" aside={aside} padded>
       <View query={histogram} rows={3}>
-        {({ buckets, bucketSeconds, complete }) => (
-          <>
-            {!complete && <PartialNote>There were too many events to count them all; the earliest bars are too low.</PartialNote>}
-            <Bars
-              label="Events over time; draw over the bars to choose a range"
-              unit="events"
-              bars={buckets}
-              range={rangeOf(buckets, filters.since, filters.until)}
-              onRange={(first, last) => url.change(timesOf(buckets, first, last, bucketSeconds))}
-            />
-          </>
+        {({ buckets, bucketSeconds }) => (
+          <Bars
+            label="Events over time; draw over the bars to choose a range"
+            unit="events"
+            bars={buckets}
+            range={rangeOf(buckets, filters.since, filters.until)}
+            onRange={(first, last) => url.change(timesOf(buckets, first, last, bucketSeconds))}
+          />
         )}
       </View>
     </Card>

@@ -39,7 +39,7 @@ const COLUMNS: Column<Round>[] = [
   },
   { id: "freed", header: "Freed", width: "minmax(0, 1fr)", cell: (round) => <span className="number">{freedWords(round.victims)}</span> },
   { id: "outcome", header: "Outcome", width: "minmax(0, 1.6fr)", cell: (round) => <span className={styles.soft}>{outcomeWords(round)}</span> },
-  { id: "at", header: "Decided", width: "6rem", narrow: "5rem", end: true, cell: (round) => <Moment at={round.committedAt} /> },
+  { id: "at", header: "Decided", width: "6rem", end: true, cell: (round) => <Moment at={round.committedAt} /> },
 ];
 
 export function PreemptionsPage() {

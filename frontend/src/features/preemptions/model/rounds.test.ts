@@ -11,7 +11,7 @@ function victim(name: string, released: boolean): RoundVictim {
     reason: "InCohortReclamation",
     priority: 0,
     pods: 2,
-    freed: { "a100/nvidia.com/gpu": 4, "a100/cpu": 2000 },
+    freed: { "a100/cpu": 2000, "a100/nvidia.com/gpu": 4 },
     runningSeconds: 1800,
     released,
   };
@@ -40,7 +40,7 @@ test("a completed round says how long the preemptor waited", () => {
   expect(outcomeWords(done)).toBe("The preemptor was admitted after 1 m 30 s.");
 });
 
-test("what is freed is summed by flavor and resource", () => {
+test("what is freed is summed by flavor and resource, devices first", () => {
   expect(freedWords(ROUND.victims)).toBe("8 GPU of a100, 4 cores of a100");
 });
 

@@ -31,7 +31,15 @@ export function freedWords(victims: RoundVictim[]): string {
   for (const victim of victims) {
     for (const [key, amount] of Object.entries(victim.freed)) sums.set(key, (sums.get(key) ?? 0) + amount);
   }
-  return [...sums].map(([key, amount]) => amountOfFlavor(key, amount)).join(", ");
+  return [...sums]
+    .sort(([left], [right]) => Number(isDevice(right)) - Number(isDevice(left)))
+    .map(([key, amount]) => amountOfFlavor(key, amount))
+    .join(", ");
+}
+
+// `flavor/vendor.example/device`: devices are what people look for first.
+function isDevice(key: string): boolean {
+  return key.split("/").length > 2;
 }
 
 /** `flavor/resource` with an amount: "4 GPU of a100". */

@@ -1,10 +1,12 @@
 // Everything that is in the way: what is needed, what is there, what is missing, and who holds it.
 import { useQuery } from "@tanstack/react-query";
+import { Fragment } from "react";
 
 import { Go } from "@/components/ui/go";
 import { Card } from "@/components/ui/layout";
 import type { Blocker, Explanation } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
+import { levelWords } from "@/lib/format/levels";
 import { formatAmount, shortResource } from "@/lib/format/amounts";
 
 import { explanationQuery } from "../api/workloads";
@@ -31,7 +33,6 @@ function Matrix({ blockers }: { blockers: Blocker[] }) {
             <th scope="col" className={styles.figure}>Needs</th>
             <th scope="col" className={styles.figure}>There is</th>
             <th scope="col" className={styles.figure}>Short by</th>
-            <th scope="col">Held by</th>
           </tr>
         </thead>
         <tbody>
@@ -40,15 +41,13 @@ function Matrix({ blockers }: { blockers: Blocker[] }) {
               <th scope="row">
                 <span className={styles.reason}>{scopeOf(blocker)}</span>
                 <span className={styles.message}>{blocker.message}</span>
+                <Holders keys={blocker.heldBy ?? []} />
                 <ExcludedHosts hosts={blocker.excludedHosts ?? {}} />
                 <RefusedVictims refused={blocker.refused ?? []} />
               </th>
               <td className={styles.figure}>{figure(blocker, blocker.need)}</td>
               <td className={styles.figure}>{figure(blocker, blocker.have)}</td>
-              <td className={`${styles.figure ?? ""} ${styles.short ?? ""}`}>{figure(blocker, blocker.shortBy)}</td>
-              <td>
-                <Holders keys={blocker.heldBy ?? []} />
-              </td>
+              <td className={`${styles.figure ?? ""} ${blocker.shortBy ? (styles.short ?? "") : ""}`}>{figure(blocker, blocker.shortBy)}</td>
             </tr>
           ))}
         </tbody>
@@ -59,7 +58,8 @@ function Matrix({ blockers }: { blockers: Blocker[] }) {
 
 function scopeOf(blocker: Blocker): string {
   const resource = blocker.resource ? shortResource(blocker.resource) : "";
-  const scope = [blocker.podSet, blocker.flavor, resource, blocker.level, blocker.domain].filter(Boolean).join(" · ");
+  const level = blocker.level ? levelWords(blocker.level) : "";
+  const scope = [blocker.podSet === "main" ? "" : blocker.podSet, blocker.flavor, resource, level, blocker.domain].filter(Boolean).join(" · ");
   return scope === "" ? blocker.type : `${blocker.type}: ${scope}`;
 }
 
@@ -71,14 +71,18 @@ function figure(blocker: Blocker, amount: number | null | undefined): string {
 const SHOWN_HOLDERS = 4;
 
 function Holders({ keys }: { keys: string[] }) {
-  if (keys.length === 0) return <>—</>;
+  if (keys.length === 0) return null;
   return (
-    <ul className={styles.holders}>
-      {keys.slice(0, SHOWN_HOLDERS).map((key) => (
-        <li key={key}>{key.includes("/") ? <Go to={workloadAddress(key)}>{key}</Go> : key}</li>
+    <span className={styles.message}>
+      Held by{" "}
+      {keys.slice(0, SHOWN_HOLDERS).map((key, index) => (
+        <Fragment key={key}>
+          {index > 0 && ", "}
+          {key.includes("/") ? <Go to={workloadAddress(key)}>{key}</Go> : key}
+        </Fragment>
       ))}
-      {keys.length > SHOWN_HOLDERS && <li title={keys.join("\n")}>and {keys.length - SHOWN_HOLDERS} more</li>}
-    </ul>
+      {keys.length > SHOWN_HOLDERS && <span title={keys.join("\n")}> and {keys.length - SHOWN_HOLDERS} more</span>}
+    </span>
   );
 }
 

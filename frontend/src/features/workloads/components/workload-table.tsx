@@ -13,7 +13,7 @@ const COLUMNS: Column<WorkloadObject>[] = [
     id: "phase",
     header: "Phase",
     width: "8.5rem",
-    narrow: "7.5rem",
+    narrow: "8rem",
     cell: (row) => <PhaseBadge phase={row.status?.phase ?? "Pending"} />,
   },
   {
@@ -51,7 +51,6 @@ const COLUMNS: Column<WorkloadObject>[] = [
     id: "age",
     header: "Submitted",
     width: "6.5rem",
-    narrow: "5rem",
     end: true,
     cell: (row) => <Moment at={row.metadata.creationTimestamp} />,
   },

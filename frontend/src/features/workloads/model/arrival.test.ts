@@ -31,7 +31,11 @@ test("an empty list shows its first arrivals at once", () => {
   expect(arrange([NEW], anchorOf([])).shown).toHaveLength(1);
 });
 
-test("microseconds in an instant count", () => {
-  const later = workload("later", "2026-05-04T12:00:05.250900Z");
-  expect(arrange([later, NEW], anchorOf([NEW])).waiting).toBe(1);
+test("within one second the order of the list decides", () => {
+  const later = workload("later", NEW.metadata.creationTimestamp ?? "");
+  expect(arrange([later, NEW, OLD], anchorOf([NEW, OLD])).waiting).toBe(1);
+});
+
+test("when the anchor leaves the list, what came after it still waits", () => {
+  expect(arrange([NEW, OLD], { at: "2026-05-04T12:00:03Z", key: "team-a/gone" }).shown).toEqual([OLD]);
 });

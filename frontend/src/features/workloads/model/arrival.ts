@@ -24,13 +24,16 @@ export function anchorOf(rows: WorkloadObject[]): Anchor | null {
 
 /** Splits newest-first rows at the anchor. Without an anchor everything is shown. */
 export function arrange(rows: WorkloadObject[], anchor: Anchor | null): Arranged {
-  if (anchor === null) return { shown: rows, waiting: 0 };
-  const anchoredAt = Date.parse(anchor.at);
-  const shown = rows.filter((row) => {
-    const at = Date.parse(submittedAt(row));
-    return at < anchoredAt || (at === anchoredAt && submittedAt(row) <= anchor.at);
-  });
-  return { shown, waiting: rows.length - shown.length };
+  const waiting = anchor === null ? 0 : countNewer(rows, anchor);
+  return { shown: rows.slice(waiting), waiting };
+}
+
+function countNewer(rows: WorkloadObject[], anchor: Anchor): number {
+  const place = rows.findIndex((row) => keyOf(row) === anchor.key);
+  if (place >= 0) return place;
+  // The anchor has left the list: what was submitted after it still counts as new.
+  const older = rows.findIndex((row) => Date.parse(submittedAt(row)) <= Date.parse(anchor.at));
+  return older < 0 ? rows.length : older;
 }
 
 function submittedAt(workload: WorkloadObject): string {

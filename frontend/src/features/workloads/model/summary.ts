@@ -1,6 +1,6 @@
 // A workload's row in words: how many pods, and why or where.
 import type { PodSetAssignment, WorkloadObject } from "@/lib/api/types";
-import { formatAmountOf } from "@/lib/format/amounts";
+import { formatAmountOf, shortResource } from "@/lib/format/amounts";
 
 import { placesOf } from "./placement";
 
@@ -32,5 +32,5 @@ function hostWords(assignments: PodSetAssignment[]): string {
 
 /** An amount as the API gives it: quantities are text already, integers are in base units. */
 export function usageWords(resource: string, amount: string | number): string {
-  return typeof amount === "number" ? formatAmountOf(resource, amount) : `${amount} ${resource}`;
+  return typeof amount === "number" ? formatAmountOf(resource, amount) : `${amount} ${shortResource(resource)}`;
 }

@@ -1,0 +1,9 @@
+import { expect, test } from "vitest";
+
+import { levelWords } from "./levels";
+
+test("a level is called by the word people use", () => {
+  expect(levelWords("kubernetes.io/hostname")).toBe("host");
+  expect(levelWords("cloud.example.com/topology-rack")).toBe("topology-rack");
+  expect(levelWords("rack")).toBe("rack");
+});

@@ -1,0 +1,99 @@
+"""One installation and one browser for all tests of the page, a fresh tab for each."""
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from headgate.client.client import HeadgateClient
+from headgate.client.connection import Connection
+from tests.browser.cluster import configuration
+from tests.browser.screen import Screen
+from tests.processes.up import Up, installation
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# A browser that talks to nobody but the page's own server, and that root may run.
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-default-browser-check",
+)
+
+
+@pytest.fixture(scope="session")
+def headgate() -> Iterator[Up]:
+    """All of Headgate, with the small cluster in it."""
+    with installation() as up:
+        up.start()
+        with client_of(up) as client:
+            applied = client.apply_objects(configuration())
+            assert not [result for result in applied.results if result.outcome == "rejected"]
+        yield up
+        up.stop()
+
+
+@pytest.fixture
+def client(headgate: Up) -> Iterator[HeadgateClient]:
+    """The API as the admin."""
+    with client_of(headgate) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The machine's own browser."""
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    assert found, "No browser is installed: apt-get install chromium"
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=found, args=list(ARGUMENTS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def tab(browser: Browser, headgate: Up) -> Iterator[BrowserContext]:
+    """A browser of somebody's own, with nothing in it yet."""
+    context = new_context(browser)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def screen(tab: BrowserContext, headgate: Up) -> Iterator[Screen]:
+    """The page with the admin signed in; what it complains about in the console fails the test."""
+    found = sign_in(tab.new_page(), headgate)
+    yield found
+    assert found.complaints == []
+
+
+def new_context(browser: Browser, scheme: str = "light") -> BrowserContext:
+    """A separate browser profile; motion is off so that nothing is waited for in vain."""
+    context = browser.new_context(
+        viewport={"width": 1440, "height": 900},
+        color_scheme="dark" if scheme == "dark" else "light",
+        reduced_motion="reduce",
+    )
+    context.set_default_timeout(15_000)
+    return context
+
+
+def sign_in(page: Page, up: Up) -> Screen:
+    """Open the page with the admin's token in its address, as `headgate up` prints it."""
+    screen = Screen(page, up.url)
+    page.goto(f"{up.url}/#token={token_of(up)}")
+    screen.wait_until_live()
+    return screen
+
+
+def token_of(up: Up) -> str:
+    """The admin's token."""
+    return (up.data / "admin-token").read_text().strip()
+
+
+def client_of(up: Up) -> HeadgateClient:
+    """The API as the admin."""
+    return HeadgateClient(Connection(url=up.url, token=token_of(up), source="test"))

@@ -1,0 +1,76 @@
+"""What a person sees and does on the page, in their words."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import ConsoleMessage, Locator, Page, expect
+
+FRONTEND = Path(__file__).resolve().parents[2] / "frontend"
+AXE = FRONTEND / "node_modules" / "axe-core" / "axe.min.js"
+SERIOUS = frozenset({"serious", "critical"})
+SECONDS_TO_COME_BACK = 30_000
+
+
+class Screen:
+    """One tab on the page."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.url = url
+        self.complaints: list[str] = []
+        page.on("console", self._listen)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def open(self, path: str, title: str) -> None:
+        """Go to a page by its address and wait for its heading."""
+        self.page.goto(self.url + path)
+        expect(self.page.get_by_role("heading", level=1, name=title)).to_be_visible()
+        self.wait_until_settled()
+
+    def wait_until_live(self) -> None:
+        """Wait for the stream to be connected."""
+        expect(self.freshness).to_have_attribute(
+            "data-link", "connected", timeout=SECONDS_TO_COME_BACK
+        )
+
+    def wait_until_settled(self) -> None:
+        """Wait until nothing is loading any more."""
+        self.wait_until_live()
+        expect(self.page.get_by_role("status", name="Loading")).to_have_count(0)
+
+    @property
+    def freshness(self) -> Locator:
+        """The badge that says how fresh everything is."""
+        return self.page.get_by_test_id("freshness")
+
+    def row(self, text: str) -> Locator:
+        """The row of a table that has a text in it."""
+        return self.page.get_by_role("row").filter(has_text=text)
+
+    def let_in(self) -> None:
+        """Press the button that lets new rows in, if anything waits behind it."""
+        button = self.page.get_by_role("button", name="new")
+        expect(button).to_be_visible()
+        button.click()
+
+    def phases(self) -> dict[str, str]:
+        """Every workload in the list with its phase as it is written there."""
+        rows = self.page.get_by_role("row").filter(has=self.page.get_by_role("gridcell"))
+        found = [row.get_by_role("gridcell").all_inner_texts() for row in rows.all()]
+        return {cells[2].replace("\n", ""): cells[1].strip() for cells in found}
+
+    def serious_violations(self) -> list[str]:
+        """What axe-core finds that keeps people out."""
+        # Given to the page by the debugger, so that the content policy stays as it is.
+        self.page.evaluate(AXE.read_text() + "; undefined")
+        found: Any = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        return [
+            f"{violation['id']}: {json.dumps([node['target'] for node in violation['nodes']][:3])}"
+            for violation in found["violations"]
+            if violation["impact"] in SERIOUS
+        ]
+
+    def _listen(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            self.complaints.append(message.text)

@@ -1,0 +1,66 @@
+"""Everything is within reach of the keyboard."""
+
+import pytest
+from playwright.sync_api import expect
+
+from headgate.client.client import HeadgateClient
+from tests.browser.cluster import QUEUE, workload
+from tests.browser.screen import Screen
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize(
+    ("key", "title"),
+    [("q", "Queues"), ("w", "Workloads"), ("t", "Topology"), ("p", "Preemptions"), ("e", "Events")],
+)
+def test_g_and_a_letter_go_to_a_page(screen: Screen, key: str, title: str) -> None:
+    screen.page.keyboard.press("g")
+    screen.page.keyboard.press(key)
+    expect(screen.page.get_by_role("heading", level=1, name=title)).to_be_visible()
+
+
+def test_a_row_is_found_opened_and_closed_without_a_mouse(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    client.submit_batch([workload("by-keys", gpus=99)])
+    screen.open("/workloads", "Workloads")
+    screen.page.keyboard.press("/")
+    screen.page.keyboard.type("by-keys")
+    expect(screen.page).to_have_url(f"{screen.url}/workloads?name=by-keys")
+    screen.page.keyboard.press("Escape")
+    expect(screen.row("by-keys")).to_be_visible()
+    screen.page.keyboard.press("j")
+    screen.page.keyboard.press("Enter")
+    panel = screen.page.get_by_role("complementary", name="Workload team-a/by-keys")
+    expect(panel).to_be_visible()
+    expect(screen.page).to_have_url(f"{screen.url}/workloads?name=by-keys&panel=team-a/by-keys")
+    screen.page.keyboard.press("Escape")
+    expect(panel).to_have_count(0)
+
+
+def test_the_palette_finds_a_queue_by_name(screen: Screen) -> None:
+    screen.page.keyboard.press("Control+k")
+    screen.page.keyboard.type("lend")
+    expect(screen.page.get_by_role("option", name="lender")).to_be_visible()
+    screen.page.keyboard.press("Enter")
+    expect(screen.page.get_by_role("heading", level=1, name="lender")).to_be_visible()
+
+
+def test_the_question_mark_shows_all_commands(screen: Screen) -> None:
+    screen.page.keyboard.press("?")
+    expect(screen.page.get_by_role("dialog", name="Keyboard commands")).to_be_visible()
+    screen.page.keyboard.press("Escape")
+    expect(screen.page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_queue_is_stopped_and_resumed_with_a_reason(screen: Screen) -> None:
+    screen.open(f"/queues/{QUEUE}", QUEUE)
+    for verb, seen in (("Stop", "Stopped by"), ("Resume", "")):
+        screen.page.get_by_role("button", name=verb, exact=True).click()
+        screen.page.keyboard.type("maintenance")
+        screen.page.keyboard.press("Enter")
+        expect(screen.page.get_by_role("dialog")).to_have_count(0)
+        if seen:
+            expect(screen.page.get_by_text(seen)).to_be_visible()
+    expect(screen.page.get_by_role("button", name="Stop", exact=True)).to_be_visible()

@@ -1,0 +1,177 @@
+"""The page follows the log, and what people do on it is in the log."""
+
+import subprocess
+import time
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from headgate.client.client import HeadgateClient
+from headgate.client.shapes import Report
+from tests.browser.cluster import NAMESPACE, workload
+from tests.browser.conftest import new_context, sign_in, token_of
+from tests.browser.screen import Screen
+from tests.processes.up import HEADGATE, Up, environment
+
+pytestmark = pytest.mark.browser
+
+ENDED = frozenset({"Succeeded", "Failed", "Cancelled"})
+
+
+def phase_of(client: HeadgateClient, name: str) -> str:
+    """The phase by the API."""
+    found = client.read(f"/v1/namespaces/{NAMESPACE}/workloads/{name}")
+    return str(found["status"]["phase"])
+
+
+def wait_for(is_so: Callable[[], bool], what: str) -> None:
+    """Return once it is so."""
+    deadline = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < deadline, f"waited in vain: {what}"
+        time.sleep(0.05)
+
+
+def make_ready(client: HeadgateClient, name: str) -> None:
+    """Report its pods ready once it is admitted, as an executor does."""
+    wait_for(lambda: phase_of(client, name) == "Starting", f"{name} is admitted")
+    client.report([report(client, name, "podsReady")])
+
+
+def report(client: HeadgateClient, name: str, kind: str) -> Report:
+    """What an executor says of a workload."""
+    found = client.read(f"/v1/namespaces/{NAMESPACE}/workloads/{name}")
+    uid = found["metadata"]["uid"]
+    return Report(workload=f"{NAMESPACE}/{name}", uid=uid, type=kind)
+
+
+def finish(client: HeadgateClient, name: str) -> None:
+    """Let it end and give its place back."""
+    client.report([report(client, name, "finished")])
+
+
+def test_a_submitted_workload_appears_and_becomes_running(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    client.submit_batch([workload("before")])
+    screen.open("/workloads", "Workloads")
+    expect(screen.row("before")).to_be_visible()
+    client.submit_batch([workload("arriving")])
+    screen.let_in()
+    expect(screen.row("arriving")).to_be_visible()
+    make_ready(client, "arriving")
+    expect(screen.row("arriving")).to_contain_text("Running")
+    for name in ("before", "arriving"):
+        make_ready(client, name) if phase_of(client, name) != "Running" else None
+        finish(client, name)
+    expect(screen.row("arriving")).to_contain_text("Succeeded")
+
+
+def test_a_hold_with_its_reason_is_in_the_log(screen: Screen, client: HeadgateClient) -> None:
+    client.submit_batch([workload("too-big", gpus=99)])
+    screen.open(f"/workloads/{NAMESPACE}/too-big", f"{NAMESPACE}/too-big")
+    screen.page.get_by_role("button", name="Hold", exact=True).click()
+    dialog = screen.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("headgate hold")
+    dialog.get_by_label("Reason").fill("wrong size")
+    dialog.get_by_role("button", name="Hold", exact=True).click()
+    expect(dialog).to_have_count(0)
+    expect(screen.page.get_by_text("Held", exact=True).first).to_be_visible()
+    event = client.read("/v1/events", {"type": "workload.held"})["items"][0]
+    assert event["reason"] == "wrong size"
+    assert event["stream"] == f"workload/{NAMESPACE}/too-big"
+    expect(screen.page.get_by_text("wrong size").first).to_be_visible()
+
+
+def test_many_are_held_at_once_with_a_result_for_each(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    client.submit_batch([workload(f"bulk-{number}", gpus=99) for number in range(3)])
+    client.act(f"/v1/namespaces/{NAMESPACE}/workloads/bulk-0/hold", {"reason": "already"})
+    screen.open("/workloads?name=bulk", "Workloads")
+    expect(screen.row("bulk-0")).to_contain_text("Held")
+    screen.page.get_by_role("checkbox", name="Choose all that are loaded").check()
+    screen.page.get_by_role("button", name="Hold", exact=True).click()
+    dialog = screen.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("2 of 3 will be changed")
+    expect(dialog).to_contain_text("It is held already.")
+    dialog.get_by_label("Reason").fill("all of them")
+    dialog.get_by_role("button", name="Hold", exact=True).click()
+    for number in range(3):
+        expect(screen.row(f"bulk-{number}")).to_contain_text("Held")
+
+
+def test_a_browser_that_was_cut_off_shows_what_a_reload_shows(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    client.submit_batch([workload(f"cut-{number}", gpus=99) for number in range(4)])
+    screen.open("/workloads?name=cut", "Workloads")
+    expect(screen.row("cut-3")).to_be_visible()
+    screen.page.context.set_offline(True)
+    expect(screen.freshness).not_to_have_attribute("data-link", "connected")
+    for verb, name in (("hold", "cut-0"), ("cancel", "cut-1"), ("deactivate", "cut-2")):
+        client.act(f"/v1/namespaces/{NAMESPACE}/workloads/{name}/{verb}", {"reason": "while away"})
+    screen.page.context.set_offline(False)
+    screen.wait_until_live()
+    for name, phase in (("cut-0", "Held"), ("cut-1", "Cancelled"), ("cut-2", "Inactive")):
+        expect(screen.row(name)).to_contain_text(phase)
+    seen = screen.phases()
+    screen.page.reload()
+    screen.wait_until_settled()
+    expect(screen.row("cut-3")).to_be_visible()
+    assert screen.phases() == seen
+    # The browser itself reports the requests that did not get through.
+    screen.complaints = [text for text in screen.complaints if "ERR_INTERNET" not in text]
+
+
+def test_two_browsers_and_the_command_line_agree_at_the_end(
+    browser: Browser, headgate: Up, client: HeadgateClient
+) -> None:
+    contexts = [new_context(browser) for _ in range(2)]
+    screens = [sign_in(context.new_page(), headgate) for context in contexts]
+    names = [f"seen-{number}" for number in range(4)]
+    client.submit_batch([workload("seen-first", gpus=99)])
+    for screen in screens:
+        screen.open("/workloads?name=seen", "Workloads")
+        expect(screen.row("seen-first")).to_be_visible()
+    given = {"HEADGATE_URL": headgate.url, "HEADGATE_TOKEN": token_of(headgate)}
+    watching = subprocess.Popen(
+        [HEADGATE, "watch"],
+        env={**environment(), **given, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        client.submit_batch([workload(name) for name in names])
+        for name in names:
+            make_ready(client, name)
+            finish(client, name)
+        client.act(f"/v1/namespaces/{NAMESPACE}/workloads/seen-first/cancel", {"reason": "enough"})
+        for screen in screens:
+            screen.let_in()
+            for name in names:
+                expect(screen.row(name)).to_contain_text("Succeeded")
+            expect(screen.row("seen-first")).to_contain_text("Cancelled")
+        first, second = (screen.phases() for screen in screens)
+        assert first == second
+        told = told_by(watching, "seen-first", "ancel")
+        assert all(name in told for name in names), told
+    finally:
+        watching.terminate()
+        watching.wait(10)
+        for context in contexts:
+            context.close()
+    for key, phase in first.items():
+        assert phase_of(client, key.split("/")[1]) == phase
+
+
+def told_by(watching: "subprocess.Popen[str]", *last: str) -> str:
+    """What a watch has said up to the line that has all of `last` in it."""
+    assert watching.stdout is not None
+    lines = []
+    for line in watching.stdout:
+        lines.append(line)
+        if all(word in line for word in last):
+            break
+    return "".join(lines)

@@ -1,0 +1,92 @@
+"""Every page shows what is there, keeps nobody out and complains about nothing."""
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from headgate.client.client import HeadgateClient
+from tests.browser.cluster import HOSTS, LENDER, QUEUE, workload
+from tests.browser.conftest import client_of, new_context, sign_in
+from tests.browser.screen import Screen
+from tests.processes.up import Up
+
+pytestmark = pytest.mark.browser
+
+PAGES = {
+    "/": "Overview",
+    "/queues": "Queues",
+    f"/queues/{QUEUE}": QUEUE,
+    "/workloads": "Workloads",
+    "/workloads?panel=team-a/shown": "Workloads",
+    "/workloads/team-a/shown": "team-a/shown",
+    "/workloads/team-a/shown?view=definition": "team-a/shown",
+    f"/topology?host={HOSTS[0]}": "Topology",
+    "/preemptions": "Preemptions",
+    "/events": "Events",
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shown(headgate: Up) -> None:
+    """A workload to look at."""
+    with client_of(headgate) as client:
+        client.submit_batch([workload("shown")])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_for_everyone(browser: Browser, headgate: Up, scheme: str) -> None:
+    context = new_context(browser, scheme)
+    screen = sign_in(context.new_page(), headgate)
+    found: dict[str, list[str]] = {}
+    for path, title in PAGES.items():
+        screen.open(path, title)
+        found[path] = screen.serious_violations()
+    context.close()
+    assert {path: violations for path, violations in found.items() if violations} == {}
+    assert screen.complaints == []
+
+
+def test_the_queues_show_who_may_use_what(screen: Screen) -> None:
+    screen.open("/queues", "Queues")
+    for name in ("everyone", QUEUE, LENDER):
+        expect(screen.page.get_by_role("main").get_by_text(name, exact=True)).to_be_visible()
+    expect(screen.page.get_by_role("img", name="GPU of a100").first).to_be_visible()
+
+
+def test_the_map_shows_a_host_and_takes_it_out_of_use(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    screen.open("/topology", "Topology")
+    screen.page.get_by_role("button", name=HOSTS[1]).click()
+    panel = screen.page.get_by_role("complementary", name=f"Host {HOSTS[1]}")
+    panel.get_by_role("button", name="Cordon", exact=True).click()
+    screen.page.get_by_label("Reason").fill("new memory")
+    screen.page.get_by_role("dialog").get_by_role("button", name="Cordon", exact=True).click()
+    expect(panel.get_by_text("Cordoned", exact=True)).to_be_visible()
+    event = client.read("/v1/events", {"type": "node.cordoned"})["items"][0]
+    assert event["reason"] == "new memory"
+    client.act(f"/v1/nodes/{HOSTS[1]}/uncordon", {"reason": "done"})
+    expect(panel.get_by_text("Ready", exact=True)).to_be_visible()
+
+
+def test_a_page_that_does_not_exist_leads_back(screen: Screen) -> None:
+    screen.page.goto(f"{screen.url}/nowhere")
+    expect(screen.page.get_by_text("There is no such page")).to_be_visible()
+
+
+def test_a_workload_that_does_not_exist_says_so(screen: Screen) -> None:
+    screen.page.goto(f"{screen.url}/workloads/team-a/nobody")
+    expect(screen.page.get_by_role("alert").first).to_contain_text("nobody")
+    # The browser itself reports the answer 404.
+    screen.complaints = [text for text in screen.complaints if "404" not in text]
+
+
+def test_the_appearance_follows_the_choice_over_the_system(screen: Screen) -> None:
+    colour = "getComputedStyle(document.body).backgroundColor"
+    light = screen.page.evaluate(colour)
+    screen.page.get_by_role("button", name="Appearance").click()
+    screen.page.get_by_role("menuitemcheckbox", name="Dark").click()
+    dark = screen.page.evaluate(colour)
+    assert dark != light
+    screen.page.reload()
+    screen.wait_until_live()
+    assert screen.page.evaluate(colour) == dark
