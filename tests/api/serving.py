@@ -1,0 +1,88 @@
+"""The API as a process of its own, for what only a real server shows."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import msgspec
+
+from headgate.settings import Settings
+from tests.api.callers import ADMIN_SECRET
+
+SECONDS_TO_START = 30
+
+
+class Server:
+    """A running API; `url` is where it listens."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.port = _free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.headers = {"Authorization": f"Bearer {ADMIN_SECRET}"}
+        self._process = self._start()
+
+    def stop(self) -> float:
+        """End it as a supervisor would; how many seconds that took."""
+        began = time.monotonic()
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait(20)
+        return time.monotonic() - began
+
+    def kill(self) -> None:
+        """End it as a power cut would, if it still runs."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait(20)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        given = {
+            f"HEADGATE_{name.upper()}": str(value)
+            for name, value in msgspec.structs.asdict(self.settings).items()
+            if value not in (None, "")
+        }
+        command = (
+            sys.executable, "-m", "granian", "--interface", "asgi", "--factory", "--no-ws",
+            "--host", "127.0.0.1", "--port", str(self.port), "--workers", "1",
+            "--workers-kill-timeout", "2", "--log-level", "warning", "headgate.api.app:create_app",
+        )  # fmt: skip
+        process = subprocess.Popen(command, env={**os.environ, **given}, start_new_session=True)
+        try:
+            self._wait(process)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+        return process
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> None:
+        until = time.monotonic() + SECONDS_TO_START
+        while time.monotonic() < until:
+            assert process.poll() is None, "the server ended by itself"
+            try:
+                if httpx.get(f"{self.url}/readyz").status_code == 200:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.05)
+        raise AssertionError("the server did not become ready")
+
+
+@contextmanager
+def serving(settings: Settings) -> Iterator[Server]:
+    """A server for the while."""
+    server = Server(settings)
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
