@@ -5,6 +5,8 @@ import sys
 import typer
 from rich.console import Console
 
+PIPE_WIDTH = 400
+
 COLOURS = {
     "Running": typer.colors.GREEN,
     "Succeeded": typer.colors.GREEN,
@@ -38,7 +40,7 @@ def talk() -> Console:
 
 def page() -> Console:
     """Where trees and bars go; rich drops colour by itself in pipes and under NO_COLOR."""
-    return Console(soft_wrap=True)
+    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
 
 def has_colour() -> bool:

@@ -1,0 +1,192 @@
+"""The commands against a real server, from an empty installation to a finished workload."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from headgate.cli.executor.behaviour import Behaviour
+from headgate.cli.executor.loop import SimulatedExecutor
+from headgate.cli.executor.roster import Roster
+from headgate.client.client import HeadgateClient
+from headgate.client.connection import Connection
+from tests.cli.invoking import Invoker
+
+QUEUE = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: plain}
+spec: {}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: default}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: small}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors:
+    - {name: plain, resources: [{name: cpu, nominalQuota: 4}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: main, namespace: default}
+spec: {clusterQueue: small}
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def configured(client: HeadgateClient) -> None:
+    outcomes = {result.outcome for result in client.apply(QUEUE.encode()).results}
+    assert outcomes == {"created"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def patient(connection: Connection) -> Iterator[None]:
+    """Somebody who stops what must stop, and otherwise lets everything run."""
+    endless = Behaviour(start_delay=0, run_length=10**15, stop_delay=0)
+    executor = SimulatedExecutor(connection, Roster(lambda *_: endless))
+    stopping = threading.Event()
+    thread = threading.Thread(target=executor.run, args=(stopping.is_set,))
+    thread.start()
+    yield
+    stopping.set()
+    thread.join(timeout=10)
+    executor.close()
+
+
+def submit(headgate: Invoker, name: str, cpu: str = "1", *more: str) -> None:
+    headgate("submit", "--name", name, "--queue", "main", "--cpu", cpu, *more)
+
+
+def remove(headgate: Invoker, *names: str) -> None:
+    for name in names:
+        headgate("cancel", name)
+        headgate("wait", name, "--for", "phase=Cancelled", "--timeout", "20s", code=6)
+        headgate("delete", f"wl/{name}", "-y")
+
+
+def test_applying_again_changes_nothing_and_says_so(headgate: Invoker) -> None:
+    lines = headgate("apply", "-f", "-", given=QUEUE).stdout.splitlines()
+    assert lines[-1] == "localqueue/default/main unchanged"
+
+
+def test_a_dry_run_leaves_the_log_where_it_was(headgate: Invoker, client: HeadgateClient) -> None:
+    before = client.head()
+    headgate("submit", "--name", "dry", "--queue", "main", "--cpu", "1", "--dry-run")
+    headgate("stop", "cq/small", "--dry-run")
+    assert client.head() == before
+
+
+def test_a_wrong_manifest_is_refused_with_place_and_remedy(headgate: Invoker) -> None:
+    result = headgate("submit", "--queue", "main", "--cpu", "many", "--name", "x", code=8)
+    assert "/spec/podSets/0" in result.stderr
+    assert "->" in result.stderr
+
+
+def test_what_is_not_there_is_not_found(headgate: Invoker) -> None:
+    result = headgate("why", "nobody", code=3)
+    assert "request" in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_bad_token_is_forbidden(headgate: Invoker) -> None:
+    headgate("get", "cq", "--token", "wrong", code=4)
+
+
+def test_an_unknown_kind_is_wrong_usage(headgate: Invoker) -> None:
+    assert "cq" in headgate("get", "things", code=2).stderr
+
+
+def test_a_waiting_workload_says_what_it_waits_for(headgate: Invoker) -> None:
+    submit(headgate, "first", "3", "--wait")
+    submit(headgate, "second", "3")
+    headgate("wait", "second", "--for", "condition=QuotaReserved=False", "--timeout", "20s")
+    told = headgate("why", "second").stdout
+    assert "Needs 3 cpu" in told.splitlines()[0]
+    assert "default/first" in told
+    explanation = headgate.json("why", "second")
+    assert explanation["blockers"][0]["shortBy"] == 2_000
+    remove(headgate, "second", "first")
+
+
+def test_waiting_ends_with_the_time_it_was_given(headgate: Invoker) -> None:
+    submit(headgate, "large", "5")
+    headgate("wait", "large", "--for", "phase=Running", "--timeout", "1s", code=124)
+    remove(headgate, "large")
+
+
+def test_an_executor_brings_workloads_to_their_end(
+    headgate: Invoker, connection: Connection
+) -> None:
+    quick = Behaviour(start_delay=0, run_length=0, stop_delay=0)
+    submit(headgate, "quick")
+    executor = SimulatedExecutor(connection, Roster(lambda *_: quick))
+    executor.run(lambda: executor.reported >= 2)
+    executor.close()
+    headgate("wait", "quick", "--for", "finished", "--timeout", "20s")
+    assert headgate.json("get", "wl/quick")["status"]["phase"] == "Succeeded"
+    titles = headgate("describe", "wl/quick").stdout
+    assert "Timeline" in titles
+    headgate("wait", "quick", "--for", "condition=Held", "--timeout", "5s", code=6)
+
+
+def test_lists_come_in_every_format(headgate: Invoker) -> None:
+    assert headgate("get", "cq", "-o", "name").stdout == "clusterqueue/small\n"
+    assert headgate("get", "cq", "--no-headers").stdout.startswith("small")
+    assert headgate("list", "lq", "-A", "-o", "csv").stdout.splitlines()[0].startswith("namespace,")
+    assert headgate.json("get", "cq")["kind"] == "ClusterQueueList"
+    assert "kind: ClusterQueue" in headgate("get", "cq/small", "-o", "yaml").stdout
+
+
+def test_a_hold_keeps_and_a_release_lets_go(headgate: Invoker) -> None:
+    headgate("stop", "cq/small", "--reason", "upgrade")
+    submit(headgate, "kept")
+    headgate("hold", "kept", "--reason", "check", "--for", "10m")
+    headgate("resume", "cq/small")
+    assert "check" in headgate("why", "kept").stdout
+    headgate("release", "kept")
+    headgate("wait", "kept", "--for", "condition=Admitted", "--timeout", "20s")
+    remove(headgate, "kept")
+
+
+def test_many_names_have_a_result_each(headgate: Invoker) -> None:
+    submit(headgate, "one", "1", "--label", "set=x")
+    result = headgate("cancel", "one", "missing", code=3)
+    assert "workload/one cancelled" in result.stdout
+    assert "workload/missing" in result.stderr
+    headgate("delete", "wl/one")
+
+
+def test_a_selector_or_names_but_not_both(headgate: Invoker) -> None:
+    headgate("hold", "one", "-l", "a=b", code=2)
+
+
+def test_events_and_watch_tell_the_same(headgate: Invoker, client: HeadgateClient) -> None:
+    before = client.head()
+    submit(headgate, "watched")
+    lines = headgate(
+        "watch", "wl/watched", "--after", str(before), "--count", "2", "-o", "ndjson"
+    ).stdout.splitlines()
+    assert len(lines) == 2
+    listed = headgate.json("events", "wl/watched")["items"]
+    assert listed[0]["position"] == before + 1
+    remove(headgate, "watched")
+
+
+def test_the_tree_and_the_tops_show_the_queue(headgate: Invoker) -> None:
+    assert "0 of 4 used" in headgate("tree").stdout
+    assert "small" in headgate("top", "queues").stdout
+
+
+def test_tokens_are_made_listed_and_revoked(headgate: Invoker) -> None:
+    secret = headgate("token", "create", "reader", "--role", "viewer").stdout.strip()
+    assert "reader" in headgate("whoami", "--token", secret).stdout
+    assert "reader" in headgate("token", "list").stdout
+    assert headgate("stop", "cq/small", "--token", secret, code=4).stdout == ""
+    headgate("token", "revoke", "reader")
+    headgate("whoami", "--token", secret, code=4)

@@ -1,0 +1,70 @@
+"""A small trace through the real system, and then the proof that nothing was broken on the way."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from headgate.application.verify.verify import Verifier
+from headgate.bootstrap import open_platform
+from headgate.cli.replay.arrivals import Play
+from headgate.cli.replay.openb import openb_play
+from headgate.cli.replay.openb_trace import read_hosts, read_pods
+from headgate.cli.replay.player import Pace
+from headgate.cli.replay.running import run_play
+from headgate.cli.replay.scenario import read_scenario, scenario_play
+from headgate.cli.replay.trace_time import FreeTime, ScaledTime, TraceTime
+from headgate.client.connection import Connection
+from headgate.settings import Settings
+from tests.cli.test_replay import HOSTS, SCENARIO
+
+HEAD = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,creation_time,deletion_time\n"
+TOO_LARGE = "huge,96000,2048,9,1000,,LS,50,60\n"
+
+
+def pods(count: int) -> str:
+    kinds = ("LS", "BE", "Burstable")
+    return "".join(
+        f"p{n},12000,64,{n % 3},{460 if n % 3 == 1 else 1000},,{kinds[n % 3]},{n},{n + 40}\n"
+        for n in range(count)
+    )
+
+
+def play_all(
+    connection: Connection, play: Play, begin: Callable[[], TraceTime], pace: Pace
+) -> tuple[int, int, int]:
+    figures = run_play(connection, play, begin, pace, Path("nowhere"))
+    return figures.finished, figures.explained, figures.lost
+
+
+def test_every_pod_of_a_trace_ends_or_is_explained(
+    connection: Connection, database_url: str, tmp_path: Path
+) -> None:
+    (tmp_path / "hosts.csv").write_text("\n".join(HOSTS.splitlines()[:4]) + "\n")
+    (tmp_path / "pods.csv").write_text(HEAD + pods(60) + TOO_LARGE)
+    play = openb_play(read_hosts(tmp_path / "hosts.csv"), read_pods(tmp_path / "pods.csv"), "t")
+    assert play_all(connection, play, FreeTime, Pace(window=16, batch=8)) == (60, 1, 0)
+    assert_verified(database_url)
+
+
+def test_a_scenario_ends_with_every_workload_finished(
+    connection: Connection, database_url: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "tiny.json"
+    path.write_text(json.dumps(SCENARIO))
+    play = scenario_play(read_scenario(path), "t")
+    finished = play_all(connection, play, lambda: ScaledTime(1.0), Pace(window=1_000, batch=50))
+    assert finished == (12, 0, 0)
+    assert_verified(database_url)
+
+
+def assert_verified(database_url: str) -> None:
+    settings = Settings(database_url=database_url, broker_url="memory://")
+    platform = open_platform(settings, name="verify")
+    try:
+        verification = Verifier(platform.event_log, platform.read_models).verify(lambda *_: None)
+    finally:
+        platform.close()
+    assert verification.findings == ()
+    assert verification.position == sum(
+        count for name, count in verification.counts.items() if name != "read-model rows"
+    )
