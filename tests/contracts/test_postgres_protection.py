@@ -3,11 +3,14 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import aclosing
+from random import Random
 
 import psycopg
 import pytest
 
+from headgate.adapters.postgres.connections import open_pool
 from headgate.adapters.postgres.migrate import migrate
+from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.tail import PostgresTail
 from headgate.application.ports import GapInLog, Unavailable
 from headgate.embedded.postgres import EmbeddedPostgres
@@ -134,6 +137,41 @@ def test_connections_that_break_are_replaced(adapters: Adapters, fresh_database_
     assert set(outcomes) <= {1, "unavailable"}
 
 
+def test_a_restart_is_not_even_noticed_by_idle_connections(
+    adapters: Adapters, fresh_database_url: str
+) -> None:
+    terminate_all(fresh_database_url)
+
+    assert adapters.log.head() == 1
+
+
+def test_a_worker_that_hangs_loses_its_session(fresh_database_url: str) -> None:
+    pool = open_pool(fresh_database_url)
+    partitions = PostgresPartitions(pool, hang_seconds=0.05)
+    session = partitions.try_lock("installation", "sleeper")
+    assert session is not None
+    with session:
+        _wait_until_gone(fresh_database_url)
+        with pytest.raises(Unavailable):
+            session.commit_decisions([unit(event("workload/a/2"))], next_due=None)
+    again = partitions.try_lock("installation", "successor")
+
+    assert again is not None
+    with again:
+        assert len(again.catch_up(0)) == 0
+    pool.close()
+
+
+def test_what_is_too_large_is_not_an_outage(adapters: Adapters) -> None:
+    with pytest.raises(psycopg.errors.ProgramLimitExceeded):
+        adapters.log.append([unit(event("workload/a/" + random_text(9_000)))])
+
+
+def random_text(length: int) -> str:
+    """Text that does not compress."""
+    return Random(5).randbytes(length).hex()[:length]
+
+
 def test_a_database_that_is_not_there_is_unavailable(postgres_server: EmbeddedPostgres) -> None:
     with on_postgres(postgres_server.url_of("nowhere")) as adapters, pytest.raises(Unavailable):
         adapters.log.head()
@@ -189,6 +227,17 @@ def _head_or_outage(adapters: Adapters) -> int | str:
         return adapters.log.head()
     except Unavailable:
         return "unavailable"
+
+
+def _wait_until_gone(url: str) -> None:
+    """Return once no session holds an advisory lock any more."""
+    query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+    with psycopg.connect(url, autocommit=True) as connection:
+        for _ in range(PATIENCE_SECONDS * 100):
+            if connection.execute(query).fetchone() == (0,):
+                return
+            connection.execute("SELECT pg_sleep(0.01)")
+    raise AssertionError("the session is still there")
 
 
 def terminate_all(url: str) -> None:

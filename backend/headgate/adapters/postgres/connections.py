@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from select import select
 from typing import Any
 
 import psycopg
@@ -16,7 +17,11 @@ LONGEST_NAME = 63
 Connection = psycopg.Connection[tuple[Any, ...]]
 Pool = ConnectionPool[Connection]
 
-OUTAGES = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout)
+OUTAGE_CLASSES = ("08", "53", "57P", "58")
+"""SQLSTATE of lost connections, full servers, shutdowns and failing systems."""
+
+OUTAGE_STATES = ("25P03", "25P04", "25006", "40001", "40P01", "55P03")
+"""Sessions ended for hanging, a server that is a replica now, and lost races for locks."""
 
 
 def open_pool(url: str, *, most: int = 8, name: str = "headgate") -> Pool:
@@ -55,14 +60,24 @@ def outages() -> Iterator[None]:
     """
     try:
         yield
-    except OUTAGES as outage:
-        if isinstance(outage, psycopg.errors.QueryCanceled):
+    except (psycopg.Error, PoolTimeout) as failure:
+        if not _is_outage(failure):
             raise
-        raise Unavailable(str(outage)) from outage
+        raise Unavailable(str(failure)) from failure
+
+
+def _is_outage(failure: Exception) -> bool:
+    if not isinstance(failure, psycopg.Error) or failure.sqlstate is None:
+        return isinstance(failure, (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout))
+    return failure.sqlstate.startswith(OUTAGE_CLASSES) or failure.sqlstate in OUTAGE_STATES
 
 
 def _check(connection: Connection) -> None:
-    # A round trip at each checkout would double the cost of small reads; a socket that the server
-    # has closed is seen without one.
-    if connection.closed or connection.pgconn.status != psycopg.pq.ConnStatus.OK:
-        raise psycopg.OperationalError("the connection is closed")
+    """Raise if the server has ended the connection, without a round trip to it."""
+    try:
+        while select([connection.fileno()], [], [], 0)[0]:
+            connection.pgconn.consume_input()
+    except psycopg.OperationalError:
+        # Otherwise the pool would take it for a good one and offer it again.
+        connection.close()
+        raise

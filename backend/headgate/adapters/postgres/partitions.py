@@ -13,7 +13,7 @@ from headgate.application.ports import Appended, Conflict, Fence, PartitionRow, 
 from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
 
-HANG_TIMEOUT = "10s"
+HANG_SECONDS = 10.0
 """After so long without a word from a worker its session ends, and another may take over."""
 
 _COLUMNS = (
@@ -48,8 +48,9 @@ _HALT = """
 class PostgresPartitions:
     """Fills the port `Partitions`."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, *, hang_seconds: float = HANG_SECONDS) -> None:
         self._pool = pool
+        self._hang_timeout = f"{round(hang_seconds * 1_000)}ms"
 
     def due(self) -> list[str]:
         """Partitions with events past their idle position or a timer that has come."""
@@ -105,7 +106,7 @@ class PostgresPartitions:
             connection = stack.enter_context(connection_of(self._pool))
             connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
             stack.callback(_end, connection)
-            answer = connection.execute(_LOCK, (key, HANG_TIMEOUT)).fetchone()
+            answer = connection.execute(_LOCK, (key, self._hang_timeout)).fetchone()
             assert answer is not None
             query = f"SELECT {_COLUMNS} FROM partition WHERE key = %s"
             row = connection.execute(query, (key,)).fetchone() if answer[0] else None
