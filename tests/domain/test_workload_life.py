@@ -130,12 +130,9 @@ def test_requeueing_ends_a_backoff_at_once_and_keeps_the_count() -> None:
     assert story.state.requeue.count == 3
 
 
-def test_requeueing_during_an_eviction_spares_the_backoff_after_it() -> None:
-    eviction = an_eviction("PodsReadyTimeout", count=1, requeue_at=after(600))
-    story = story_of(running()).given(eviction)
-    assert story.when(REQUEUE) == (WorkloadRequeued(reason="Requested"),)
-    story.when(STOPPED)
-    assert may_compete(story.state)
+def test_requeueing_what_is_leaving_already_is_no_event() -> None:
+    story = story_of(running()).given(an_eviction("Preempted"))
+    assert story.when(REQUEUE) == ()
 
 
 def test_requeueing_what_waits_already_is_no_event() -> None:

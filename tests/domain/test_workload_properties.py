@@ -154,10 +154,10 @@ def test_every_unfinished_workload_can_be_brought_to_compete(wishes: list[Any]) 
     if state.cancelling_at is not None or state.terminating_at is not None:
         return
     state = after_events(state, (WorkloadReleased(),) if state.hold else ())
-    for wish in (ActivateWorkload(), RequeueWorkload(eviction="e-9")):
-        state = after_events(state, step(state, wish))
     assert isinstance(state, Workload)
-    state = after_events(state, step(state, ReportStopped(uid=state.uid)))
+    stopped = ReportStopped(uid=state.uid)
+    for wish in (ActivateWorkload(), stopped, RequeueWorkload(eviction="e-9"), stopped):
+        state = after_events(state, step(state, wish))
     assert isinstance(state, Workload)
     assert may_compete(state)
 

@@ -170,15 +170,34 @@ def test_a_hold_can_be_changed() -> None:
     assert story.state.hold.expires_at == after(60)
 
 
-def test_what_an_admin_holds_a_user_neither_changes_nor_releases() -> None:
+def test_what_an_admin_holds_no_user_releases() -> None:
     story = story_of(a_workload())
-    story.when(USER_HOLD)
     story.when(ADMIN_HOLD)
-    assert story.state.hold.owner == "admin:ann"
-    story.refuses(USER_HOLD, IllegalNow)
     assert "investigation" in story.refuses(ReleaseWorkload(), IllegalNow).detail
     assert story.when(ReleaseWorkload(authority="Admin")) == (WorkloadReleased(),)
     assert story.when(ReleaseWorkload(authority="Admin")) == ()
+
+
+@pytest.mark.parametrize("holds", [(USER_HOLD, ADMIN_HOLD), (ADMIN_HOLD, USER_HOLD)])
+def test_a_user_s_hold_outlives_the_admin_s_over_it(holds: tuple[HoldWorkload, ...]) -> None:
+    story = story_of(a_workload())
+    for hold in holds:
+        story.when(hold)
+    assert story.state.hold.owner == "admin:ann"
+    assert story.when(USER_HOLD) == ()
+    assert story.when(ADMIN_HOLD) == ()
+    released, held = story.when(ReleaseWorkload(authority="Admin"))
+    assert (released, held.owner) == (WorkloadReleased(), "user:bo")
+    assert phase_of(story.state) == "Held"
+    assert story.when(ReleaseWorkload()) == (WorkloadReleased(),)
+    assert phase_of(story.state) == "Pending"
+
+
+def test_a_user_s_hold_that_ran_out_beneath_an_admin_s_does_not_come_back() -> None:
+    story = story_of(a_workload())
+    story.when(HoldWorkload(owner="bo", reason="x", expires_at=after(60)))
+    story.when(ADMIN_HOLD)
+    assert story.later(after(60)).when(ReleaseWorkload(authority="Admin")) == (WorkloadReleased(),)
 
 
 def test_a_user_cannot_pass_for_an_admin_by_name() -> None:

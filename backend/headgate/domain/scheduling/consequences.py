@@ -13,6 +13,7 @@ from headgate.domain.scheduling.timers import (
     waits_for_pods_ready,
 )
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.commands import ReleaseWorkload
 from headgate.domain.workloads.events import (
     DeactivationCause,
     EvictionReason,
@@ -23,9 +24,9 @@ from headgate.domain.workloads.events import (
     WorkloadEvent,
     WorkloadEvicted,
     WorkloadFinished,
-    WorkloadReleased,
     WorkloadRequeued,
 )
+from headgate.domain.workloads.holding import release
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 
@@ -64,7 +65,7 @@ def _while_alive(config: Config, workload: Workload, at: Instant, eviction_id: s
         if found:
             return found
     if workload.hold is not None and _is_past(workload.hold.expires_at, at):
-        return (WorkloadReleased(expired=True),)
+        return release(workload, ReleaseWorkload(expired=True), at)
     if not holds_quota(workload):
         return _may_come_back(config, workload, at)
     return ()

@@ -44,11 +44,8 @@ def requeue(state: WorkloadState, command: RequeueWorkload) -> tuple[WorkloadEve
         raise IllegalNow(
             f"Workload {workload.key} is inactive.", remedy="Activate it to let it compete again."
         )
-    if workload.admission is not None and workload.eviction is None:
-        return _sent_away(workload, command.eviction, "Requeued", command.reason)
     if workload.admission is not None:
-        has_backoff = workload.requeue.requeue_at is not None
-        return (WorkloadRequeued(reason="Requested"),) if has_backoff else ()
+        return _sent_away(workload, command.eviction, "Requeued", command.reason)
     requeued = condition(workload, "Requeued")
     is_kept_back = requeued is not None and not requeued.status
     if workload.requeue.requeue_at is not None or is_kept_back:

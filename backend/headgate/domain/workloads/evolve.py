@@ -9,7 +9,14 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.conditions import Change, reset, with_conditions
 from headgate.domain.workloads.leaving import after_reservation_dropped, after_stop, evicted
-from headgate.domain.workloads.state import Hold, RequeueState, Workload, WorkloadState, condition
+from headgate.domain.workloads.state import (
+    Hold,
+    RequeueState,
+    Workload,
+    WorkloadState,
+    condition,
+    is_admins,
+)
 
 
 def evolve(state: WorkloadState, event: e.WorkloadEvent, at: Instant) -> WorkloadState:
@@ -185,13 +192,27 @@ def _requeued(workload: Workload, reason: str, at: Instant) -> Workload:
 
 def _held(workload: Workload, event: e.WorkloadHeld, at: Instant) -> Workload:
     hold = Hold(owner=event.owner, reason=event.reason, held_at=at, expires_at=event.expires_at)
+    present = workload.hold
+    if present is not None and is_admins(present) and not is_admins(hold):
+        return replace(workload, hold_beneath=hold)
+    covers = present is not None and is_admins(hold) and not is_admins(present)
     held = Change("Held", status=True, reason="OnHold", message=event.reason)
-    return replace(workload, hold=hold, conditions=with_conditions(workload, at, held))
+    return replace(
+        workload,
+        hold=hold,
+        hold_beneath=present if covers else workload.hold_beneath,
+        conditions=with_conditions(workload, at, held),
+    )
 
 
 def _released(workload: Workload, at: Instant) -> Workload:
     released = Change("Held", status=False, reason="Released")
-    return replace(workload, hold=None, conditions=with_conditions(workload, at, released))
+    return replace(
+        workload,
+        hold=None,
+        hold_beneath=None,
+        conditions=with_conditions(workload, at, released),
+    )
 
 
 def _deactivated(workload: Workload, event: e.WorkloadDeactivated, at: Instant) -> Workload:

@@ -57,6 +57,11 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: Instant | None = None
 
 
+def is_admins(hold: Hold) -> bool:
+    """Whether an admin set the hold; owners are `admin:<name>` or `user:<name>`."""
+    return hold.owner.startswith("admin:")
+
+
 class EvictionCount(msgspec.Struct, frozen=True, kw_only=True):
     """How often the workload was evicted for one reason and cause."""
 
@@ -69,6 +74,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
     """A workload as it stands.
 
     `admission` is set from reservation to release; `nomination` is where a round makes room for it.
+    `hold_beneath` is a user's hold while an admin's lies over it.
     `cancelling_at` is set from the request to cancel it until it has stopped.
     `queued_at` orders it among equals: its creation, or a pods-ready eviction under that policy.
     """
@@ -92,6 +98,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
     requeue: RequeueState = RequeueState()
     evictions: tuple[EvictionCount, ...] = ()
     hold: Hold | None = None
+    hold_beneath: Hold | None = None
     explanation: Explanation | None = None
     explained_at: Instant | None = None
     not_ready_cause: NotReadyCause | None = None
