@@ -19,7 +19,7 @@ from tests.conftest import new_database
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.contracts.building import are_appended, event, unit
 
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 CHANGES = (
     "UPDATE {} SET actor = 'nobody'",
     "DELETE FROM {}",

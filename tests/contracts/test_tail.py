@@ -9,7 +9,7 @@ from headgate.domain.facts import Recorded
 from tests.contracts.adapters import Adapters
 from tests.contracts.building import event, unit
 
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 
 
 async def followed(adapters: Adapters, after: int, up_to: int) -> list[int]:

@@ -57,9 +57,10 @@ class PostgresEventLog:
         """Up to `limit` events after that position in order; raises `GapInLog` at a gap."""
         with connection_of(self._pool) as connection:
             if up_to is None:
-                rows = connection.execute(_READ, (after, limit)).fetchall()
+                rows = connection.execute(_READ, (after, limit), binary=True).fetchall()
             else:
-                rows = connection.execute(_READ_UP_TO, (after, up_to, limit)).fetchall()
+                values = (after, up_to, limit)
+                rows = connection.execute(_READ_UP_TO, values, binary=True).fetchall()
         return list(gapless(rows, after))
 
     def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[Recorded]:

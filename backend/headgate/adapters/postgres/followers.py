@@ -12,6 +12,15 @@ from headgate.application.followed.projection import Change, Projection
 REBUILD_BATCH = 5_000
 _READ = f"SELECT {COLUMNS} FROM event WHERE position > %s ORDER BY position LIMIT %s"
 _BEGIN = "INSERT INTO follower (name) VALUES (%s) ON CONFLICT DO NOTHING"
+# Rows without their generation, those that stand on one side alone.
+_DIFFERENCES = """
+    WITH live AS (SELECT to_jsonb(t) - 'generation' AS shown FROM {table} AS t
+                  WHERE generation = %(live)s),
+         rebuilt AS (SELECT to_jsonb(t) - 'generation' AS shown FROM {table} AS t
+                     WHERE generation = %(rebuilt)s)
+    SELECT (SELECT count(*) FROM (SELECT shown FROM live EXCEPT ALL SELECT shown FROM rebuilt) AS a)
+         + (SELECT count(*) FROM (SELECT shown FROM rebuilt EXCEPT ALL SELECT shown FROM live) AS b)
+"""
 _STANDS = "SELECT generation, position FROM follower WHERE name = %s"
 
 
@@ -60,6 +69,29 @@ class PostgresFollowers(FollowedReads):
             finally:
                 connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 7306))", (name,))
 
+    def differences(self, name: str) -> tuple[int, int]:
+        """Where it stands, and how many rows differ from those built anew up to there.
+
+        The rebuilt rows are never seen by anyone: their transaction is rolled back.
+        """
+        with (
+            connection_of(self._pool) as connection,
+            connection.transaction(force_rollback=True),
+        ):
+            connection.execute(_BEGIN, (name,))
+            stands = connection.execute(f"{_STANDS} FOR UPDATE", (name,)).fetchone()
+            assert stands is not None
+            generation, stop = stands
+            position = 0
+            while position < stop:
+                batch = (position, min(REBUILD_BATCH, stop - position))
+                position += self._fold(connection, name, generation + 1, batch)
+            query = _DIFFERENCES.format(table=name)
+            generations = {"live": generation, "rebuilt": generation + 1}
+            found = connection.execute(query, generations).fetchone()
+            assert found is not None
+            return stop, int(found[0])
+
     def _rebuild(self, connection: Connection, name: str) -> None:
         stands = connection.execute(_STANDS, (name,)).fetchone()
         assert stands is not None
@@ -86,7 +118,9 @@ class PostgresFollowers(FollowedReads):
         """Fold up to so many events after a position; how many there were."""
         after, limit = batch
         projection = self._projections[name]
-        recorded = list(gapless(connection.execute(_READ, (after, limit)).fetchall(), after))
+        recorded = list(
+            gapless(connection.execute(_READ, (after, limit), binary=True).fetchall(), after)
+        )
         rows = FollowedRows(connection, name, generation)
         memory = rows.recall(key for fact in recorded for key in projection.recalls(fact))
         changes: list[Change] = []

@@ -133,7 +133,7 @@ class PostgresPartitionSession:
         """Events after a position, inside the transaction."""
         query = f"SELECT {COLUMNS} FROM event WHERE position > %s ORDER BY position LIMIT %s"
         with outages():
-            rows = self._connection.execute(query, (after, limit)).fetchall()
+            rows = self._connection.execute(query, (after, limit), binary=True).fetchall()
         return list(gapless(rows, after))
 
     def now(self) -> Instant:

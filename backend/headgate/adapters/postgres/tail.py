@@ -53,7 +53,7 @@ class PostgresTail:
 async def _batch(
     connection: psycopg.AsyncConnection[tuple[Any, ...]], position: int
 ) -> list[Recorded]:
-    rows = await (await connection.execute(_READ, (position,))).fetchall()
+    rows = await (await connection.execute(_READ, (position,), binary=True)).fetchall()
     return list(gapless(rows, position))
 
 
