@@ -3,6 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.quota.lending import loans_within
 from headgate.domain.scheduling.quota.tree import QuotaTree
 from headgate.domain.scheduling.quota.usage import (
     Usage,
@@ -13,7 +15,6 @@ from headgate.domain.scheduling.quota.usage import (
     potential,
     remove_usage,
 )
-from headgate.domain.views.queues import QueueNode, queue_tree
 from tests.builders.world import World, quotas
 
 KEY = ("f", "gpu")
@@ -130,18 +131,15 @@ def test_what_is_borrowed_is_what_others_lend(
     for number, (queue, gpus) in enumerate(wanted):
         world.submit(f"w{number}", queue, {"gpu": gpus})
     world.settle()
-    (top,) = queue_tree(world.cell)
-    queues = [node for node in _all(top) if node.kind == "ClusterQueue"]
-    for node in queues:
-        for line in node.lines:
-            assert line.borrowed == sum(amount for _, amount in line.borrowed_from)
-            assert line.borrowed == max(0, line.used - line.nominal)
-            assert line.lent == sum(amount for _, amount in line.lent_to)
-            assert line.lent + min(line.used, line.nominal) <= line.nominal
-
-
-def _all(node: QueueNode) -> list[QueueNode]:
-    return [node, *(below for child in node.children for below in _all(child))]
+    partition = world.cell.partition("cohort/top")
+    tree, usage = partition.tree, partition.usage[ACTUAL]
+    found = loans_within(tree, usage, "cohort/top", KEY)
+    for node in (f"clusterqueue/{name}" for name in "abcd"):
+        used, nominal = usage[node].get(KEY, 0), tree.nominal(node, KEY)
+        borrowed = sum(loan.amount for loan in found if loan.borrower == node)
+        lent = sum(loan.amount for loan in found if loan.lender == node)
+        assert borrowed == max(0, used - nominal)
+        assert lent + min(used, nominal) <= nominal
 
 
 def _from_the_leaves_up(tree: QuotaTree, usage: Usage) -> Usage:

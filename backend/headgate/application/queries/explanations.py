@@ -11,8 +11,10 @@ from headgate.application.queries.workload_views import (
 )
 from headgate.application.visibility import Scope
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.standing import cluster_queue_of, queue_obstacle
-from headgate.domain.workloads.explanation import Blocker, BlockerType, Explanation
+from headgate.domain.scheduling.standing import cluster_queue_of
+from headgate.domain.scheduling.waiting import explain_now, explain_waiting
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
 
 VERDICTS = {
@@ -39,7 +41,7 @@ def explanation_view(
 ) -> ExplanationView:
     """Everything known of why it stands where it stands, as someone may see it."""
     cell = installation.reader.cell
-    found = explanation_of(cell, workload)
+    found = _fresh_explanation(cell, workload, installation.clock.now())
     hide = installation.tenants.redacted
     phase = phase_of(workload)
     return ExplanationView(
@@ -57,66 +59,33 @@ def explanation_view(
     )
 
 
-def explanation_of(cell: Cell, workload: Workload) -> Explanation:
-    """The explanation that holds now: what keeps it out before it is looked at comes first."""
+def explanation_of(cell: Cell, workload: Workload, at: Instant) -> Explanation:
+    """The explanation that holds, as it was recorded where the scheduler looked."""
+    return _stated(workload) or _waiting(explain_waiting(cell, workload, at))
+
+
+def _fresh_explanation(cell: Cell, workload: Workload, at: Instant) -> Explanation:
+    """The same with the numbers of this moment."""
+    return _stated(workload) or _waiting(explain_now(cell, workload, at))
+
+
+def _stated(workload: Workload) -> Explanation | None:
     phase = phase_of(workload)
-    if phase in STATED:
-        dominant, sentence = STATED[phase]
-        return Explanation(dominant=dominant, sentence=sentence, evaluated=False)
-    return (
-        _before_its_turn(cell, workload, phase) or workload.explanation or _in_line(cell, workload)
-    )
-
-
-def _before_its_turn(cell: Cell, workload: Workload, phase: Phase) -> Explanation | None:
-    if phase == "Inactive":
-        sentence = "It is inactive until somebody activates it."
-        return _unevaluated("Hold", "Inactive", sentence, "Activate it")
-    if phase == "QuotaReserved":
-        checks = ", ".join(workload.checks)
-        sentence = f"Its quota is reserved; it waits for its admission checks: {checks}."
-        return _unevaluated("AdmissionCheck", "ChecksPending", sentence, "The checks become ready")
-    if workload.hold is not None:
-        hold = workload.hold
-        until = f" until {timestamp(hold.expires_at)}" if hold.expires_at else ""
-        sentence = f"It is held by {hold.owner}{until}: {hold.reason}"
-        return _unevaluated("Hold", "Held", sentence, f"{hold.owner} releases it")
-    if workload.requeue.requeue_at is not None:
-        when = timestamp(workload.requeue.requeue_at)
-        sentence = f"It backs off until {when} after {workload.requeue.count} failed starts."
-        return _unevaluated("Backoff", "BackingOff", sentence, f"The backoff ends at {when}")
-    obstacle = queue_obstacle(cell.config, workload)
-    if obstacle is None:
+    if phase not in STATED:
         return None
-    return _unevaluated("Queue", obstacle.reason, obstacle.message, "The queue lets it through")
+    dominant, sentence = STATED[phase]
+    return Explanation(dominant=dominant, sentence=sentence, evaluated=False)
 
 
-def _in_line(cell: Cell, workload: Workload) -> Explanation:
-    line = line_of(cell, cluster_queue_of(cell.config, workload))
-    before = line.before(workload.key)
-    if line.strict and before:
-        sentence = f"Its queue is StrictFIFO and {before[0]} is first."
-        return _unevaluated("Order", "BehindStrictHead", sentence, f"{before[0]} is admitted")
-    if not before:
-        sentence = "It is first in its queue and about to be looked at."
-        return _unevaluated("Order", "NotYetEvaluated", sentence, "Its turn comes")
-    sentence = f"{len(before)} workloads are before it; it has not been looked at yet."
-    return _unevaluated("Order", "NotYetEvaluated", sentence, "Its turn comes")
-
-
-def _unevaluated(kind: BlockerType, reason: str, sentence: str, help_: str) -> Explanation:
-    blocker = Blocker(type=kind, reason=reason, message=sentence)
-    return Explanation(
-        dominant=reason,
-        sentence=sentence,
-        evaluated=False,
-        blockers=(blocker,),
-        would_unblock=(help_,),
-    )
+def _waiting(found: Explanation | None) -> Explanation:
+    assert found is not None, "what neither runs nor has ended waits, and for a reason"
+    return found
 
 
 def _unchanged_since(workload: Workload, found: Explanation) -> str | None:
-    return timestamp_or_none(workload.explained_at) if found is workload.explanation else None
+    known = workload.explanation
+    is_same = known is not None and known.fingerprint == found.fingerprint
+    return timestamp_or_none(workload.explained_at) if is_same else None
 
 
 def _blocker(installation: Installation, blocker: Blocker, scope: Scope) -> BlockerView:

@@ -80,7 +80,8 @@ def _summary(
 def _item(installation: Installation, place: _Place, scope: Scope) -> PendingWorkload:
     workload = place.workload
     is_open = scope is None or workload.namespace in scope
-    found = explanation_of(installation.reader.cell, workload)
+    cell = installation.reader.cell
+    found = explanation_of(cell, workload, installation.clock.now())
     sentence = installation.tenants.redacted(found.sentence, scope)
     return PendingWorkload(
         metadata=PendingMeta(

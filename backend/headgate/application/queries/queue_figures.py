@@ -7,6 +7,7 @@ import msgspec
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.quota.lending import loans_within
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
 from headgate.domain.values.quantities import FlavorResource, FlavorUsage
 from headgate.domain.workloads.state import Workload, is_admitted
@@ -72,47 +73,14 @@ def nominal_below(tree: QuotaTree, node: str, key: FlavorResource) -> int:
 
 
 def loans(partition: Partition, key: FlavorResource) -> list[Loan]:
-    """Who uses whose quota: the nearest lender first, then by name; the same for the same usage."""
+    """Who uses whose quota, in every tree of the partition."""
     tree = partition.tree
-    idle = {node: _idle(partition, node, key) for node in tree.path}
-    found: list[Loan] = []
-    for borrower in sorted(node for node in tree.path if node.startswith("clusterqueue/")):
-        missing = used_below(partition, borrower, key) - tree.nominal(borrower, key)
-        for lender in _lenders(tree, borrower):
-            if missing <= 0:
-                break
-            amount = min(missing, idle[lender])
-            if amount > 0:
-                idle[lender] -= amount
-                missing -= amount
-                found.append((borrower, lender, amount))
-    return found
-
-
-def _idle(partition: Partition, node: str, key: FlavorResource) -> int:
-    """What a node has and may lend of its own."""
-    tree = partition.tree
-    nominal = tree.nominal(node, key)
-    if node.startswith("cohort/"):
-        return nominal
-    unused = max(0, nominal - used_below(partition, node, key))
-    quota = tree.quotas[node].get(key)
-    limit = quota.lending_limit if quota else None
-    return unused if limit is None else min(unused, limit)
-
-
-def _lenders(tree: QuotaTree, borrower: str) -> list[str]:
-    """Everyone in the tree but the borrower, those that share its lowest cohort first."""
-    seen = {borrower: None}
-    for above in tree.path[borrower][1:]:
-        for node in sorted(_at_or_below(tree, above)):
-            seen.setdefault(node)
-    return list(seen)[1:]
-
-
-def _at_or_below(tree: QuotaTree, node: str) -> list[str]:
-    below = [n for child in tree.children[node] for n in _at_or_below(tree, child)]
-    return [node, *below]
+    roots = sorted({path[-1] for path in tree.path.values()})
+    return [
+        (loan.borrower, loan.lender, loan.amount)
+        for root in roots
+        for loan in loans_within(tree, partition.usage[ACTUAL], root, key)
+    ]
 
 
 def _add(total: FlavorUsage, amounts: Mapping[FlavorResource, int]) -> None:

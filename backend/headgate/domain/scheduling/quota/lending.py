@@ -22,7 +22,7 @@ class Loan:
     amount: int
 
 
-def loans(tree: QuotaTree, usage: Usage, root: str, key: FlavorResource) -> tuple[Loan, ...]:
+def loans_within(tree: QuotaTree, usage: Usage, root: str, key: FlavorResource) -> tuple[Loan, ...]:
     """All loans within one tree."""
     found: list[Loan] = []
     _settle(tree, usage, (root, key), found)
