@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from headgate.application.ports import Ledger, LedgerQuery, QueueHistory, QueueMinute
+from headgate.application.followed.answers import Ledger, LedgerQuery, QueueHistory, QueueMinute
 from tests.contracts.adapters import Adapters
 from tests.contracts.history import MINUTE, START, a_history
 

@@ -7,14 +7,14 @@ import msgspec
 
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.application.followed import PROJECTIONS
-from headgate.application.followed.projection import Amend, Change, Count, Projection, Put
-from headgate.application.ports import (
+from headgate.application.followed.answers import (
     Ledger,
     LedgerEntry,
     LedgerQuery,
     QueueHistory,
     QueueMinute,
 )
+from headgate.application.followed.projection import Amend, Change, Count, Projection, Put
 from headgate.domain.values.instants import Instant
 
 

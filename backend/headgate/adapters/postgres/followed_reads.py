@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from headgate.adapters.postgres.connections import Pool, connection_of
-from headgate.application.ports import (
+from headgate.application.followed.answers import (
     Ledger,
     LedgerEntry,
     LedgerQuery,
