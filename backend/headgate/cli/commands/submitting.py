@@ -21,12 +21,15 @@ from headgate.cli.presentation.ages import seconds_of
 from headgate.cli.presentation.consoles import say, show
 from headgate.cli.presentation.formats import Format, show_value
 from headgate.cli.session import client_of
+from headgate.client.client import HeadgateClient
 from headgate.client.shapes import Batch
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 RUN_SECONDS = "headgate.dev/run-seconds"
 
 Object = dict[str, Any]
+RunSeconds = Annotated[int | None, typer.Option(help="How long a simulated executor runs it.")]
+MaximumSeconds = Annotated[int | None, typer.Option(help="Stop it after that long.")]
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,12 +70,8 @@ def submit(
         bool, typer.Option(help="Pods anywhere in the topology.")
     ] = False,
     label: Annotated[list[str], typer.Option(help="A label, KEY=VALUE.")] = [],  # noqa: B006
-    run_seconds: Annotated[
-        int | None, typer.Option(help="How long a simulated executor runs it.")
-    ] = None,
-    max_execution_seconds: Annotated[
-        int | None, typer.Option(help="Stop it after that long.")
-    ] = None,
+    run_seconds: RunSeconds = None,
+    max_execution_seconds: MaximumSeconds = None,
     preemptibility: Annotated[
         str, typer.Option(help="Preemptible, NonPreemptible, SemiPreemptible.")
     ] = "",
@@ -111,10 +110,15 @@ def submit(
         if not dry_run:
             _say_what_next(batch)
         if wait and not dry_run:
-            for result in batch.results:
-                key = f"{result.namespace}/{result.name}"
-                wait_for(client, key, goal_of("condition=Admitted"), seconds_of(timeout))
-                show(f"{result.reference} admitted")
+            _wait_for_admissions(client, batch, seconds_of(timeout))
+
+
+def _wait_for_admissions(client: HeadgateClient, batch: Batch, seconds: float) -> None:
+    for result in batch.results:
+        wait_for(
+            client, f"{result.namespace}/{result.name}", goal_of("condition=Admitted"), seconds
+        )
+        show(f"{result.reference} admitted")
 
 
 def manifest_of(wanted: Wanted) -> Object:
