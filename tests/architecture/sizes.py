@@ -17,6 +17,7 @@ GENERATED = ("frontend/src/lib/api/generated/", "migrations/versions/")
 TYPESCRIPT_FUNCTION = re.compile(
     r"^(?:export )?(?:default )?(?:async )?(?:function\*? (\w+)|const (\w+)\b.*=>\s*[{(]$)"
 )
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def offenders() -> dict[str, int]:
@@ -44,12 +45,28 @@ def file_limit(path: Path) -> int:
 
 
 def python_functions(path: Path) -> Iterator[tuple[str, int]]:
-    """Each function with its length, its docstring not counted."""
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            docstring = ast.get_docstring(node, clean=False) or ""
-            told = len(docstring.splitlines())
-            yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1 - told
+    """Each function with its length; docstrings and functions inside it count by themselves."""
+    waiting = list(functions_in(tree(path)))
+    while waiting:
+        node = waiting.pop()
+        inner = list(functions_in(node))
+        told = len((ast.get_docstring(node, clean=False) or "").splitlines())
+        yield node.name, span(node) - told - sum(span(found) for found in inner)
+        waiting += inner
+
+
+def functions_in(node: ast.AST) -> Iterator[Function]:
+    """The functions below a node, those inside functions left to these."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Function):
+            yield child
+        else:
+            yield from functions_in(child)
+
+
+def span(node: Function) -> int:
+    """From `def` to the last line."""
+    return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
 def typescript_functions(path: Path) -> Iterator[tuple[str, int]]:
