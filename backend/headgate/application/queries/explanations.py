@@ -1,6 +1,7 @@
 """Why a workload waits: as the scheduler recorded it, or derived where it had no need to look."""
 
 from headgate.application.installation import Installation
+from headgate.application.queries.lines import Line, line_of
 from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.application.queries.workload_views import (
     AsOf,
@@ -10,9 +11,9 @@ from headgate.application.queries.workload_views import (
 )
 from headgate.application.visibility import Scope
 from headgate.domain.cell import Cell
+from headgate.domain.scheduling.standing import cluster_queue_of
 from headgate.domain.scheduling.waiting import explain_now, explain_waiting
 from headgate.domain.values.instants import Instant
-from headgate.domain.views.pending import position_of
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
 
@@ -40,13 +41,12 @@ def explanation_view(
 ) -> ExplanationView:
     """Everything known of why it stands where it stands, as someone may see it."""
     cell = installation.reader.cell
-    at = installation.clock.now()
-    found = _stated(workload) or _waiting(explain_now(cell, workload, at))
+    found = _fresh_explanation(cell, workload, installation.clock.now())
     hide = installation.tenants.redacted
     phase = phase_of(workload)
     return ExplanationView(
         workload=workload.key,
-        as_of=AsOf(position=cell.position, time=timestamp(at)),
+        as_of=AsOf(position=cell.position, time=timestamp(installation.clock.now())),
         phase=phase,
         verdict=VERDICTS.get(phase, "Waiting"),  # type: ignore[arg-type]
         dominant=found.dominant,
@@ -62,6 +62,11 @@ def explanation_view(
 def explanation_of(cell: Cell, workload: Workload, at: Instant) -> Explanation:
     """The explanation that holds, as it was recorded where the scheduler looked."""
     return _stated(workload) or _waiting(explain_waiting(cell, workload, at))
+
+
+def _fresh_explanation(cell: Cell, workload: Workload, at: Instant) -> Explanation:
+    """The same with the numbers of this moment."""
+    return _stated(workload) or _waiting(explain_now(cell, workload, at))
 
 
 def _stated(workload: Workload) -> Explanation | None:
@@ -107,9 +112,12 @@ def _blocker(installation: Installation, blocker: Blocker, scope: Scope) -> Bloc
 
 
 def _position(cell: Cell, workload: Workload) -> QueuePosition | None:
-    place = position_of(cell, workload)
+    line: Line = line_of(cell, cluster_queue_of(cell.config, workload))
+    place = line.place(workload.key)
     if place is None:
         return None
     return QueuePosition(
-        cluster_queue=place.cluster_queue + 1, local_queue=place.local_queue + 1, of=place.of
+        cluster_queue=place,
+        local_queue=line.place_in_local_queue(cell, workload.key),
+        of=len(line.keys),
     )

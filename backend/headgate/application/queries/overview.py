@@ -11,7 +11,6 @@ from headgate.application.queries.overview_views import CountAt, Overview
 from headgate.application.queries.views import timestamp
 from headgate.application.visibility import Scope
 from headgate.domain.cell import Cell
-from headgate.domain.views.pending import installation_counts
 from headgate.domain.workloads.state import phase_of
 
 MINUTES = 60
@@ -38,7 +37,7 @@ async def overview(installation: Installation, scope: Scope) -> Overview:
 
 def _counts(cell: Cell, scope: Scope) -> dict[str, int]:
     if scope is None:
-        return dict(sorted(installation_counts(cell).items()))
+        return dict(sorted(cell.partitioning.counts.get("", {}).items()))
     mine = (phase_of(w) for w in cell.workloads.values() if w.namespace in scope)
     return dict(sorted(Counter(mine).items()))
 

@@ -1,11 +1,11 @@
 """The waiting lines, as Kueue's visibility API shows them, with why each one waits."""
 
-from collections.abc import Sequence
-
 import msgspec
 
 from headgate.application.installation import Installation
 from headgate.application.queries.explanations import explanation_of
+from headgate.application.queries.lines import line_of
+from headgate.application.queries.queue_figures import local_queue_key
 from headgate.application.queries.queue_views import (
     PendingListMeta,
     PendingMeta,
@@ -15,12 +15,7 @@ from headgate.application.queries.queue_views import (
 from headgate.application.queries.views import timestamp
 from headgate.application.visibility import SOMEBODY, Scope
 from headgate.domain.rejection import NotFound
-from headgate.domain.views.pending import (
-    PendingPlace,
-    pending_order,
-    pending_order_of_local_queue,
-)
-from headgate.domain.workloads.state import phase_of
+from headgate.domain.workloads.state import Workload, phase_of
 
 
 class Stretch(msgspec.Struct, frozen=True):
@@ -30,6 +25,12 @@ class Stretch(msgspec.Struct, frozen=True):
     limit: int = 1000
 
 
+class _Place(msgspec.Struct, frozen=True):
+    workload: Workload
+    in_cluster_queue: int
+    in_local_queue: int
+
+
 def pending_in_cluster_queue(
     installation: Installation, name: str, scope: Scope, stretch: Stretch
 ) -> PendingWorkloadsSummary:
@@ -37,7 +38,7 @@ def pending_in_cluster_queue(
     cell = installation.reader.cell
     if name not in cell.config.cluster_queues:
         raise NotFound(f"There is no ClusterQueue {name}.", remedy="List the ClusterQueues.")
-    return _summary(installation, pending_order(cell, name), scope, stretch)
+    return _summary(installation, _places(installation, name), scope, stretch)
 
 
 def pending_in_local_queue(
@@ -45,13 +46,28 @@ def pending_in_local_queue(
 ) -> PendingWorkloadsSummary:
     """Who waits in a LocalQueue (`namespace/name`); raises `NotFound`."""
     cell = installation.reader.cell
-    if key not in cell.config.local_queues:
+    queue = cell.config.local_queues.get(key)
+    if queue is None:
         raise NotFound(f"There is no LocalQueue {key}.", remedy="List the LocalQueues.")
-    return _summary(installation, pending_order_of_local_queue(cell, key), scope, stretch)
+    places = _places(installation, queue.spec.cluster_queue)
+    mine = [place for place in places if local_queue_key(place.workload) == key]
+    return _summary(installation, mine, scope, stretch)
+
+
+def _places(installation: Installation, cluster_queue: str) -> list[_Place]:
+    cell = installation.reader.cell
+    seen: dict[str, int] = {}
+    places = []
+    for index, key in enumerate(line_of(cell, cluster_queue).keys):
+        workload = cell.workloads[key]
+        local = local_queue_key(workload)
+        places.append(_Place(workload, index, seen.get(local, 0)))
+        seen[local] = seen.get(local, 0) + 1
+    return places
 
 
 def _summary(
-    installation: Installation, places: Sequence[PendingPlace], scope: Scope, stretch: Stretch
+    installation: Installation, places: list[_Place], scope: Scope, stretch: Stretch
 ) -> PendingWorkloadsSummary:
     chosen = places[stretch.offset : stretch.offset + stretch.limit]
     position = installation.reader.position
@@ -61,11 +77,12 @@ def _summary(
     )
 
 
-def _item(installation: Installation, place: PendingPlace, scope: Scope) -> PendingWorkload:
-    cell = installation.reader.cell
-    workload = cell.workloads[place.key]
+def _item(installation: Installation, place: _Place, scope: Scope) -> PendingWorkload:
+    workload = place.workload
     is_open = scope is None or workload.namespace in scope
+    cell = installation.reader.cell
     found = explanation_of(cell, workload, installation.clock.now())
+    sentence = installation.tenants.redacted(found.sentence, scope)
     return PendingWorkload(
         metadata=PendingMeta(
             name=workload.name if is_open else SOMEBODY,
@@ -73,11 +90,11 @@ def _item(installation: Installation, place: PendingPlace, scope: Scope) -> Pend
             uid=workload.uid if is_open else "",
             creation_timestamp=timestamp(workload.created_at),
         ),
-        priority=place.priority,
+        priority=workload.spec.priority,
         local_queue_name=workload.spec.queue_name if is_open else "",
         position_in_cluster_queue=place.in_cluster_queue,
         position_in_local_queue=place.in_local_queue,
         phase=phase_of(workload),
         dominant=found.dominant if is_open else "",
-        sentence=installation.tenants.redacted(found.sentence, scope) if is_open else "",
+        sentence=sentence if is_open else "",
     )

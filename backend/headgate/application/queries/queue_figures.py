@@ -1,12 +1,19 @@
-"""How much quota the workloads of one queue hold."""
+"""What is used, borrowed and lent in the queue tree, and how many workloads stand where."""
 
 from collections.abc import Mapping
 
 import msgspec
 
 from headgate.domain.cell import Cell
+from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.quota.lending import loans_within
+from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
 from headgate.domain.values.quantities import FlavorResource, FlavorUsage
 from headgate.domain.workloads.state import Workload, is_admitted
+
+Loan = tuple[str, str, int]
+"""Borrower, lender, amount; both as nodes of the tree (`clusterqueue/a`, `cohort/b`)."""
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -26,18 +33,54 @@ def standing_of(cell: Cell, cluster_queue: str, local_queue: str = "") -> Standi
     partition = cell.partition(key)
     for name in partition.holding.get(cluster_queue, ()):
         workload = cell.workloads[name]
-        if workload.admission is None or (local_queue and local_queue != door_of(workload)):
+        if local_queue and local_queue != local_queue_key(workload):
             continue
-        amounts = partition.charge_of(workload, workload.admission).amounts
+        amounts = taken_by(partition, workload)
         _add(reserved, amounts)
         if is_admitted(workload):
             _add(admitted, amounts)
     return Standing(reserved, admitted)
 
 
-def door_of(workload: Workload) -> str:
+def local_queue_key(workload: Workload) -> str:
     """The LocalQueue of a workload as `namespace/name`."""
     return f"{workload.namespace}/{workload.spec.queue_name}"
+
+
+def taken_by(partition: Partition, workload: Workload) -> Amounts:
+    """The quota a workload holds now."""
+    if workload.admission is None:
+        return {}
+    return partition.charge_of(workload, workload.admission).amounts
+
+
+def counts_of(cell: Cell, name: str) -> Mapping[str, int]:
+    """Workloads by phase of `clusterqueue/x`, `localqueue/ns/x`, or of all for an empty name."""
+    return cell.partitioning.counts.get(name, {})
+
+
+def used_below(partition: Partition, node: str, key: FlavorResource) -> int:
+    """What all ClusterQueues at or below a node use."""
+    if node.startswith("clusterqueue/"):
+        return partition.usage[ACTUAL][node].get(key, 0)
+    return sum(used_below(partition, child, key) for child in partition.tree.children[node])
+
+
+def nominal_below(tree: QuotaTree, node: str, key: FlavorResource) -> int:
+    """The nominal quota of a node and of everything below it."""
+    below = sum(nominal_below(tree, child, key) for child in tree.children[node])
+    return tree.nominal(node, key) + below
+
+
+def loans(partition: Partition, key: FlavorResource) -> list[Loan]:
+    """Who uses whose quota, in every tree of the partition."""
+    tree = partition.tree
+    roots = sorted({path[-1] for path in tree.path.values()})
+    return [
+        (loan.borrower, loan.lender, loan.amount)
+        for root in roots
+        for loan in loans_within(tree, partition.usage[ACTUAL], root, key)
+    ]
 
 
 def _add(total: FlavorUsage, amounts: Mapping[FlavorResource, int]) -> None:

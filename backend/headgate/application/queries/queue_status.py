@@ -2,7 +2,7 @@
 
 import msgspec
 
-from headgate.application.queries.queue_figures import standing_of
+from headgate.application.queries.queue_figures import counts_of, standing_of
 from headgate.domain.cell import Cell
 from headgate.domain.queues.activity import (
     Activity,
@@ -29,7 +29,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 def status_of(cell: Cell, cluster_queue: str, local_queue: str = "") -> Status:
     """Of a ClusterQueue, or of the LocalQueue (`namespace/name`) that leads to it."""
     name = f"localqueue/{local_queue}" if local_queue else f"clusterqueue/{cluster_queue}"
-    phases = cell.partitioning.counts.get(name, {})
+    phases = counts_of(cell, name)
     standing = standing_of(cell, cluster_queue, local_queue)
     admitted = sum(phases.get(phase, 0) for phase in ADMITTED)
     return Status(

@@ -1,6 +1,13 @@
 """The tree of cohorts and ClusterQueues with everything a person asks of it."""
 
 from headgate.application.installation import Installation
+from headgate.application.queries.queue_figures import (
+    Loan,
+    counts_of,
+    loans,
+    nominal_below,
+    used_below,
+)
 from headgate.application.queries.queue_views import (
     Lent,
     LocalQueueLine,
@@ -13,71 +20,63 @@ from headgate.application.queries.queue_views import (
 from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.application.visibility import Scope
 from headgate.domain.cell import Cell
+from headgate.domain.configured import Configured
 from headgate.domain.queues.activity import cluster_queue_activity
-from headgate.domain.queues.specs import Stop
-from headgate.domain.views import queues
-from headgate.domain.views.pending import local_queue_counts
-from headgate.domain.views.pending import queue_counts as counts_of
+from headgate.domain.queues.specs import ClusterQueueSpec, Stop
+from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.quota.usage import available
+from headgate.domain.values.quantities import FlavorResource
 
-WAITING = ("Pending", "Nominated", "BackingOff", "Held")
-RUNNING = ("Starting", "Running", "Evicting")
+Loans = dict[FlavorResource, list[Loan]]
 
 
 def queue_tree(installation: Installation, scope: Scope) -> QueueTree:
-    """All roots, cohorts first; LocalQueues of other teams are left out for submitters."""
+    """All roots, by name; LocalQueues of other teams are left out for submitters."""
     cell = installation.reader.cell
-    found = queues.queue_tree(cell)
-    roots = [_node(cell, node, scope) for node in found]
-    placed = {name for node in found for name in _cohorts_in(node)}
-    roots += [_empty_cohort(name) for name in sorted(cell.config.cohorts) if name not in placed]
     at = timestamp(installation.clock.now())
+    roots: list[QueueNode] = []
+    placed: set[str] = set()
+    for key in cell.partition_keys():
+        partition = cell.partition(key)
+        placed.update(partition.tree.path)
+        tops = sorted({path[-1] for path in partition.tree.path.values()})
+        all_loans = {line: loans(partition, line) for line in _lines_of(partition)}
+        roots += [_node(cell, partition, top, all_loans, scope) for top in tops]
+    roots += [_empty_cohort(n) for n in sorted(cell.config.cohorts) if f"cohort/{n}" not in placed]
     return QueueTree(position=cell.position, at=at, roots=sorted(roots, key=_order))
-
-
-def queue_counts(cell: Cell, cluster_queue: str) -> QueueCounts:
-    """How many of its workloads stand where; those parked are not counted as pending."""
-    counts = counts_of(cell, cluster_queue)
-    parked = min(counts.parked, counts.pending)
-    return QueueCounts(
-        pending=counts.pending - parked,
-        parked=parked,
-        backing_off=counts.backing_off,
-        held=counts.held,
-        nominated=counts.nominated,
-        reserving=counts.reserving,
-        starting=counts.starting,
-        running=counts.running,
-        evicting=counts.evicting,
-    )
 
 
 def _order(node: QueueNode) -> tuple[bool, str]:
     return (node.kind == "ClusterQueue", node.name)
 
 
-def _cohorts_in(node: queues.QueueNode) -> list[str]:
-    own = [node.name] if node.kind == "Cohort" else []
-    return own + [name for child in node.children for name in _cohorts_in(child)]
-
-
-def _node(cell: Cell, node: queues.QueueNode, scope: Scope) -> QueueNode:
-    lines = [_line(line) for line in node.lines]
-    if node.kind == "ClusterQueue":
-        return _cluster_queue(cell, node.name, lines, scope)
-    children = sorted((_node(cell, child, scope) for child in node.children), key=_order)
-    return QueueNode(kind="Cohort", name=node.name, children=children, lines=lines)
+def _node(cell: Cell, partition: Partition, node: str, all_loans: Loans, scope: Scope) -> QueueNode:
+    kind, _, name = node.partition("/")
+    lines = [
+        _line(partition, node, key, found)
+        for key, found in sorted(all_loans.items())
+        if key in partition.tree.subtree[node]
+    ]
+    if kind == "clusterqueue":
+        return _cluster_queue(cell, cell.config.cluster_queues[name], lines, scope)
+    children = [
+        _node(cell, partition, child, all_loans, scope) for child in partition.tree.children[node]
+    ]
+    return QueueNode(kind="Cohort", name=name, children=sorted(children, key=_order), lines=lines)
 
 
 def _empty_cohort(name: str) -> QueueNode:
     return QueueNode(kind="Cohort", name=name, children=[], lines=[])
 
 
-def _cluster_queue(cell: Cell, name: str, lines: list[QueueLine], scope: Scope) -> QueueNode:
-    queue = cell.config.cluster_queues[name]
-    activity = cluster_queue_activity(cell.config, name)
+def _cluster_queue(
+    cell: Cell, queue: Configured[ClusterQueueSpec], lines: list[QueueLine], scope: Scope
+) -> QueueNode:
+    activity = cluster_queue_activity(cell.config, queue.name)
     return QueueNode(
         kind="ClusterQueue",
-        name=name,
+        name=queue.name,
         children=[],
         lines=lines,
         active=activity.active,
@@ -85,8 +84,27 @@ def _cluster_queue(cell: Cell, name: str, lines: list[QueueLine], scope: Scope) 
         stop_policy=queue.spec.stop_policy,
         stop=_stop(queue.spec.stop),
         strategy=queue.spec.queueing_strategy,
-        counts=queue_counts(cell, name),
-        local_queues=_local_queues(cell, name, scope),
+        counts=queue_counts(cell, queue.name),
+        local_queues=_local_queues(cell, queue.name, scope),
+    )
+
+
+def queue_counts(cell: Cell, cluster_queue: str) -> QueueCounts:
+    """How many of its workloads stand where; `parked` are known not to fit for now."""
+    phases = counts_of(cell, f"clusterqueue/{cluster_queue}")
+    key = cell.partitioning.of_cluster_queue.get(cluster_queue)
+    waiting = cell.partition(key).pending[cluster_queue] if key else None
+    parked = min(waiting.waiting_after_a_look() if waiting else 0, phases.get("Pending", 0))
+    return QueueCounts(
+        pending=phases.get("Pending", 0) - parked,
+        parked=parked,
+        backing_off=phases.get("BackingOff", 0),
+        held=phases.get("Held", 0),
+        nominated=phases.get("Nominated", 0),
+        reserving=phases.get("QuotaReserved", 0),
+        starting=phases.get("Starting", 0),
+        running=phases.get("Running", 0),
+        evicting=phases.get("Evicting", 0),
     )
 
 
@@ -100,30 +118,47 @@ def _local_queues(cell: Cell, cluster_queue: str, scope: Scope) -> list[LocalQue
 
 def _local_queue(cell: Cell, key: str) -> LocalQueueLine:
     queue = cell.config.local_queues[key]
-    phases = local_queue_counts(cell, key)
+    phases = counts_of(cell, f"localqueue/{key}")
     return LocalQueueLine(
         namespace=queue.namespace,
         name=queue.name,
-        pending=sum(phases.get(phase, 0) for phase in WAITING),
-        running=sum(phases.get(phase, 0) for phase in RUNNING),
+        pending=sum(phases.get(p, 0) for p in ("Pending", "Nominated", "BackingOff", "Held")),
+        running=sum(phases.get(p, 0) for p in ("Starting", "Running", "Evicting")),
         stop_policy=queue.spec.stop_policy,
     )
 
 
-def _line(line: queues.QueueLine) -> QueueLine:
+def _lines_of(partition: Partition) -> list[FlavorResource]:
+    return sorted({key for amounts in partition.tree.subtree.values() for key in amounts})
+
+
+def _line(partition: Partition, node: str, key: FlavorResource, found: list[Loan]) -> QueueLine:
+    tree = partition.tree
+    quota = tree.quotas[node].get(key)
+    inside = [loan for loan in found if _is_inside(partition, loan[0], node)]
+    borrowed = [loan for loan in inside if not _is_inside(partition, loan[1], node)]
+    lent = [
+        loan
+        for loan in found
+        if _is_inside(partition, loan[1], node) and not _is_inside(partition, loan[0], node)
+    ]
     return QueueLine(
-        flavor=line.flavor,
-        resource=line.resource,
-        nominal=line.nominal,
-        used=line.used,
-        borrowed=line.borrowed,
-        lent=line.lent,
-        available=line.available,
-        borrowing_limit=line.borrowing_limit,
-        lending_limit=line.lending_limit,
-        borrowed_from=[_lent(node, amount) for node, amount in line.borrowed_from],
-        lent_to=[_lent(node, amount) for node, amount in line.lent_to],
+        flavor=key[0],
+        resource=key[1],
+        nominal=nominal_below(tree, node, key),
+        used=used_below(partition, node, key),
+        borrowed=sum(amount for _, _, amount in borrowed),
+        lent=sum(amount for _, _, amount in lent),
+        available=available(tree, partition.usage[ACTUAL], node, key),
+        borrowing_limit=quota.borrowing_limit if quota else None,
+        lending_limit=quota.lending_limit if quota else None,
+        borrowed_from=[_lent(lender, amount) for _, lender, amount in borrowed],
+        lent_to=[_lent(borrower, amount) for borrower, _, amount in lent],
     )
+
+
+def _is_inside(partition: Partition, node: str, above: str) -> bool:
+    return above in partition.tree.path[node]
 
 
 def _lent(node: str, amount: int) -> Lent:
