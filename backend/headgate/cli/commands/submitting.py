@@ -63,9 +63,7 @@ def submit(
     min_pods: Annotated[int | None, typer.Option(help="Start with fewer, down to this.")] = None,
     priority_class: Annotated[str, typer.Option(help="A WorkloadPriorityClass.")] = "",
     required_topology: Annotated[str, typer.Option(help="All pods in one such domain.")] = "",
-    preferred_topology: Annotated[
-        str, typer.Option(help="Pods in one such domain if possible.")
-    ] = "",
+    preferred_topology: Annotated[str, typer.Option(help="In one such domain if possible.")] = "",
     unconstrained_topology: Annotated[
         bool, typer.Option(help="Pods anywhere in the topology.")
     ] = False,
