@@ -58,8 +58,8 @@ simulate: $(READY)  ## random days of cluster life on memory adapters; ARGS="--s
 	@$(BIN)/python -m tests.simulation $(ARGS)
 
 .PHONY: chaos
-chaos: $(READY)  ## kill and restart real processes under load and look whether anything is lost
-	@$(BIN)/pytest tests/processes $(ARGS)
+chaos: $(READY)  ## replay a trace while processes are killed and servers restarted, and count what is lost
+	@$(BIN)/python -m tests.chaos $(ARGS)
 
 .PHONY: docs
 docs: $(READY)  ## write the API description and the page's client anew from the code
