@@ -73,19 +73,21 @@ def test_an_ordinary_owner_can_do_everything_else(owned_url: str) -> None:
 @pytest.fixture
 def owned_url(postgres_server: EmbeddedPostgres) -> Iterator[str]:
     """A database that belongs to someone who is no superuser."""
-    with new_database(postgres_server, "template0") as url:
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("DROP ROLE IF EXISTS ordinary")
-            connection.execute("CREATE ROLE ordinary LOGIN")
-            name = connection.info.dbname
-            connection.execute(f'ALTER DATABASE "{name}" OWNER TO ordinary')
-        owned = url.replace("headgate@", "ordinary@", 1)
+    with (
+        new_database(postgres_server, "template0") as url,
+        psycopg.connect(url, autocommit=True) as connection,
+    ):
+        name = connection.info.dbname
+        # Roles belong to the whole server, which other processes of the run use as well.
+        owner = f"owner_of_{name}"
+        connection.execute(f"CREATE ROLE {owner} LOGIN")
+        connection.execute(f"ALTER DATABASE {name} OWNER TO {owner}")
+        owned = url.replace("headgate@", f"{owner}@", 1)
         migrate(owned)
         yield owned
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("DROP OWNED BY ordinary")
-            connection.execute(f'ALTER DATABASE "{name}" OWNER TO headgate')
-            connection.execute("DROP ROLE ordinary")
+        connection.execute(f"ALTER DATABASE {name} OWNER TO headgate")
+        connection.execute(f"DROP OWNED BY {owner}")
+        connection.execute(f"DROP ROLE {owner}")
 
 
 def test_the_log_grows_into_its_next_partition(adapters: Adapters, fresh_database_url: str) -> None:
