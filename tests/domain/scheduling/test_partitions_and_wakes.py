@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from msgspec.structs import replace
+
 from headgate.domain.cell import Cell
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.scheduling.wakes import wakes_of
@@ -11,6 +13,7 @@ from headgate.domain.workloads.events import (
     WorkloadFinished,
     WorkloadHeld,
     WorkloadPodsReady,
+    WorkloadSpecChanged,
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
@@ -69,6 +72,20 @@ def test_what_can_make_a_plan_stale_guards() -> None:
     assert wakes_of(world.cell, stream, WorkloadPodsReady()) == (("clusterqueue/a",), False)
     reported = NodeReported(ready=True, allocatable={})
     assert wakes_of(world.cell, "node/n", reported) == (("*",), True)
+
+
+def test_a_workload_that_changes_its_queue_wakes_both_partitions() -> None:
+    world = two_partitions()
+    key = world.submit("w", "a")
+    moved = WorkloadSpecChanged(spec=replace(world[key].spec, queue_name="b"))
+    woken, guards = wakes_of(world.cell, f"workload/{key}", moved)
+    assert woken == ("clusterqueue/a", "cohort/team")
+    assert guards
+    world.record(f"workload/{key}", moved)
+    world.settle()
+    admission = world[key].admission
+    assert admission is not None
+    assert admission.cluster_queue == "b"
 
 
 def test_what_belongs_to_no_queue_wakes_the_installation() -> None:

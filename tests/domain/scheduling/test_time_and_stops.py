@@ -211,6 +211,20 @@ def test_draining_evicts_what_runs_and_resuming_brings_it_back() -> None:
     assert world.admitted() == [key]
 
 
+def test_a_drain_of_many_goes_on_until_all_are_evicted() -> None:
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=600))
+    for number in range(600):
+        world.submit(f"w{number}", "q")
+    world.settle()
+    stop(world, "HoldAndDrain")
+    with world.cell.trial():
+        first = plan_cycle(world.cell, "clusterqueue/q", world.at, "first")
+    assert len(first.decisions) == 500
+    assert names(world.settle()) == ["WorkloadEvicted"] * 600
+
+
 def test_a_stop_with_an_end_ends_by_itself() -> None:
     world, _ = timed_queue()
     stop(world, "Hold", seconds=50)

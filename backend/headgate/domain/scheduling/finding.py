@@ -56,12 +56,8 @@ def _finding(
     if own is not None:
         leaving = tuple(v.workload for v in own.victims if v.workload not in own.released)
     elif evaluation.mode == Mode.DEFERRED:
-        leaving = tuple(
-            key
-            for name in partition.cluster_queues
-            for key in partition.holding[name]
-            if is_leaving(workloads[key])
-        )
+        held = (key for name in partition.cluster_queues for key in partition.holding[name])
+        leaving = tuple(sorted(key for key in held if is_leaving(workloads[key])))
     return Finding(
         cluster_queue=evaluation.cluster_queue,
         tries=evaluation.tries,

@@ -10,6 +10,9 @@ from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 
+MOST_FIRED = 500
+"""Timers fired in one cycle, so that draining a full queue does not become one huge transaction."""
+
 
 def keep_house(run: CycleRun) -> None:
     """Resume queues whose stop ran out, fire workloads' timers, move rounds on, let objects go."""
@@ -41,9 +44,11 @@ def _resume_queues(run: CycleRun) -> None:
 
 
 def _fire_timers(run: CycleRun) -> None:
-    while due := run.partition.timers.fired(run.at):
-        for key in due:
+    left = MOST_FIRED
+    while left and (due := run.partition.timers.fired(run.at)):
+        for key in due[:left]:
             _fire(run, key)
+        left -= len(due[:left])
 
 
 def _fire(run: CycleRun, key: str) -> None:

@@ -1,5 +1,7 @@
 """Which partitions must look at an event, and whether it can make a plan stale made without it."""
 
+from msgspec.structs import replace
+
 from headgate.domain.cell import Cell
 from headgate.domain.config import CONFIGURED_EVOLVE
 from headgate.domain.facts import DomainEvent
@@ -47,10 +49,18 @@ def wakes_of(cell: Cell, stream: str, event: DomainEvent) -> tuple[tuple[str, ..
         return EVERYONE, True
     if kind == "round":
         return (_of_round(cell, key, event),), False
-    woken = _of_workload(cell, key, event)
-    lets_go = isinstance(event, RELEASING) and cell.partitioning.has_terminating
-    keys = (woken, INSTALLATION) if lets_go and woken != INSTALLATION else (woken,)
-    return keys, isinstance(event, GUARDING)
+    woken = {_of_workload(cell, key, event): None, **_moved_to(cell, key, event)}
+    if isinstance(event, RELEASING) and cell.partitioning.has_terminating:
+        woken[INSTALLATION] = None
+    return tuple(woken), isinstance(event, GUARDING)
+
+
+def _moved_to(cell: Cell, key: str, event: DomainEvent) -> dict[str, None]:
+    """Where a workload waits after a change of its spec, which may name another queue."""
+    known = cell.workloads.get(key)
+    if known is None or not isinstance(event, WorkloadSpecChanged):
+        return {}
+    return {cell.partitioning.key_of(replace(known, spec=event.spec)): None}
 
 
 def _of_round(cell: Cell, key: str, event: DomainEvent) -> str:

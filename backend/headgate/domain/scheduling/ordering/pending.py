@@ -129,7 +129,7 @@ class PendingQueue:
     def explained_like(self, key: str) -> str | None:
         """One of the same shape that was looked at and explained."""
         known = self.classes.get(self.members[key][1]) if key in self.members else None
-        return next(iter(known.explained), None) if known else None
+        return min(known.explained, default=None) if known else None
 
     def first(self) -> str | None:
         """The competitor with the best claim, parked or not."""
