@@ -37,7 +37,10 @@ metadata: {name: a-job, namespace: team-a, labels: {kueue.x-k8s.io/queue-name: m
 spec:
   parallelism: 3
   completions: 3
-  template: {spec: {restartPolicy: Never, containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]}}
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]
 """
 
 
@@ -116,8 +119,14 @@ def test_an_empty_body_is_refused(admin: Api) -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 SAMPLES = (flavor("f"), cluster_queue("c"), local_queue("l", "c"), workload("w"))
