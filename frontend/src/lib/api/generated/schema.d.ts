@@ -136,6 +136,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/namespaces/{namespace}/workloads/{name}/hold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Keep a workload from admission until it is released */
+        post: operations["holdWorkload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/namespaces/{namespace}/workloads/{name}/release": {
         parameters: {
             query?: never;
@@ -147,6 +164,23 @@ export interface paths {
         put?: never;
         /** End a hold */
         post: operations["releaseWorkload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}/workloads/{name}/requeue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a workload compete again now, or stop it and queue it anew */
+        post: operations["requeueWorkload"];
         delete?: never;
         options?: never;
         head?: never;
@@ -198,40 +232,6 @@ export interface paths {
         put?: never;
         /** End a workload for good */
         post: operations["cancelWorkload"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/namespaces/{namespace}/workloads/{name}/hold": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Keep a workload from admission until it is released */
-        post: operations["holdWorkload"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/namespaces/{namespace}/workloads/{name}/requeue": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Let a workload compete again now, or stop it and queue it anew */
-        post: operations["requeueWorkload"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3344,7 +3344,91 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    holdWorkload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The workload's name */
+                name: string;
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Action"];
+            };
+        };
+        responses: {
+            /** @description A Workload. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     releaseWorkload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The workload's name */
+                name: string;
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Action"];
+            };
+        };
+        responses: {
+            /** @description A Workload. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    requeueWorkload: {
         parameters: {
             query?: never;
             header?: {
@@ -3471,90 +3555,6 @@ export interface operations {
         };
     };
     cancelWorkload: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The same key with the same request gets the first answer again */
-                "Idempotency-Key"?: string | null;
-            };
-            path: {
-                /** @description The workload's name */
-                name: string;
-                namespace: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Action"];
-            };
-        };
-        responses: {
-            /** @description A Workload. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WorkloadObject"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    holdWorkload: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The same key with the same request gets the first answer again */
-                "Idempotency-Key"?: string | null;
-            };
-            path: {
-                /** @description The workload's name */
-                name: string;
-                namespace: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Action"];
-            };
-        };
-        responses: {
-            /** @description A Workload. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WorkloadObject"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    requeueWorkload: {
         parameters: {
             query?: never;
             header?: {
