@@ -102,9 +102,7 @@ def test_a_watcher_sees_only_what_it_asks_for(server: Server) -> None:
     start = submit(server, "start")
     submit(server, "unwanted")
     wanted = submit(server, "wanted")
-    httpx.delete(
-        f"{server.url}/v1/namespaces/team-a/workloads/unwanted", headers=server.headers
-    )
+    httpx.delete(f"{server.url}/v1/namespaces/team-a/workloads/unwanted", headers=server.headers)
     with watching(server, f"?after={start}&streams=workload/team-a/wanted") as frames:
         assert next(frames)[0] == wanted
     with watching(server, f"?after={start}&types=workload.deleted") as frames:

@@ -61,6 +61,7 @@ def test_priority_comes_from_the_class_that_is_named(admin: Api) -> None:
     admin.post("/v1/workloadpriorityclasses", high)
     reference = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": "high"}
     made = admin.post(HERE, workload("important", priorityClassRef=reference))
+    assert made.status_code == 201, made.text
     assert made.json()["spec"]["priority"] == 1000
     missing = {**reference, "name": "none-such"}
     refused = admin.post(HERE, workload("unknown-class", priorityClassRef=missing))
@@ -156,7 +157,7 @@ def test_a_pending_workload_has_an_explanation(admin: Api) -> None:
     assert found["position"]["of"] >= 1
     admin.post(f"{HERE}/explained/hold", {"reason": "for now"})
     held = admin.get(path).json()
-    assert held["dominant"] == "Held"
+    assert held["dominant"] == "OnHold"
     assert "for now" in held["sentence"]
     lost = admin.post(HERE, workload("lost", queue="nowhere"))
     answer = admin.caught_up(f"{HERE}/lost/explanation", int(lost.headers["x-log-position"]))
@@ -196,3 +197,22 @@ def test_many_workloads_are_submitted_each_by_itself(admin: Api) -> None:
     assert all_of_them.status_code == 200
     assert admin.post("/v1/workloads:batch", {"items": []}).json()["results"] == []
     assert admin.post("/v1/workloads:batch", ["x"]).status_code == 422
+
+
+def test_a_class_is_known_to_the_very_next_submit(admin: Api) -> None:
+    for number in range(20):
+        body = {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "WorkloadPriorityClass",
+            "metadata": {"name": f"fresh-{number}"},
+            "value": number,
+        }
+        assert admin.post("/v1/workloadpriorityclasses", body).status_code == 201
+        reference = {
+            "group": "kueue.x-k8s.io",
+            "kind": "WorkloadPriorityClass",
+            "name": f"fresh-{number}",
+        }
+        made = admin.post(HERE, workload(f"fresh-{number}", priorityClassRef=reference))
+        assert made.status_code == 201, made.text
+        assert made.json()["spec"]["priority"] == number

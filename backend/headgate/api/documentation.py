@@ -19,18 +19,18 @@ async def openapi_document(request: Request[None, None, State]) -> Response[byte
 @get("/docs", include_in_schema=False)
 async def docs_page() -> Response[bytes]:
     """A page that reads the document and shows it."""
-    return Response((PAGE_FILES / "page.html").read_bytes(), media_type="text/html; charset=utf-8")
+    return Response((PAGE_FILES / "page.html").read_bytes(), media_type="text/html")
 
 
 @get("/docs/page.js", include_in_schema=False)
 async def docs_script() -> Response[bytes]:
     """The page's script."""
     content = (PAGE_FILES / "page.js").read_bytes()
-    return Response(content, media_type="text/javascript; charset=utf-8")
+    return Response(content, media_type="text/javascript")
 
 
 @get("/docs/page.css", include_in_schema=False)
 async def docs_style() -> Response[bytes]:
     """The page's style."""
     content = (PAGE_FILES / "page.css").read_bytes()
-    return Response(content, media_type="text/css; charset=utf-8")
+    return Response(content, media_type="text/css")

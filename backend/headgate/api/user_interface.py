@@ -36,7 +36,7 @@ async def user_interface(request: Request[Any, Any, Any]) -> Response[bytes]:
     index = directory / "index.html"
     if index.is_file():
         return _served(index, ALWAYS_ASK)
-    return Response(NOT_BUILT, media_type="text/html; charset=utf-8", status_code=200)
+    return Response(NOT_BUILT, media_type="text/html")
 
 
 def _file_of(directory: Path, path: str) -> Path | None:
@@ -49,6 +49,4 @@ def _file_of(directory: Path, path: str) -> Path | None:
 
 def _served(file: Path, cache: str) -> Response[bytes]:
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-    if kind.startswith("text/") or kind == "application/json":
-        kind += "; charset=utf-8"
     return Response(file.read_bytes(), media_type=kind, headers={"Cache-Control": cache})

@@ -23,14 +23,13 @@ async def handle(installation: Installation, command: Command) -> Handled:
     Raises the `Rejection` of an only change, `StaleVersion`, `KeyUsedDifferently`, `Contended`,
     `Unavailable` and `Overloaded`.
     """
-    is_first_try_blind = command.is_all_new
     for attempt in range(MOST_ATTEMPTS):
-        is_blind = is_first_try_blind and attempt == 0
+        is_blind = attempt == 0 and command.is_all_new
         if not is_blind and command.key is not None:
             earlier = await _earlier(installation, command.origin, command.key)
             if earlier is not None:
                 return earlier
-        handled = await _attempt(installation, command, is_blind=is_blind)
+        handled = await _attempt(installation, command, is_first=attempt == 0)
         if handled is not None:
             return handled
         await catch_up(installation)
@@ -56,7 +55,7 @@ async def handle_each(
             results[index] = changed
             if isinstance(verdict, Appended):
                 position = max(position, verdict.last_position)
-            elif verdict is not None:
+            elif verdict is not None or (attempt == 0 and changed.failure is not None):
                 conflicts.append(index)
         left = conflicts
         if not left:
@@ -81,18 +80,22 @@ async def _append_each(
 
 
 async def _attempt(
-    installation: Installation, command: Command, *, is_blind: bool
+    installation: Installation, command: Command, *, is_first: bool
 ) -> Handled | None:
-    """The answer, or None if something has moved and it must be decided again."""
+    """The answer, or None if something has moved and it must be decided again.
+
+    What is refused the first time is decided again once everything in the log has been seen: the
+    caller may have written what is missed here only just before.
+    """
     changes = command.changes
+    is_blind = is_first and command.is_all_new
     known = unused(changes) if is_blind else await load(installation, (c.stream for c in changes))
     at = installation.clock.now()
     results = decided(installation.reader.cell, changes, known, at)
-    if len(results) == 1 and results[0].failure is not None:
-        if is_blind and command.key is not None:
-            return None
-        if not command.tells_failures:
-            raise results[0].failure
+    if is_first and any(changed.failure is not None for changed in results):
+        return None
+    if len(results) == 1 and results[0].failure is not None and not command.tells_failures:
+        raise results[0].failure
     written = command.answer(results)
     recorded = [changed for changed in results if changed.events]
     if command.is_dry_run or not recorded:

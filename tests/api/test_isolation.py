@@ -1,0 +1,134 @@
+"""What a submitter sees of others: that they are there, and not who they are."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.api.callers import KUEUE, Api, flavor, workload
+
+A = "/v1/namespaces/team-a/workloads"
+B = "/v1/namespaces/team-b/workloads"
+SECRET_NAME = "codename-zeus"
+HOST = "kubernetes.io/hostname"
+
+
+def _node(name: str) -> dict[str, Any]:
+    labels = {"pool": "gpu", HOST: name}
+    allocatable = {"cpu": "8", "pods": "20"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {"allocatable": allocatable},
+    }
+
+
+def _configuration() -> list[dict[str, Any]]:
+    quota = [{"name": "cpu", "nominalQuota": "8"}]
+    groups = [{"coveredResources": ["cpu"], "flavors": [{"name": "gpu", "resources": quota}]}]
+    preemption = {"withinClusterQueue": "LowerPriority"}
+    spec = {"resourceGroups": groups, "namespaceSelector": {}, "preemption": preemption}
+    local = [
+        {
+            "apiVersion": KUEUE,
+            "kind": "LocalQueue",
+            "metadata": {"name": "main", "namespace": namespace},
+            "spec": {"clusterQueue": "shared"},
+        }
+        for namespace in ("team-a", "team-b")
+    ]
+    return [
+        {
+            "apiVersion": KUEUE,
+            "kind": "Topology",
+            "metadata": {"name": "hosts"},
+            "spec": {"levels": [{"nodeLabel": HOST}]},
+        },
+        flavor("gpu", nodeLabels={"pool": "gpu"}, topologyName="hosts"),
+        _node("h1"),
+        {"apiVersion": KUEUE, "kind": "ClusterQueue", "metadata": {"name": "shared"}, "spec": spec},
+        *local,
+    ]
+
+
+def _placed(name: str, namespace: str, pods: int, priority: int = 0) -> dict[str, Any]:
+    body = workload(name, namespace, priority=priority)
+    pod_set = body["spec"]["podSets"][0]
+    pod_set["count"] = pods
+    pod_set["topologyRequest"] = {"required": HOST}
+    return body
+
+
+@pytest.fixture(scope="module", autouse=True)
+def position(admin: Api, schedule: Callable[[], int]) -> int:
+    """team-b holds all there is; team-a waits for it, and team-b preempts its own for more."""
+    applied = admin.post(
+        "/v1/apply", {"apiVersion": "v1", "kind": "List", "items": _configuration()}
+    )
+    assert applied.status_code == 200, applied.text
+    assert admin.post(B, _placed(SECRET_NAME, "team-b", 8)).status_code == 201
+    schedule()
+    assert admin.post(A, _placed("mine", "team-a", 4)).status_code == 201
+    schedule()
+    assert admin.post(B, _placed(f"{SECRET_NAME}-2", "team-b", 8, priority=9)).status_code == 201
+    reached = schedule()
+    assert admin.caught_up("/v1/queues", reached).status_code == 200
+    return reached
+
+
+PATHS = (
+    f"{A}/mine", f"{A}/mine/explanation", f"{A}/mine/timeline", "/v1/workloads", "/v1/queues",
+    "/v1/overview", "/v1/events?limit=1000", "/v1/preemptions", "/v1/assignments",
+    "/v1/topologies/hosts/map", "/v1/clusterqueues/shared/pendingworkloads", "/v1/localqueues",
+    "/v1/clusterqueues/shared", "/v1/events?stream=workload/team-b/",
+    f"/v1/events?stream=workload/team-b/{SECRET_NAME}", "/v1/namespaces",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_names_of_others_are_nowhere(callers: dict[str, Api], path: str) -> None:
+    answer = callers["submitter"].get(path)
+    assert answer.status_code == 200, answer.text
+    assert SECRET_NAME not in answer.text
+
+
+def test_an_admin_sees_them(admin: Api) -> None:
+    seen = [path for path in PATHS if SECRET_NAME in admin.get(path).text]
+    assert {"/v1/workloads", "/v1/preemptions", "/v1/topologies/hosts/map"} <= set(seen)
+    assert f"{A}/mine/explanation" in seen
+
+
+def test_others_are_counted_where_they_are_in_the_way(callers: dict[str, Api]) -> None:
+    submitter = callers["submitter"]
+    explained = json.dumps(submitter.get(f"{A}/mine/explanation").json())
+    assert "of other teams" in explained or "of another team" in explained
+    (domain,) = submitter.get("/v1/topologies/hosts/map").json()["domains"]
+    (guest,) = domain["host"]["workloads"]
+    assert guest["key"] == "1 workload of other teams"
+    assert guest["pods"] == 8
+    line = submitter.get("/v1/clusterqueues/shared/pendingworkloads").json()["items"]
+    names = [item["metadata"]["name"] for item in line]
+    assert "mine" in names
+    assert submitter.get("/v1/preemptions").json()["items"] == []
+
+
+def test_the_ledger_tells_both_ways(admin: Api) -> None:
+    (found,) = admin.get("/v1/preemptions").json()["items"]
+    assert found["preemptor"] == f"team-b/{SECRET_NAME}-2"
+    assert [victim["workload"] for victim in found["victims"]] == [f"team-b/{SECRET_NAME}"]
+    assert admin.get(f"/v1/preemptions/{found['id']}").json() == found
+    for name in (f"{SECRET_NAME}-2", SECRET_NAME):
+        listed = admin.get(f"/v1/preemptions?workload=team-b/{name}").json()["items"]
+        assert [one["id"] for one in listed] == [found["id"]]
+    assert admin.get("/v1/preemptions?workload=team-a/mine").json()["items"] == []
+
+
+def test_the_map_adds_up(admin: Api) -> None:
+    found = admin.get("/v1/topologies/hosts/map").json()
+    assert found["levels"] == [HOST]
+    (domain,) = found["domains"]
+    assert domain["used"]["cpu"] == 8000
+    assert domain["free"]["cpu"] == 0
+    assert domain["host"]["ready"]

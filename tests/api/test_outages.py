@@ -1,0 +1,72 @@
+"""The database goes away and comes back; nothing is lost and everyone is told."""
+
+from collections.abc import Iterator
+
+import pytest
+from litestar import Litestar
+from litestar.testing import TestClient
+
+from headgate.api.app import app_over
+from headgate.api.installing import install
+from headgate.application.installation import Installation
+from headgate.application.ports import Unavailable
+from headgate.bootstrap import Platform
+from tests.api.callers import ADMIN_SECRET, Api, workload
+
+HERE = "/v1/namespaces/team-a/workloads"
+
+
+@pytest.fixture
+def installation(platform: Platform) -> Installation:
+    return install(platform)
+
+
+@pytest.fixture
+def api(installation: Installation) -> Iterator[Api]:
+    app: Litestar = app_over(installation)
+    with TestClient(app) as client:
+        yield Api(client, ADMIN_SECRET)
+
+
+def _away(*_: object, **__: object) -> None:
+    raise Unavailable("the server closed the connection")
+
+
+def test_an_outage_is_told_with_when_to_try_again(
+    api: Api, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(platform.event_log), "append", _away)
+    monkeypatch.setattr(type(platform.event_log), "head", _away)
+    monkeypatch.setattr(type(platform.read_models), "load", _away)
+    for answer in (api.post(HERE, workload("out")), api.get(f"{HERE}/out")):
+        assert (answer.status_code, answer.json()["type"]) == (503, "/problems/unavailable")
+        assert answer.headers["retry-after"] == "2"
+    assert api.get("/readyz").status_code == 503
+    assert api.get("/healthz").status_code == 200
+    assert api.get("/v1/queues").status_code == 200
+    monkeypatch.undo()
+    assert api.post(HERE, workload("out")).status_code == 201
+    assert api.get("/readyz").status_code == 200
+
+
+def test_connections_that_are_cut_are_made_anew(api: Api, platform: Platform, admin: Api) -> None:
+    assert api.post(HERE, workload("before-cut")).status_code == 201
+    with platform.pool.connection() as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    statuses = [api.post(HERE, workload("after-cut")).status_code for _ in range(10)]
+    assert 201 in statuses
+    assert set(statuses) <= {201, 409, 503}
+    position = int(api.get(f"{HERE}/after-cut").json()["metadata"]["resourceVersion"])
+    assert api.caught_up("/v1/queues", position).status_code == 200
+
+
+def test_too_many_writes_at_once_are_told_to_wait(
+    api: Api, installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installation.commits, "_most_waiting", 0)
+    answer = api.post(HERE, workload("crowded"))
+    assert (answer.status_code, answer.json()["type"]) == (429, "/problems/too-many-requests")
+    assert answer.headers["retry-after"] == "1"
