@@ -4,7 +4,6 @@ import subprocess
 import time
 from collections.abc import Callable
 from typing import Literal
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -17,8 +16,6 @@ from tests.browser.screen import Screen
 from tests.processes.up import HEADGATE, Up, environment
 
 pytestmark = pytest.mark.browser
-
-ENDED = frozenset({"Succeeded", "Failed", "Cancelled"})
 
 
 def phase_of(client: HeadgateClient, name: str) -> str:
