@@ -2,7 +2,7 @@
 
 import warnings
 
-from celery.platforms import SecurityWarning
+from celery.exceptions import SecurityWarning
 
 from headgate.bootstrap import celery_application
 from headgate.settings import from_environment

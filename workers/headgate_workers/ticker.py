@@ -25,7 +25,7 @@ class Signs:
 
 
 class Ticker:
-    """Owns everything its `turn` touches: nothing else in the process may (ADR 0004).
+    """Owns everything its `turn` touches: nothing else in the process may (ADR 0009).
 
     A turn gets what was asked for since the last one and answers with the seconds to rest. An
     outage is waited out with growing pauses; any other failure ends the ticker.

@@ -21,7 +21,7 @@ class KeepRule:
 
 @dataclass(slots=True)
 class WarmCell:
-    """One Cell for one process. Exactly one thread may use it (ADR 0004).
+    """One Cell for one process. Exactly one thread may use it (ADR 0009).
 
     `fold_version` names the code that folds: a cache written by other code is not read. `elapsed`
     counts seconds; only differences of it mean anything.
