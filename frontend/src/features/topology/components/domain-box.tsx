@@ -50,7 +50,9 @@ function HostCell({ domain, resource, colouring, legend, opened, onHost }: Domai
   if (!host) return null;
   const used = (domain.used[resource] ?? 0) + (domain.others[resource] ?? 0);
   const state = host.cordoned ? ", cordoned" : host.ready ? "" : ", not ready";
-  const label = `${host.name}: ${formatAmount(resource, used)} of ${formatAmount(resource, domain.allocatable[resource] ?? 0)} ${shortResource(resource)} used${state}`;
+  const free = formatAmount(resource, domain.free[resource] ?? 0);
+  const whole = formatAmount(resource, domain.allocatable[resource] ?? 0);
+  const label = `${host.name}: ${formatAmount(resource, used)} of ${whole} ${shortResource(resource)} used, ${free} free${state}`;
   const othersShare = fillOf({ ...domain, used: {} }, resource);
   return (
     <button
@@ -70,7 +72,7 @@ function HostCell({ domain, resource, colouring, legend, opened, onHost }: Domai
       {host.cordoned && <Ban aria-hidden="true" />}
       {!host.cordoned && !host.ready && <CircleAlert aria-hidden="true" />}
       <span className={styles.free} aria-hidden="true">
-        {formatAmount(resource, domain.free[resource] ?? 0)}
+        {free}
       </span>
     </button>
   );
