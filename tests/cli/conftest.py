@@ -70,7 +70,8 @@ def _serve(database_url: str, port: int, home: Path) -> "subprocess.Popen[bytes]
     }
     command = (
         sys.executable, "-m", "granian", "--interface", "asgi", "--factory", "--no-ws",
-        "--host", "127.0.0.1", "--port", str(port), "--workers", "1", "--workers-kill-timeout", "2", "--log-level", "warning",
+        "--host", "127.0.0.1", "--port", str(port), "--workers", "1", "--workers-kill-timeout", "2",
+        "--log-level", "warning",
         "headgate.api.app:create_app",
     )  # fmt: skip
     return subprocess.Popen(command, env=environment, cwd=home)

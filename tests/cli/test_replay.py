@@ -7,6 +7,7 @@ import pytest
 
 from headgate.cli.failures import CommandFailed
 from headgate.cli.replay.arrivals import Arrival
+from headgate.cli.replay.audit import outcome_of
 from headgate.cli.replay.command import trace_time
 from headgate.cli.replay.figures import mean_use, percentile, waiting_by_class, wall_seconds
 from headgate.cli.replay.journal import Journal
@@ -194,6 +195,11 @@ def test_what_was_explained_or_refused_is_no_longer_undecided() -> None:
     told(journal, ("x", "explained", 0))
     journal.refused("n/y", "no such queue")
     assert journal.undecided == 0
+
+
+def test_not_looked_at_yet_is_no_explanation_once_nothing_moves() -> None:
+    found = outcome_of(10, 6, {"TopologyPlacementFailed": 1, "NotYetEvaluated": 2})
+    assert (found.explained, found.unexplained, found.lost) == (1, 2, 1)
 
 
 def test_the_99th_percentile_is_a_value_that_occurred() -> None:

@@ -61,7 +61,9 @@ def assert_verified(database_url: str) -> None:
     settings = Settings(database_url=database_url, broker_url="memory://")
     platform = open_platform(settings, name="verify")
     try:
-        verification = Verifier(platform.event_log, platform.read_models).verify(lambda *_: None)
+        verification = Verifier(
+            platform.event_log, platform.read_models, platform.followers
+        ).verify(lambda *_: None)
     finally:
         platform.close()
     assert verification.findings == ()

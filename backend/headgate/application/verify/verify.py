@@ -1,6 +1,7 @@
 """The use case: read everything, recount everything, compare everything."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 from headgate.application.ports import EventLog, GapInLog, ReadModels
 from headgate.application.verify.findings import Verification
@@ -15,10 +16,23 @@ Tell = Callable[[int, int], None]
 TELL_EVERY = 5_000
 
 
-class Verifier:
-    """Verifies one log and the inline read models beside it."""
+class Comparable(Protocol):
+    """Followed read models that can be held against their own rebuilding."""
 
-    def __init__(self, log: EventLog, read_models: ReadModels) -> None:
+    def names(self) -> tuple[str, ...]:
+        """The read models there are."""
+        ...
+
+    def differences(self, name: str) -> tuple[int, int]:
+        """Where one stands, and how many rows differ from those built anew up to there."""
+        ...
+
+
+class Verifier:
+    """Verifies one log and all the read models beside it."""
+
+    def __init__(self, log: EventLog, read_models: ReadModels, followers: Comparable) -> None:
+        self._followers = followers
         self._log = log
         self._read_models = read_models
 
@@ -48,4 +62,11 @@ class Verifier:
         history.conclude(self._log.now())
         for stream, reason in sorted(cell.set_aside.items()):
             history.findings.add("every event can be folded", reason, stream=stream)
+        for name in self._followers.names():
+            position, differing = self._followers.differences(name)
+            history.findings.at(position, name)
+            if differing:
+                history.findings.add(
+                    "a follower shows what its rebuilding shows", f"{differing} rows differ"
+                )
         history.counts["read-model rows"] = compare(states, self._read_models, history.findings)

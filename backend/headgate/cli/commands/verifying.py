@@ -56,7 +56,7 @@ def _verified(settings: Settings) -> Verification:
     try:
         with Progress(console=talk(), transient=True) as progress:
             task = progress.add_task("events", total=None)
-            verifier = Verifier(platform.event_log, platform.read_models)
+            verifier = Verifier(platform.event_log, platform.read_models, platform.followers)
             return verifier.verify(
                 lambda read, total: progress.update(task, completed=read, total=total)
             )

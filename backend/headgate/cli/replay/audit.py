@@ -1,6 +1,7 @@
 """After a replay: what the server itself says became of every workload."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 import msgspec
 
@@ -11,11 +12,19 @@ ENDED = frozenset({"Succeeded", "Failed", "Cancelled"})
 WAITING = frozenset({"Pending", "Nominated", "BackingOff", "Held", "Inactive"})
 
 
+NOT_LOOKED_AT = frozenset({"", "NotYetEvaluated"})
+"""Once nothing moves any more, "not looked at yet" is no reason to wait."""
+
+
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts by what the server says; `lost` are neither ended nor waiting with a reason."""
+    """Counts by what the server says.
+
+    `unexplained` wait without a reason that could still change, `lost` neither ended nor wait.
+    """
 
     finished: int
     explained: int
+    unexplained: int
     lost: int
     reasons: dict[str, int]
 
@@ -28,15 +37,21 @@ def audit(client: HeadgateClient, play: Play) -> Outcome:
     }
     ours = {arrival.key: phases.get(arrival.key, "") for arrival in play.arrivals}
     finished = sum(1 for phase in ours.values() if phase in ENDED)
-    reasons: Counter[str] = Counter()
-    for key, phase in ours.items():
-        if phase in WAITING:
-            reasons[_dominant(client, key)] += 1
-    silent = reasons.pop("", 0)
-    lost = len(ours) - finished - sum(reasons.values())
-    assert silent <= lost
+    waiting = [key for key, phase in ours.items() if phase in WAITING]
+    reasons = Counter(_dominant(client, key) for key in waiting)
+    return outcome_of(len(ours), finished, reasons)
+
+
+def outcome_of(workloads: int, finished: int, reasons: Mapping[str, int]) -> Outcome:
+    """The counts, from how many there are, how many ended, and what the others wait for."""
+    waiting = sum(reasons.values())
+    unexplained = sum(count for reason, count in reasons.items() if reason in NOT_LOOKED_AT)
     return Outcome(
-        finished=finished, explained=sum(reasons.values()), lost=lost, reasons=dict(reasons)
+        finished=finished,
+        explained=waiting - unexplained,
+        unexplained=unexplained,
+        lost=workloads - finished - waiting,
+        reasons=dict(reasons),
     )
 
 

@@ -96,8 +96,10 @@ def _play(ctx: typer.Context, play: Play, begin: Callable[[], TraceTime], pace: 
 def _conclude(figures: Figures, output: Format) -> None:
     if not show_value(figures, output):
         show_figures(figures)
-    if figures.lost:
-        raise CommandFailed(f"{figures.lost} workloads were lost")
+    if figures.lost or figures.unexplained:
+        raise CommandFailed(
+            f"{figures.lost} workloads were lost, {figures.unexplained} wait without a reason"
+        )
 
 
 def _run_name(ctx: typer.Context) -> str:

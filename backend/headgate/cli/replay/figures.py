@@ -25,6 +25,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     workloads: int
     finished: int
     explained: int
+    unexplained: int
     refused: int
     lost: int
     wall_seconds: float
