@@ -61,8 +61,11 @@ def test_yaml_documents_are_created_together(admin: Api) -> None:
 
 
 def test_applying_the_same_again_changes_nothing(admin: Api) -> None:
-    first = admin.send("/v1/apply", YAML, "application/yaml")
-    again = admin.send("/v1/apply", YAML, "application/yaml")
+    documents = YAML
+    for name in (b"yamlish", b"urgent", b"with-class", b"a-job"):
+        documents = documents.replace(name, name + b"-again")
+    first = admin.send("/v1/apply", documents, "application/yaml")
+    again = admin.send("/v1/apply", documents, "application/yaml")
     assert again.status_code == 200
     assert {r["outcome"] for r in again.json()["results"]} == {"unchanged"}
     assert again.json()["position"] >= first.json()["position"]
