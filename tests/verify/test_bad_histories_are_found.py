@@ -172,3 +172,12 @@ def test_the_last_seconds_are_left_to_the_scheduler() -> None:
 def test_a_held_or_stopped_wait_needs_no_explanation() -> None:
     assert rules_broken([submitted(A, 1), HOLD]) == set()
     assert rules_broken([submitted(A, 1), STOP]) == set()
+
+
+def test_the_explanation_of_an_equal_serves_but_not_of_one_that_only_looks_alike() -> None:
+    rule = "everyone who waits is told why"
+    told = [submitted(A, 9_000), explained(A)]
+    assert rule not in rules_broken([*told, submitted(B, 9_000)])
+    assert rule in rules_broken([*told, submitted(B, 9_001)])
+    assert rule in rules_broken([*told, submitted(B, 9_000, "two")])
+    assert rule in rules_broken([submitted(A, 9_000), submitted(B, 9_000)])

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from headgate.application.verify.life_book import Life
 from headgate.application.verify.settings_book import SettingsBook
 from headgate.domain.values.instants import Instant
@@ -15,7 +17,8 @@ def unexplained(
     """Keys of those who wait although nothing that a person could be told is in their way.
 
     Recorded explanations count, and so does what needs no look of the scheduler: a hold, a backoff,
-    a stopped or missing queue, the place behind an explained head of a strict queue.
+    a stopped or missing queue, the place behind an explained head of a strict queue, an explained
+    workload of the same queue and priority whose pods ask for exactly the same.
     """
     waiting = {
         key: life for key, life in lives.items() if life.quota is None and not life.is_finished
@@ -23,9 +26,13 @@ def unexplained(
     explained_queues = {
         _cluster_queue(life, settings) for life in waiting.values() if life.is_explained
     }
+    explained_wishes = {_wish(life, settings) for life in waiting.values() if life.is_explained}
     for key, life in sorted(waiting.items()):
-        settled = now - life.changed_at > grace
-        if settled and not life.is_explained and not _is_plain(life, settings, explained_queues):
+        if now - life.changed_at <= grace or life.is_explained:
+            continue
+        if _wish(life, settings) in explained_wishes:
+            continue
+        if not _is_plain(life, settings, explained_queues):
             yield key
 
 
@@ -42,6 +49,16 @@ def _is_plain(life: Life, settings: SettingsBook, explained_queues: set[str]) ->
     if not named <= set(settings.flavors):
         return True
     return queue.queueing_strategy == STRICT and door.cluster_queue in explained_queues
+
+
+def _wish(life: Life, settings: SettingsBook) -> bytes:
+    """Where it waits, how important it is, and all that its pods ask for, as one comparable."""
+    pods = [
+        (each.count, each.min_count, each.scheduling, each.topology_request)
+        for each in life.spec.pod_sets
+    ]
+    place = (_cluster_queue(life, settings), life.spec.priority)
+    return msgspec.json.encode((place, pods), order="deterministic")
 
 
 def _cluster_queue(life: Life, settings: SettingsBook) -> str:
