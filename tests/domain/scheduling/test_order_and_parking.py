@@ -66,6 +66,17 @@ def test_others_of_a_shape_that_failed_are_not_looked_at() -> None:
     assert not found.evaluated
 
 
+def test_the_next_of_a_shape_is_explained_once_the_explained_one_is_held() -> None:
+    world = one_queue()
+    first, second = (world.submit(name, "q", {"gpu": 5}) for name in ("first", "second"))
+    world.settle()
+    world.record(f"workload/{first}", WorkloadHeld(owner="someone", reason="later"))
+    world.settle()
+    found = explain_waiting(world.cell, world[second], world.at)
+    assert found is not None
+    assert (found.dominant, found.evaluated) == ("ExceedsMaxQuota", True)
+
+
 def test_room_that_is_made_lets_them_be_looked_at_again() -> None:
     world = one_queue()
     first = world.submit("first", "q", {"gpu": 3})

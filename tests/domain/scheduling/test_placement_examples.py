@@ -181,3 +181,17 @@ def test_a_topology_above_hosts_counts_whole_domains() -> None:
     given = admission.pod_set_assignments[0].topology_assignment
     assert given is not None
     assert [(domain.values, domain.count) for domain in given.domains] == [(("b1", "r1"), 3)]
+
+
+def test_a_flavor_without_a_place_gives_way_to_the_next_one() -> None:
+    world = World()
+    world.topology()
+    for pool, path, cpu in (("small", "b/r/s", 2), ("large", "b/r/l", 8)):
+        world.flavor(pool, node_labels={"pool": pool}, topology_name="tree")
+        world.node(path, {"pool": pool}, allocatable={"cpu": cpu, "pods": 110})
+    world.cluster_queue("q", quotas("cpu", small=100, large=100))
+    key = world.submit("w", "q", {"cpu": 4}, topology=TopologyRequest(unconstrained=True))
+    world.settle()
+    admission = world[key].admission
+    assert admission is not None
+    assert admission.pod_set_assignments[0].flavors == {"cpu": "large"}

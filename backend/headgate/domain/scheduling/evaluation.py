@@ -1,7 +1,7 @@
 """What a workload would get now: flavors, places, or the victims it takes to make room."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer, Unplaced, VictimSearch
 from headgate.domain.scheduling.flavors.assign import (
@@ -113,23 +113,42 @@ class _Look:
         policy = self.spec.preemption.within_cluster_queue
         preempts = may_preempt and policy != "Never" and self.workload.spec.can_preempt
 
-        def ask(key: FlavorResource, need: int) -> QuotaAnswer:
-            return self.quota.answer(self.node, key, need, may_preempt=preempts)
-
-        choice = choose_flavors(self.offer, self.workload.spec.pod_sets, ask)
+        choice = self._choose(self.offer, preempts=preempts)
         if choice.mode == Mode.NO_FIT:
             return self._failed(choice, ())
-        unplaced: tuple[tuple[str, str, Unplaced], ...] = ()
-        if choice.mode == Mode.FIT:
-            placed, unplaced = self._place(choice, (ACTUAL, PROJECTED))
-            if placed is not None:
-                return self._found(choice, Mode.FIT, placed)
+        fitting, unplaced = self._first_that_fits(choice, preempts=preempts)
+        if fitting is not None:
+            return fitting
         if choice.mode >= Mode.DEFERRED:
             placed, later = self._place(choice, (PROJECTED,))
             if placed is not None:
                 return self._found(choice, Mode.DEFERRED, placed, unplaced)
             unplaced = unplaced or later
         return self._with_victims(choice, unplaced) if preempts else self._failed(choice, unplaced)
+
+    def _choose(self, offer: FlavorOffer, *, preempts: bool) -> FlavorChoice:
+        def ask(key: FlavorResource, need: int) -> QuotaAnswer:
+            return self.quota.answer(self.node, key, need, may_preempt=preempts)
+
+        return choose_flavors(offer, self.workload.spec.pod_sets, ask)
+
+    def _first_that_fits(
+        self, choice: FlavorChoice, *, preempts: bool
+    ) -> tuple[Evaluation | None, tuple[tuple[str, str, Unplaced], ...]]:
+        """The first choice with room in quota and a place on hosts, and where there was none.
+
+        A flavor without a place gives way to the next one with quota, which Kueue does not try
+        (reference topology.md §3, traps #10824 and #13658).
+        """
+        failed: tuple[tuple[str, str, Unplaced], ...] = ()
+        while choice.mode == Mode.FIT:
+            placed, unplaced = self._place(choice, (ACTUAL, PROJECTED))
+            if placed is not None:
+                return self._found(choice, Mode.FIT, placed), ()
+            failed += unplaced
+            tried = tuple((pod_set, flavor) for pod_set, flavor, _ in failed)
+            choice = self._choose(replace(self.offer, unplaceable=tried), preempts=preempts)
+        return None, failed
 
     def found(self, mode: Mode, admission: Admission, *, lost_place: bool = False) -> Evaluation:
         return Evaluation(

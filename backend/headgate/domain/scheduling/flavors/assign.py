@@ -48,11 +48,15 @@ class FlavorChoice:
 
 @dataclass(frozen=True, slots=True)
 class FlavorOffer:
-    """What a ClusterQueue has to choose from."""
+    """What a ClusterQueue has to choose from.
+
+    `unplaceable` pairs pod sets with flavors whose hosts were found to have no place for them.
+    """
 
     spec: ClusterQueueSpec
     flavors: Mapping[str, Configured[ResourceFlavorSpec]]
     topologies: Mapping[str, Configured[TopologySpec]]
+    unplaceable: tuple[tuple[str, str], ...] = ()
 
     def is_topology_only(self) -> bool:
         """Whether every flavor is topology-aware, so that pods without a wish are placed too."""
@@ -148,6 +152,8 @@ def _refusal(offer: FlavorOffer, name: str, pod_set: PodSet) -> str:
     flavor = offer.flavors.get(name)
     if flavor is None:
         return "the flavor does not exist"
+    if (pod_set.name, name) in offer.unplaceable:
+        return "no place on its hosts"
     topology = flavor.spec.topology_name
     request = pod_set.topology_request
     if request is not None and not topology:

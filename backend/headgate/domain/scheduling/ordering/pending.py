@@ -79,9 +79,10 @@ class PendingQueue:
         del known.members[key]
         known.explained.pop(key, None)
         first = known.head()
+        must_look = self._lost_its_explanation(shape, known)
         if first is None:
             self._forget(shape, known)
-        elif was_first:
+        elif was_first or must_look:
             heapq.heappush(self._heads, (first, known.number))
         self.blocked_by = "" if self.blocked_by == key else self.blocked_by
 
@@ -139,6 +140,10 @@ class PendingQueue:
     def waiting_after_a_look(self) -> int:
         """How many wait although someone of their shape was looked at and explained."""
         return sum(len(known.members) for known in self.classes.values() if known.explained)
+
+    def _lost_its_explanation(self, shape: Shape, known: ShapeClass) -> bool:
+        """Let a parked class be looked at again once nobody in it can say why it waits."""
+        return not known.explained and self.parked.pop(shape, None) is not None
 
     def _forget(self, shape: Shape, known: ShapeClass) -> None:
         del self.classes[shape]
