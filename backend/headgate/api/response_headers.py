@@ -1,6 +1,5 @@
 """Headers that every answer carries: the request's name and the browser's safety rules."""
 
-from litestar.datastructures import MutableScopeHeaders
 from litestar.types import Message, Scope
 
 from headgate.api.request_ids import request_id_of
@@ -10,21 +9,23 @@ CONTENT_SECURITY_POLICY = (
     "img-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
-SAFETY = {
-    "content-security-policy": CONTENT_SECURITY_POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-}
+SAFETY = (
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+NOT_KEPT = (b"cache-control", b"no-store")
 
 
 async def add_headers(message: Message, scope: Scope) -> None:
-    """Add them as the answer begins."""
+    """Add them as the answer begins; on the raw list, as this happens for every request."""
     if message["type"] != "http.response.start":
         return
-    headers = MutableScopeHeaders.from_message(message)
-    headers["x-request-id"] = request_id_of(scope)
-    for name, value in SAFETY.items():
-        headers.setdefault(name, value)
-    if scope["path"].startswith("/v1/"):
-        headers.setdefault("cache-control", "no-store")
+    headers = list(message["headers"])
+    headers.append((b"x-request-id", request_id_of(scope).encode("latin-1")))
+    headers.extend(SAFETY)
+    is_of_api = scope["path"].startswith("/v1/")
+    if is_of_api and not any(name == b"cache-control" for name, _ in headers):
+        headers.append(NOT_KEPT)
+    message["headers"] = headers
