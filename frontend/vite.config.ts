@@ -14,6 +14,9 @@ export default defineConfig({
     cssTarget: ["chrome125", "firefox126", "safari17.5"],
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // Libraries change more seldom than the page: browsers keep them.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "libraries", test: /node_modules/ }] } } },
+    chunkSizeWarningLimit: 700,
     reportCompressedSize: false,
   },
   server: { proxy: { "/v1": { target: api }, "/healthz": { target: api } } },

@@ -1,7 +1,8 @@
 """The log, the document, the page, and how the installation is doing."""
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,16 @@ def test_events_are_filtered(admin: Api) -> None:
     assert by_stream == [by_request]
     assert admin.get("/v1/events?actor=nobody").json()["items"] == []
     assert admin.get("/v1/events?limit=0").status_code == 422
+
+
+def test_events_are_read_from_one_instant_to_another(admin: Api) -> None:
+    admin.post("/v1/namespaces/team-a/workloads", workload("timed"))
+    (timed,) = admin.get("/v1/events?stream=workload/team-a/timed").json()["items"]
+    path = "/v1/events?stream=workload/team-a/timed"
+    assert admin.get(f"{path}&since={timed['at']}").json()["items"] == [timed]
+    assert admin.get(f"{path}&until={timed['at']}").json()["items"] == []
+    refused = admin.get("/v1/events?since=yesterday")
+    assert refused.json()["errors"][0]["pointer"] == "/since"
 
 
 def test_the_histogram_counts_every_event_once(admin: Api) -> None:
@@ -143,11 +154,20 @@ def test_a_page_that_is_not_built_says_so(admin: Api) -> None:
     assert "has not been built" in page.text
 
 
-def test_the_page_is_served_with_caching_and_falls_back_to_its_index(
-    admin: Api, settings: Settings
-) -> None:
+@pytest.fixture
+def built(settings: Settings) -> Iterator[Path]:
+    """A page that has been built."""
     directory = settings.ui_directory
     (directory / "assets").mkdir()
+    yield directory
+    shutil.rmtree(directory)
+    directory.mkdir()
+
+
+def test_the_page_is_served_with_caching_and_falls_back_to_its_index(
+    admin: Api, built: Path
+) -> None:
+    directory = built
     (directory / "index.html").write_text("<!doctype html>the page")
     (directory / "assets" / "app-1a2b.js").write_text("run()")
     (directory.parent / "secret.txt").write_text("not yours")

@@ -68,6 +68,23 @@ def test_the_map_shows_a_host_and_takes_it_out_of_use(
     expect(panel.get_by_text("Ready", exact=True)).to_be_visible()
 
 
+def test_a_range_drawn_over_the_histogram_narrows_the_log(screen: Screen) -> None:
+    screen.open("/events", "Events")
+    everything = screen.page.get_by_role("grid").get_attribute("aria-rowcount")
+    plot = screen.page.get_by_role("figure").locator("div").first
+    box = plot.bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    screen.page.mouse.move(box["x"] + 5, middle)
+    screen.page.mouse.down()
+    screen.page.mouse.move(box["x"] + 40, middle)
+    screen.page.mouse.up()
+    expect(screen.page.get_by_text("No event matches")).to_be_visible()
+    assert "since=" in screen.page.url
+    screen.page.get_by_role("button", name="Clear the range").click()
+    expect(screen.page.get_by_role("grid")).to_have_attribute("aria-rowcount", str(everything))
+
+
 def test_a_page_that_does_not_exist_leads_back(screen: Screen) -> None:
     screen.page.goto(f"{screen.url}/nowhere")
     expect(screen.page.get_by_text("There is no such page")).to_be_visible()

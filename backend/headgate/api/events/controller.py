@@ -7,6 +7,7 @@ from litestar.params import FromQuery, QueryParameter
 
 from headgate.api.answers import Answer, answer_view, shows
 from headgate.api.callers import Caller, installation_of
+from headgate.api.instants import instant_or_none
 from headgate.api.parameters import listed
 from headgate.application.queries import events
 from headgate.application.queries.event_views import EventPage, Histogram
@@ -19,6 +20,10 @@ Streams = Annotated[
     QueryParameter(
         name="stream", description="Streams, or prefixes ending in `/`, separated by commas"
     ),
+]
+
+Moment = Annotated[
+    str | None, QueryParameter(description="RFC 3339; `since` counts in, `until` does not")
 ]
 
 
@@ -40,12 +45,19 @@ class Events(Controller):
         streams: Streams = None,
         actor: FromQuery[str] = "",
         correlation: FromQuery[str] = "",
+        since: Moment = None,
+        until: Moment = None,
         before: Annotated[int | None, QueryParameter(ge=1)] = None,
         limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     ) -> Answer:
         """`before` is a position; `next` of an answer is the `before` of the page after it."""
         wanted = events.Wanted(
-            types=listed(types), streams=listed(streams), actor=actor, correlation=correlation
+            types=listed(types),
+            streams=listed(streams),
+            actor=actor,
+            correlation=correlation,
+            since=instant_or_none(since, "/since"),
+            until=instant_or_none(until, "/until"),
         )
         found = await events.page(
             installation_of(request), wanted, request.user.namespaces, before=before, limit=limit

@@ -17,6 +17,7 @@ from headgate.application.queries.event_views import (
 from headgate.application.queries.views import timestamp
 from headgate.application.visibility import Scope, allows, open_prefixes
 from headgate.domain.facts import Recorded
+from headgate.domain.values.instants import Instant
 
 MICROSECONDS_PER_MINUTE = 60_000_000
 NOTHING = ("nothing",)
@@ -30,6 +31,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     streams: tuple[str, ...] = ()
     actor: str = ""
     correlation: str = ""
+    since: Instant | None = None
+    until: Instant | None = None
 
     def filter(self, scope: Scope) -> EventFilter:
         """The filter that shows only what may be seen."""
@@ -38,6 +41,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
             streams=visible_streams(self.streams, scope),
             actor=self.actor,
             correlation=self.correlation,
+            since=self.since,
+            until=self.until,
         )
 
 

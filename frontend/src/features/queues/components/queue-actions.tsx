@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { ActionDialog } from "@/components/ui/action-dialog";
 import { Button } from "@/components/ui/button";
-import { quoted } from "@/lib/actions";
+import { type ActionInput, quoted } from "@/lib/actions";
 import type { QueueNode } from "@/lib/api/types";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
@@ -48,11 +48,16 @@ export function QueueActions({ node }: { node: QueueNode }) {
           danger={WORDS[action].danger}
           expires={action !== "resume"}
           targets={[{ key: node.name }]}
-          command={({ reason }) => `headgate ${action} clusterqueue/${quoted(node.name)} --reason ${quoted(reason || "…")}`}
+          command={(input) => commandFor(action, node.name, input)}
           run={(name, input) => actOnQueue(action, name, input)}
           onClose={() => setAction(null)}
         />
       )}
     </>
   );
+}
+
+function commandFor(action: QueueAction, name: string, { reason, expirySeconds }: ActionInput): string {
+  const expiry = expirySeconds > 0 ? ` --for ${expirySeconds}s` : "";
+  return `headgate ${action} cq/${quoted(name)} --reason ${quoted(reason || "…")}${expiry}`;
 }

@@ -32,7 +32,7 @@ export function Definition({ workload, workloadKey }: { workload: WorkloadObject
       </Card>
       <Card title="From elsewhere" padded>
         <div className={styles.stack}>
-          <CodeBlock wrap label="command" text={`headgate get workload ${quoted(name)} -n ${quoted(namespace)} -o yaml`} />
+          <CodeBlock wrap label="command" text={`headgate get wl ${quoted(name)} -n ${quoted(namespace)} -o yaml`} />
           <CodeBlock wrap label="command" text={`headgate why ${quoted(name)} -n ${quoted(namespace)}`} />
           <CodeBlock wrap label="curl request" text={curlOf("GET", address)} />
         </div>

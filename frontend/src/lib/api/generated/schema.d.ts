@@ -6620,6 +6620,10 @@ export interface operations {
                 stream?: string | null;
                 actor?: string;
                 correlation?: string;
+                /** @description RFC 3339; `since` counts in, `until` does not */
+                since?: string | null;
+                /** @description RFC 3339; `since` counts in, `until` does not */
+                until?: string | null;
                 before?: number | null;
                 limit?: number;
                 /** @description Wait until this position has been seen, at most five seconds */
