@@ -13,6 +13,7 @@ from headgate.api.problems import FORBIDDEN, UNAUTHORIZED, ApiFailure
 from headgate.api.request_ids import request_id_of
 from headgate.application.access import Identity, Right
 from headgate.application.installation import Installation
+from headgate.application.ports import Unavailable
 from headgate.domain.facts import Origin
 
 Caller = Request[Identity, None, Any]
@@ -43,6 +44,16 @@ def authenticated(app: ASGIApp) -> ASGIApp:
         await app(scope, receive, send)
 
     return check
+
+
+async def is_still_allowed(request: Caller) -> bool:
+    """Whether the token of a request that goes on and on is still the same caller's."""
+    try:
+        return await _identity(request.scope) == request.user
+    except ApiFailure:
+        return False
+    except Unavailable:
+        return True
 
 
 async def _identity(scope: Scope) -> Identity:

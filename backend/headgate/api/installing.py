@@ -1,6 +1,6 @@
 """The installation an API process works with, made from the ports of its platform."""
 
-import signal
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 
@@ -20,6 +20,8 @@ from headgate.application.warm_reader import WarmReader
 from headgate.bootstrap import Platform
 
 EVERYONE = "*"
+EXIT_SOFTWARE = 70
+"""The exit status for an internal error, as sysexits.h has it."""
 LOG = structlog.get_logger()
 
 
@@ -66,6 +68,6 @@ def _nudging(nudges: Nudges, reader: WarmReader) -> Callable[[Sequence[Unit]], N
 
 
 def _end(failure: BaseException) -> None:
-    """A process whose warm state cannot go on ends, so that a new one begins from the log."""
+    """A process whose warm state cannot go on ends at once; a new one begins from the log."""
     LOG.critical("the log cannot be followed any more", exc_info=failure)
-    signal.raise_signal(signal.SIGTERM)
+    os._exit(EXIT_SOFTWARE)

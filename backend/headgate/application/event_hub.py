@@ -1,8 +1,9 @@
 """One place in the process from which every watcher gets new events, each rendered once."""
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -13,6 +14,7 @@ from headgate.domain.facts import Recorded
 
 SECONDS_BETWEEN_FLUSHES = 0.03
 SECONDS_BETWEEN_HEARTBEATS = 15.0
+SECONDS_BETWEEN_QUESTIONS = 5.0
 MOST_KEPT = 8_192
 MOST_RESUMED = 50_000
 PAGE = 2_000
@@ -85,18 +87,29 @@ class EventHub:
         self._closed = True
         self._wake()
 
-    async def watch(self, wanted: Wanted, after: int | None) -> AsyncIterator[bytes]:
-        """The frames a watcher wants, after a position or from now on, with heartbeats."""
+    async def watch(
+        self, wanted: Wanted, after: int | None, may_go_on: Callable[[], Awaitable[bool]]
+    ) -> AsyncGenerator[bytes, None]:
+        """The frames a watcher wants, after a position or from now on, with heartbeats.
+
+        It ends when `may_go_on`, asked every few seconds, says no.
+        """
         self.watchers += 1
         try:
             cursor = self.position if after is None else after
             yield b"retry: 1000\n: position %d\n\n" % cursor
+            asked_at = time.monotonic()
             async for chunk in self._from(wanted, cursor):
-                yield chunk
+                if time.monotonic() - asked_at >= SECONDS_BETWEEN_QUESTIONS:
+                    if not await may_go_on():
+                        return
+                    asked_at = time.monotonic()
+                if chunk:
+                    yield chunk
         finally:
             self.watchers -= 1
 
-    async def _from(self, wanted: Wanted, cursor: int) -> AsyncIterator[bytes]:
+    async def _from(self, wanted: Wanted, cursor: int) -> AsyncGenerator[bytes, None]:
         if cursor > self.position or self.position - cursor > MOST_RESUMED:
             cursor = self.position
             yield _reset(cursor)
@@ -109,7 +122,7 @@ class EventHub:
         async for chunk in self._live(wanted, cursor):
             yield chunk
 
-    async def _live(self, wanted: Wanted, cursor: int) -> AsyncIterator[bytes]:
+    async def _live(self, wanted: Wanted, cursor: int) -> AsyncGenerator[bytes, None]:
         while not self._closed:
             if cursor < self._oldest:
                 cursor = self.position
@@ -117,8 +130,7 @@ class EventHub:
             elif cursor < self.position:
                 chunk = self._since(cursor, wanted)
                 cursor = self.position
-                if chunk:
-                    yield chunk
+                yield chunk
             else:
                 more = self._more
                 try:

@@ -13,6 +13,7 @@ from headgate.api.paging import after_token, continue_token
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.installation import Installation
 from headgate.application.ports import Loaded
+from headgate.application.visibility import Scope, allows
 from headgate.domain.configured import Absent
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.streams import stream_of
@@ -34,12 +35,12 @@ class _Wanted(msgspec.Struct, frozen=True):
     kind: str
     namespace: str | None
     selector: LabelSelector | None
-    scope: frozenset[str] | None
+    scope: Scope
 
     def takes(self, loaded: Loaded) -> bool:
         """Whether an object belongs into the list."""
         state = loaded.state
-        if self.scope is not None and state.namespace and state.namespace not in self.scope:
+        if not allows(self.scope, loaded.stream):
             return False
         return self.selector is None or matches_selector(state.labels, self.selector)
 
@@ -49,7 +50,7 @@ async def read(request: Caller, kind: ObjectKind, name: str, if_none_match: str 
     installation = installation_of(request)
     stream = stream_of(kind.stream_kind, name, str(request.path_params.get("namespace", "")))
     (loaded,) = await asyncio.to_thread(installation.models.load, [stream])
-    if isinstance(loaded.state, Absent):
+    if isinstance(loaded.state, Absent) or not allows(request.user.namespaces, stream):
         raise ApiFailure(NOT_FOUND, f"There is no {kind.name} {name}.")
     position = max(loaded.position, installation.reader.position)
     if kind.name not in WITH_DERIVED_STATUS:

@@ -7,7 +7,7 @@ from litestar.openapi import ResponseSpec
 from litestar.params import HeaderParameter, QueryParameter
 from litestar.response import Stream
 
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, installation_of, is_still_allowed
 from headgate.api.parameters import listed
 from headgate.application.event_hub import Wanted
 
@@ -57,7 +57,8 @@ class EventStream(Controller):
         )
         hub = installation_of(request).hub
         resume = _position(last_event_id, after)
-        return Stream(hub.watch(wanted, resume), media_type="text/event-stream", headers=HEADERS)
+        frames = hub.watch(wanted, resume, lambda: is_still_allowed(request))
+        return Stream(frames, media_type="text/event-stream", headers=HEADERS)
 
 
 def _position(last_event_id: str | None, after: int | None) -> int | None:

@@ -1,0 +1,108 @@
+"""The hub alone: what a watcher gets that is too slow, idle, or no longer allowed."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import pytest
+
+from headgate.application.event_hub import EventHub, Wanted
+from headgate.application.visibility import Tenants
+from headgate.bootstrap import Platform
+from headgate.domain.facts import Recorded
+from tests.api.callers import Api, workload
+
+HERE = "/v1/namespaces/team-a/workloads"
+
+
+@pytest.fixture(scope="module")
+def recorded(admin: Api, platform: Platform) -> list[Recorded]:
+    for number in range(12):
+        assert admin.post(HERE, workload(f"hub-{number}")).status_code == 201
+    return list(platform.event_log.read(0, limit=12))
+
+
+async def _always() -> bool:
+    return True
+
+
+async def _never() -> bool:
+    return False
+
+
+async def _next(chunks: AsyncIterator[bytes]) -> bytes:
+    return await asyncio.wait_for(anext(chunks), 5)
+
+
+def test_a_watcher_too_slow_for_the_ring_is_told_to_begin_anew(
+    platform: Platform, recorded: list[Recorded], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headgate.application.event_hub.MOST_KEPT", 4)
+
+    async def scenario() -> None:
+        hub = EventHub(platform.event_log, Tenants())
+        async with aclosing(hub.watch(Wanted(), None, _always)) as chunks:
+            assert b"position 0" in await _next(chunks)
+            hub.publish(recorded[:2])
+            assert (await _next(chunks)).count(b"event: fact") == 2
+            hub.publish(recorded[2:])
+            told = await _next(chunks)
+            assert b"event: reset" in told
+            assert b'"position":12' in told
+
+    asyncio.run(scenario())
+
+
+def test_a_watcher_hears_a_heartbeat_while_nothing_happens(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headgate.application.event_hub.SECONDS_BETWEEN_HEARTBEATS", 0.01)
+
+    async def scenario() -> None:
+        hub = EventHub(platform.event_log, Tenants())
+        async with aclosing(hub.watch(Wanted(), None, _always)) as chunks:
+            await _next(chunks)
+            assert (await _next(chunks)).startswith(b": heartbeat 0")
+            assert hub.watchers == 1
+        assert hub.watchers == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_watcher_whose_token_is_revoked_is_let_go(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headgate.application.event_hub.SECONDS_BETWEEN_HEARTBEATS", 0.01)
+    monkeypatch.setattr("headgate.application.event_hub.SECONDS_BETWEEN_QUESTIONS", 0.0)
+
+    async def scenario() -> list[bytes]:
+        hub = EventHub(platform.event_log, Tenants())
+        return [chunk async for chunk in hub.watch(Wanted(), None, _never)]
+
+    assert len(asyncio.run(scenario())) == 1
+
+
+def test_watchers_of_everything_share_the_same_bytes(
+    platform: Platform, recorded: list[Recorded]
+) -> None:
+    async def scenario() -> None:
+        hub = EventHub(platform.event_log, Tenants())
+        async with (
+            aclosing(hub.watch(Wanted(), None, _always)) as first,
+            aclosing(hub.watch(Wanted(), None, _always)) as second,
+        ):
+            await _next(first)
+            await _next(second)
+            hub.publish(recorded)
+            assert await _next(first) is await _next(second)
+
+    asyncio.run(scenario())
+
+
+def test_streams_end_when_the_hub_closes(platform: Platform) -> None:
+    async def scenario() -> list[bytes]:
+        hub = EventHub(platform.event_log, Tenants())
+        asyncio.get_running_loop().call_later(0.01, hub.close)
+        return [chunk async for chunk in hub.watch(Wanted(), None, _always)]
+
+    assert len(asyncio.run(scenario())) == 1
