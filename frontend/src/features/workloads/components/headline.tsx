@@ -22,7 +22,7 @@ export function Headline({ workloadKey }: { workloadKey: string }) {
                 Same reason since <Moment at={found.unchangedSince} />.{" "}
               </>
             )}
-            {!found.evaluated && "The scheduler had no need to look at it yet. "}
+            {found.verdict === "Waiting" && !found.evaluated && "The scheduler had no need to look at it yet. "}
             As of position <span className="number">#{found.asOf.position}</span>.
           </p>
         </div>

@@ -22,7 +22,7 @@ export function WorkloadTimeline({ workloadKey }: { workloadKey: string }) {
   const timeline = useQuery(timelineQuery(workloadKey));
   const chosen = useUrl().get("event");
   return (
-    <Card title="Timeline" aside={timeline.data && `${timeline.data.entries.length} events`}>
+    <Card title="Timeline" aside={timeline.data && countWords(timeline.data.entries.length)}>
       <View query={timeline}>
         {({ entries }) => (
           <>
@@ -37,6 +37,10 @@ export function WorkloadTimeline({ workloadKey }: { workloadKey: string }) {
       </View>
     </Card>
   );
+}
+
+function countWords(count: number): string {
+  return count === 1 ? "1 event" : `${count} events`;
 }
 
 function LifeStrip({ entries }: { entries: TimelineEntry[] }) {

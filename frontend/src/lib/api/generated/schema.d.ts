@@ -1574,6 +1574,7 @@ export interface components {
             admittedWorkloads?: number;
             flavorsReservation?: components["schemas"]["FlavorUsageShape"][];
             flavorsUsage?: components["schemas"]["FlavorUsageShape"][];
+            fairSharing?: components["schemas"]["FairSharingStatusShape"] | null;
         };
         /** CohortList */
         CohortList: {
@@ -1590,12 +1591,17 @@ export interface components {
             kind: "Cohort";
             metadata: components["schemas"]["ObjectMeta"];
             spec: components["schemas"]["CohortSpecShape"];
+            status?: components["schemas"]["CohortStatusShape"] | null;
         };
         /** CohortSpecShape */
         CohortSpecShape: {
             parentName?: string | null;
             resourceGroups?: components["schemas"]["ResourceGroupShape"][];
             fairSharing?: components["schemas"]["FairSharingShape"] | null;
+        };
+        /** CohortStatusShape */
+        CohortStatusShape: {
+            fairSharing?: components["schemas"]["FairSharingStatusShape"] | null;
         };
         /** Condition */
         Condition: {
@@ -1749,6 +1755,10 @@ export interface components {
         /** FairSharingShape */
         FairSharingShape: {
             weight?: string | number | null;
+        };
+        /** FairSharingStatusShape */
+        FairSharingStatusShape: {
+            weightedShare: number;
         };
         /** FinishedReport */
         FinishedReport: {
@@ -2193,6 +2203,8 @@ export interface components {
             name: string;
             children: components["schemas"]["QueueNode"][];
             lines: components["schemas"]["QueueLine"][];
+            /** @default 0 */
+            weightedShare?: number;
             active?: boolean | null;
             inactiveReason?: string | null;
             /** @enum {null|string} */
