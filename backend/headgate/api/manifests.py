@@ -15,10 +15,10 @@ from headgate.api.shapes import ProblemError
 from headgate.application.commands import Changed, Writer, Written
 from headgate.application.installation import Installation
 from headgate.application.position_marks import OPEN_RESOURCE_VERSION
-from headgate.application.queries.queue_status import Status, status_of
+from headgate.application.queries.queue_status import Status, status_of, weighted_share_of
 from headgate.application.wanted import Wanted
 from headgate.domain.configured import Absent, Configured
-from headgate.domain.queues.specs import ClusterQueueSpec, LocalQueueSpec
+from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec
 from headgate.domain.rejection import Rejection
 
 PRIORITY = "priority"
@@ -105,6 +105,8 @@ def _extras(installation: Installation, state: Any) -> Extras | None:  # noqa: A
                 queue_status=_queue_status(status_of(cell, name, key)),
                 cluster_queue=queue.spec if queue else None,
             )
+        case CohortSpec():
+            return Extras(weighted_share=weighted_share_of(cell, f"cohort/{state.name}"))
         case _:
             return None
 
@@ -117,6 +119,7 @@ def _queue_status(status: Status) -> QueueStatus:
         admitted=status.admitted,
         reservation=status.reservation,
         usage=status.usage,
+        weighted_share=status.weighted_share,
     )
 
 

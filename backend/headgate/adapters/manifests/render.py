@@ -23,6 +23,7 @@ from headgate.adapters.manifests.rendering.queues import (
     cohort_spec,
     local_queue_spec,
     local_queue_status,
+    rendered_share,
 )
 from headgate.adapters.manifests.rendering.workloads import workload_spec, workload_status
 from headgate.domain.configured import Configured
@@ -37,11 +38,12 @@ class Extras(msgspec.Struct, frozen=True, kw_only=True):
     """What belongs to an object and is not in its own state.
 
     `queue_status` for ClusterQueues and LocalQueues; `cluster_queue` is the spec of the one that a
-    LocalQueue leads to, for the flavors of its usage.
+    LocalQueue leads to, for the flavors of its usage; `weighted_share` is a Cohort's.
     """
 
     queue_status: QueueStatus | None = None
     cluster_queue: ClusterQueueSpec | None = None
+    weighted_share: int | None = None
 
 
 def render(
@@ -71,8 +73,9 @@ def _local_queue(queue: Configured[LocalQueueSpec], extras: Extras) -> dict[str,
     }
 
 
-def _cohort(cohort: Configured[CohortSpec], _: Extras) -> dict[str, Any]:
-    return {"spec": cohort_spec(cohort.spec)}
+def _cohort(cohort: Configured[CohortSpec], extras: Extras) -> dict[str, Any]:
+    status = rendered_share(extras.weighted_share)
+    return {"spec": cohort_spec(cohort.spec), **({"status": status} if status else {})}
 
 
 def _plain(body: Callable[[Any], dict[str, Any]]) -> Callable[[Any, Extras], dict[str, Any]]:

@@ -101,6 +101,12 @@ class FlavorUsageShape(Shape, kw_only=True, frozen=True):
     resources: list[ResourceUsageShape]
 
 
+class FairSharingStatusShape(Shape, kw_only=True, frozen=True):
+    """Thousandths borrowed of what the cohort can lend, divided by the weight and rounded up."""
+
+    weighted_share: int
+
+
 class ClusterQueueStatusShape(Shape, kw_only=True, frozen=True):
     """Counts and usage, derived from the log."""
 
@@ -110,6 +116,7 @@ class ClusterQueueStatusShape(Shape, kw_only=True, frozen=True):
     admitted_workloads: int = 0
     flavors_reservation: list[FlavorUsageShape] = []
     flavors_usage: list[FlavorUsageShape] = []
+    fair_sharing: FairSharingStatusShape | None = None
 
 
 class ClusterQueueObject(Shape, kw_only=True, frozen=True):
@@ -177,6 +184,12 @@ class CohortSpecShape(Shape, kw_only=True, frozen=True):
     fair_sharing: FairSharingShape | None = None
 
 
+class CohortStatusShape(Shape, kw_only=True, frozen=True):
+    """Derived from the log."""
+
+    fair_sharing: FairSharingStatusShape | None = None
+
+
 class CohortObject(Shape, kw_only=True, frozen=True):
     """A Cohort."""
 
@@ -184,6 +197,7 @@ class CohortObject(Shape, kw_only=True, frozen=True):
     kind: Literal["Cohort"]
     metadata: ObjectMeta
     spec: CohortSpecShape
+    status: CohortStatusShape | None = None
 
 
 class CohortList(Shape, kw_only=True, frozen=True):

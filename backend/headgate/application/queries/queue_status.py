@@ -9,6 +9,8 @@ from headgate.domain.queues.activity import (
     cluster_queue_activity,
     local_queue_activity,
 )
+from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.quota.fair_share import fair_share
 from headgate.domain.values.quantities import FlavorUsage
 
 WAITING = ("Pending", "Nominated", "BackingOff")
@@ -24,6 +26,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     admitted: int
     reservation: FlavorUsage
     usage: FlavorUsage
+    weighted_share: int | None = None
 
 
 def status_of(cell: Cell, cluster_queue: str, local_queue: str = "") -> Status:
@@ -41,4 +44,14 @@ def status_of(cell: Cell, cluster_queue: str, local_queue: str = "") -> Status:
         admitted=admitted,
         reservation=standing.reserved,
         usage=standing.admitted,
+        weighted_share=None if local_queue else weighted_share_of(cell, name),
     )
+
+
+def weighted_share_of(cell: Cell, node: str) -> int | None:
+    """The share of fair sharing of a node (`clusterqueue/a`, `cohort/b`) that is in a tree."""
+    for key in cell.partition_keys():
+        partition = cell.partition(key)
+        if node in partition.tree.path:
+            return fair_share(partition.tree, partition.usage[ACTUAL], node).weighted_share
+    return None

@@ -8,6 +8,7 @@ from headgate.application.queries.queue_figures import (
     nominal_below,
     used_below,
 )
+from headgate.application.queries.queue_status import weighted_share_of
 from headgate.application.queries.queue_views import (
     Lent,
     LocalQueueLine,
@@ -63,7 +64,13 @@ def _node(cell: Cell, partition: Partition, node: str, all_loans: Loans, scope: 
     children = [
         _node(cell, partition, child, all_loans, scope) for child in partition.tree.children[node]
     ]
-    return QueueNode(kind="Cohort", name=name, children=sorted(children, key=_order), lines=lines)
+    return QueueNode(
+        kind="Cohort",
+        name=name,
+        children=sorted(children, key=_order),
+        lines=lines,
+        weighted_share=weighted_share_of(cell, node) or 0,
+    )
 
 
 def _empty_cohort(name: str) -> QueueNode:
@@ -79,6 +86,7 @@ def _cluster_queue(
         name=queue.name,
         children=[],
         lines=lines,
+        weighted_share=weighted_share_of(cell, f"clusterqueue/{queue.name}") or 0,
         active=activity.active,
         inactive_reason=None if activity.active else activity.message,
         stop_policy=queue.spec.stop_policy,

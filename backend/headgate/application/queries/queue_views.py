@@ -66,12 +66,16 @@ class LocalQueueLine(Whole, kw_only=True, frozen=True):
 
 
 class QueueNode(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
-    """A Cohort or a ClusterQueue; the fields after `lines` are set for ClusterQueues alone."""
+    """A Cohort or a ClusterQueue; the fields after `weighted_share` are for ClusterQueues alone.
+
+    `weighted_share` is in thousandths of what its cohort can lend, divided by its weight.
+    """
 
     kind: Literal["Cohort", "ClusterQueue"]
     name: str
     children: list["QueueNode"]
     lines: list[QueueLine]
+    weighted_share: int = 0
     active: bool | None = None
     inactive_reason: str | None = None
     stop_policy: StopPolicy | None = None

@@ -38,6 +38,7 @@ class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
     admitted: int = 0
     reservation: FlavorUsage = {}
     usage: FlavorUsage = {}
+    weighted_share: int | None = None
 
 
 def cluster_queue_spec(spec: ClusterQueueSpec) -> dict[str, Any]:
@@ -96,6 +97,7 @@ def cluster_queue_status(
         **_conditions_and_counts(queue, status),
         "flavorsReservation": _amounts(spec, status.reservation, shows_borrowed=True),
         "flavorsUsage": _amounts(spec, status.usage, shows_borrowed=True),
+        **rendered_share(status.weighted_share),
         **rendered,
     }
 
@@ -140,6 +142,11 @@ def rendered_weight(weight_milli: int) -> dict[str, Any]:
     if weight_milli == 1000:  # noqa: PLR2004  (thousandths)
         return {}
     return {"fairSharing": {"weight": milli_quantity(weight_milli)}}
+
+
+def rendered_share(weighted_share: int | None) -> dict[str, Any]:
+    """The share of fair sharing in a status, where it is known."""
+    return {} if weighted_share is None else {"fairSharing": {"weightedShare": weighted_share}}
 
 
 def _quota(quota: ResourceQuota) -> dict[str, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from headgate.domain.config import Config
-from headgate.domain.queues.specs import ResourceGroup, ResourceQuota
+from headgate.domain.queues.specs import CohortSpec, ResourceGroup, ResourceQuota
 from headgate.domain.values.quantities import FlavorResource
 
 Amounts = dict[FlavorResource, int]
@@ -20,7 +20,8 @@ class QuotaTree:
     """Parents, children and quotas of the nodes, with their derived subtree and local amounts.
 
     `path` lists a node and its ancestors up to the root; `height` is 0 for a ClusterQueue and one
-    more than the highest child for a cohort.
+    more than the highest child for a cohort; `weight_milli` is the fair sharing weight in
+    thousandths.
     """
 
     path: dict[str, tuple[str, ...]]
@@ -29,6 +30,7 @@ class QuotaTree:
     subtree: dict[str, Amounts]
     local: dict[str, Amounts]
     height: dict[str, int]
+    weight_milli: dict[str, int]
 
     def root_of(self, node: str) -> str:
         """The top of the tree that the node is in."""
@@ -66,7 +68,9 @@ def build_tree(config: Config, cluster_queues: Iterable[str]) -> QuotaTree:
     nodes = sorted({node for path in paths.values() for node in path})
     children = {node: tuple(c for c in nodes if parents.get(c) == node) for node in nodes}
     quotas = {node: _quotas(config, node) for node in nodes}
-    return _derive({node: _climb(node, parents) for node in nodes}, children, quotas)
+    weights = {node: _weight_milli(config, node) for node in nodes}
+    climbed = {node: _climb(node, parents) for node in nodes}
+    return _derive(climbed, children, quotas, weights)
 
 
 def parent_cohort(config: Config, cohort: str) -> str:
@@ -126,10 +130,19 @@ def _quotas(config: Config, node: str) -> dict[FlavorResource, ResourceQuota]:
     return quotas_of(found.spec.resource_groups) if found else {}
 
 
+def _weight_milli(config: Config, node: str) -> int:
+    kind, _, name = node.partition("/")
+    if kind == "clusterqueue":
+        return config.cluster_queues[name].spec.fair_weight_milli
+    found = config.cohorts.get(name)
+    return (found.spec if found else CohortSpec()).fair_weight_milli
+
+
 def _derive(
     path: dict[str, tuple[str, ...]],
     children: dict[str, tuple[str, ...]],
     quotas: dict[str, dict[FlavorResource, ResourceQuota]],
+    weights: dict[str, int],
 ) -> QuotaTree:
     subtree: dict[str, Amounts] = {}
     local: dict[str, Amounts] = {}
@@ -143,7 +156,7 @@ def _derive(
                 lent = amount - local[child].get(key, 0)
                 subtree[node][key] = subtree[node].get(key, 0) + lent
         local[node] = _guaranteed(subtree[node], quotas[node])
-    return QuotaTree(path, children, quotas, subtree, local, height)
+    return QuotaTree(path, children, quotas, subtree, local, height, weights)
 
 
 def _guaranteed(subtree: Amounts, quotas: Mapping[FlavorResource, ResourceQuota]) -> Amounts:

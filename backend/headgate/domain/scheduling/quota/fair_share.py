@@ -1,0 +1,90 @@
+"""How large a share of its cohort a node borrows: the dominant resource share (queueing.md §4.3).
+
+Usage within a node's own subtree quota is free, so a share of 0 does not mean idle (trap T28).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from headgate.domain.scheduling.quota.tree import QuotaTree
+from headgate.domain.scheduling.quota.usage import Usage, potential
+from headgate.domain.values.quantities import FlavorResource
+
+UNBOUNDED_SHARE = (1 << 63) - 1
+"""How the share of a borrower with weight 0 is shown, as in Kueue."""
+
+NOTHING_MORE: Mapping[FlavorResource, int] = {}
+ShareOrder: TypeAlias = tuple[bool, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class FairShare:
+    """What is borrowed of the `dominant` resource, as an exact part of all the cohort can lend.
+
+    `ratio` is borrowed through lendable, before the weight; 0 with no resource where nothing is
+    borrowed.
+    """
+
+    ratio: Fraction = Fraction(0)
+    dominant: str = ""
+    weight_milli: int = 1000
+
+    @property
+    def order(self) -> ShareOrder:
+        """Sorts the smaller weighted share first; borrowers of weight 0 last, by their ratio."""
+        if not self.ratio or not self.weight_milli:
+            return bool(self.ratio), self.ratio
+        return False, self.ratio * 1000 / self.weight_milli
+
+    @property
+    def weighted_share(self) -> int:
+        """Thousandths of what can be lent, divided by the weight and rounded up; as Kueue shows."""
+        unbounded, share = self.order
+        return UNBOUNDED_SHARE if unbounded else -(-1000 * share.numerator // share.denominator)
+
+
+def fair_share(
+    tree: QuotaTree,
+    usage: Usage,
+    node: str,
+    extra: Mapping[FlavorResource, int] = NOTHING_MORE,
+) -> FairShare:
+    """The share of a ClusterQueue or cohort, with `extra` used on top; a root borrows nothing.
+
+    What can be lent is summed over every flavor of the root at the node's parent. Of equal
+    resources the first by name is the dominant one.
+    """
+    weight = tree.weight_milli[node]
+    borrowed = _borrowed(tree, usage, node, extra)
+    if not borrowed:
+        return FairShare(weight_milli=weight)
+    best = FairShare(weight_milli=weight)
+    lendable = _lendable(tree, tree.path[node][1])
+    for resource, amount in sorted(borrowed.items()):
+        most = lendable.get(resource, 0)
+        if most > 0 and (ratio := Fraction(amount, most)) > best.ratio:
+            best = FairShare(ratio, resource, weight)
+    return best
+
+
+def _borrowed(
+    tree: QuotaTree, usage: Usage, node: str, extra: Mapping[FlavorResource, int]
+) -> dict[str, int]:
+    if len(tree.path[node]) == 1:
+        return {}
+    borrowed: dict[str, int] = {}
+    for key in sorted({*usage[node], *extra}):
+        used = usage[node].get(key, 0) + extra.get(key, 0)
+        beyond = used - tree.subtree[node].get(key, 0)
+        if beyond > 0:
+            borrowed[key[1]] = borrowed.get(key[1], 0) + beyond
+    return borrowed
+
+
+def _lendable(tree: QuotaTree, parent: str) -> dict[str, int]:
+    lendable: dict[str, int] = {}
+    for key in sorted(tree.subtree[tree.root_of(parent)]):
+        lendable[key[1]] = lendable.get(key[1], 0) + potential(tree, parent, key)
+    return lendable
