@@ -137,13 +137,15 @@ class World:
         queue: str,
         requests: dict[str, int] | None = None,
         *,
-        count: int = 1,
+        count: int | tuple[int, int] = 1,
         topology: TopologyRequest | None = None,
         **spec: Any,
     ) -> str:
-        """A workload of one pod set in namespace `team`; its key."""
+        """A workload of one pod set of `count`, or (count, minCount), in `team`; its key."""
+        pods, least = count if isinstance(count, tuple) else (count, None)
         pod_set = PodSet(
-            count=count,
+            count=pods,
+            min_count=least,
             scheduling=Scheduling(requests=requests or {"gpu": 1}),
             topology_request=topology,
         )

@@ -55,6 +55,7 @@ class Wanted(NamedTuple):
     priority: int
     topology: TopologyRequest | None
     limit: int | None
+    least: int | None
 
 
 WANTED = st.builds(
@@ -73,6 +74,7 @@ WANTED = st.builds(
         ]
     ),
     limit=st.sampled_from([None, None, 45]),
+    least=st.sampled_from([None, None, 1]),
 )
 
 
@@ -115,7 +117,7 @@ class Histories(RuleBasedStateMachine):
                 f"w{self.submitted}",
                 want.queue,
                 {"gpu": want.gpus},
-                count=want.pods,
+                count=(want.pods, want.least) if want.least else want.pods,
                 priority=want.priority,
                 topology=want.topology if want.queue in {"c", "tight"} else None,
                 maximum_execution_time_seconds=want.limit,

@@ -11,6 +11,7 @@ from headgate.domain.scheduling.flavors.assign import (
     choose_flavors,
 )
 from headgate.domain.scheduling.ordering.order import queued_at
+from headgate.domain.scheduling.partial import largest_that_works
 from headgate.domain.scheduling.partition import Charge, Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, Ints
 from headgate.domain.scheduling.placement.place import (
@@ -24,6 +25,7 @@ from headgate.domain.scheduling.preemption.victims import Victims, choose_victim
 from headgate.domain.scheduling.quota.answer import QuotaView
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
+from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
 
@@ -53,11 +55,12 @@ def evaluate(
 ) -> Evaluation:
     """Look at one workload; the partition is left exactly as it was."""
     if workload.nomination is None:
-        return _Look(partition, workloads, workload).evaluate()
+        return _evaluate_any_size(partition, workloads, workload)
     own = partition.charge_of(workload, workload.nomination)
     partition.give_back(PROJECTED, own)
     try:
-        return _evaluate_nominated(_Look(partition, workloads, workload), own, workload.nomination)
+        look = _Look(partition, workloads, workload, workload.spec.pod_sets)
+        return _evaluate_nominated(look, own, workload.nomination)
     finally:
         partition.take(PROJECTED, own)
 
@@ -67,6 +70,21 @@ def still_fits(partition: Partition, evaluation: Evaluation) -> bool:
     assert evaluation.admission is not None, "only what fitted can be checked again"
     charge = partition.charge_of(evaluation.workload, evaluation.admission)
     return _fits(partition, charge, (ACTUAL, PROJECTED))
+
+
+def _evaluate_any_size(
+    partition: Partition, workloads: Mapping[str, Workload], workload: Workload
+) -> Evaluation:
+    """All pods, or else the most that fit or find victims; more pods go before fewer victims."""
+
+    def look(pod_sets: tuple[PodSet, ...]) -> Evaluation:
+        return _Look(partition, workloads, workload, pod_sets).evaluate()
+
+    pod_sets = workload.spec.pod_sets
+    full = look(pod_sets)
+    if full.mode != Mode.NO_FIT:
+        return full
+    return largest_that_works(pod_sets, look, lambda found: found.mode != Mode.NO_FIT) or full
 
 
 def _evaluate_nominated(look: "_Look", own: Charge, nomination: Admission) -> Evaluation:
@@ -96,11 +114,16 @@ class _Look:
     """One workload against one partition."""
 
     def __init__(
-        self, partition: Partition, workloads: Mapping[str, Workload], workload: Workload
+        self,
+        partition: Partition,
+        workloads: Mapping[str, Workload],
+        workload: Workload,
+        pod_sets: tuple[PodSet, ...],
     ) -> None:
         self.partition = partition
         self.workloads = workloads
         self.workload = workload
+        self.pod_sets = pod_sets
         config = partition.config
         local = config.local_queues[f"{workload.namespace}/{workload.spec.queue_name}"]
         self.cluster_queue = local.spec.cluster_queue
@@ -130,7 +153,7 @@ class _Look:
         def ask(key: FlavorResource, need: int) -> QuotaAnswer:
             return self.quota.answer(self.node, key, need, may_preempt=preempts)
 
-        return choose_flavors(offer, self.workload.spec.pod_sets, ask)
+        return choose_flavors(offer, self.pod_sets, ask)
 
     def _first_that_fits(
         self, choice: FlavorChoice, *, preempts: bool
