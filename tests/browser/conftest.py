@@ -43,7 +43,8 @@ def client(headgate: Up) -> Iterator[HeadgateClient]:
         yield found
 
 
-@pytest.fixture(scope="session")
+# Not for the session: while Playwright is at work, other tests of the process cannot use asyncio.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """The machine's own browser."""
     found = next((path for name in NAMES if (path := shutil.which(name))), None)

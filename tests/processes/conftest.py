@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -14,6 +15,15 @@ def adapters(fresh_database_url: str) -> Iterator[Adapters]:
     """The test's own view of the installation its workers work for."""
     with on_postgres(fresh_database_url) as found:
         yield found
+
+
+@pytest.fixture
+def open_directory() -> Iterator[Path]:
+    """A directory the user of Postgres can get to, unlike pytest's own when root runs it."""
+    with TemporaryDirectory(prefix="hgw-") as name:
+        directory = Path(name)
+        directory.chmod(0o755)
+        yield directory
 
 
 @pytest.fixture

@@ -174,12 +174,9 @@ def _held(adapters: Adapters, key: str) -> PartitionSession:
     return sessions[0]
 
 
-def test_workers_come_back_after_a_restart_of_the_database(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    for parent in tmp_path.parents[:2]:
-        parent.chmod(0o755)
-    server = start_postgres(tmp_path / "postgres")
-    workers = Workers(server.url, tmp_path)
+def test_workers_come_back_after_a_restart_of_the_database(open_directory: Path) -> None:
+    server = start_postgres(open_directory / "postgres")
+    workers = Workers(server.url, open_directory)
     try:
         migrate(server.url)
         with on_postgres(server.url) as adapters:
@@ -188,7 +185,7 @@ def test_workers_come_back_after_a_restart_of_the_database(tmp_path: Path) -> No
             wait_until(lambda: len(admissions(adapters)) == 1, "the worker is there")
         server.stop()
         wait_until(lambda: "waiting for the database" in worker.said(), "it has noticed")
-        server = start_postgres(tmp_path / "postgres")
+        server = start_postgres(open_directory / "postgres")
         with on_postgres(server.url) as adapters:
             record(adapters.log, submitted("after", "gpu"))
             wait_until(lambda: len(admissions(adapters)) == 2, "the worker is back")
