@@ -22,6 +22,7 @@ from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.postgres.tokens import PostgresTokens
 from headgate.adapters.system.chance import unique_key
 from headgate.adapters.system.ids import TimeOrderedIds
+from headgate.adapters.system.log_lines import configure_log_lines
 from headgate.adapters.system.source_version import fold_version
 from headgate.application.follow import Following
 from headgate.application.housekeeping import Chore, ChoreList
@@ -102,6 +103,7 @@ class Platform:
 
 def open_platform(settings: Settings, name: str = "headgate") -> Platform:
     """The ports of one process on the database and broker of `settings`."""
+    configure_log_lines(settings.log_level)
     pool = open_pool(settings.database_url, name=name)
     return Platform(
         name=name,

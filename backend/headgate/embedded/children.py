@@ -79,7 +79,8 @@ def end_all(children: Iterable[Child], patience_seconds: float) -> list[str]:
     families = {child.program.name: _family(child) for child in running}
     everyone = [process for family in families.values() for process in family]
     signal_all([family[0] for family in families.values() if family], signal.SIGTERM)
-    _, stubborn = psutil.wait_procs(everyone, timeout=patience_seconds)
+    _, left = psutil.wait_procs(everyone, timeout=patience_seconds)
+    stubborn = [process for process in left if _is_running(process)]
     signal_all(stubborn, signal.SIGKILL)
     psutil.wait_procs(stubborn, timeout=patience_seconds)
     for child in running:
@@ -112,6 +113,14 @@ def _family(child: Child) -> list[psutil.Process]:
         return processes_of([child.process.pid])
     others = {*descendants, *processes_of([child.process.pid])} - {root}
     return [root, *sorted(others, key=lambda process: process.pid)]
+
+
+def _is_running(process: psutil.Process) -> bool:
+    """Whether it still does anything; a zombie only waits for its parent to take note."""
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _session_of(process: psutil.Process) -> int | None:

@@ -1,0 +1,1 @@
+"""Running and looking after an installation: its doctor, its containers, its directory."""
