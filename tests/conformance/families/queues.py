@@ -1,0 +1,286 @@
+"""Who is in line and who comes first (`pkg/cache/queue`)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from headgate.domain.scheduling.consequences import consequences
+from headgate.domain.scheduling.ordering.pending import PendingQueue
+from headgate.domain.views.pending import pending_order
+from headgate.domain.workloads.events import WorkloadDeleted, WorkloadSpecChanged
+from headgate.domain.workloads.leaving import may_compete
+from headgate.domain.workloads.state import Workload
+from tests.conformance.cases import Case
+from tests.conformance.comparing import differences
+from tests.conformance.families.family import Family
+from tests.conformance.installed import NAMESPACE, Installed, key_of, read
+
+QUEUE = "cq"
+NAMESPACES = {"ns1": "eng", "ns2": "sales", "ns3": "marketing"}
+"""The namespaces that the body of TestClusterQueueImpl makes, with their label `dep`."""
+
+
+def add_workload(case: Case) -> Iterator[str]:
+    """Whether a workload gets in line, and through which LocalQueue."""
+    installed = _with_queues(case)
+    installed.add("Workload", case.inputs["workload"])
+    (workload,) = installed.cell.workloads.values()
+    assigned = {workload.key: _door(workload)} if _in_line(installed, workload.key) else {}
+    yield from differences("refused", case.want["wantErr"] is not None, not assigned)
+    if case.want["wantErr"] is None:
+        yield from differences("assigned", _keys(case.want["wantAssigned"]), assigned)
+
+
+def backoff_is_over(case: Case) -> Iterator[str]:
+    """Whether a workload may compete at the test's time."""
+    installed = _alone([case.inputs["workloadInfo"]["obj"]])
+    (key,) = installed.cell.workloads
+    _let_time_pass(installed, key)
+    yield from differences("over", case.want["want"], may_compete(installed.cell.workloads[key]))
+
+
+def push_or_update(case: Case) -> Iterator[str]:
+    """Whether a workload stands in line, or waits beside it."""
+    installed = _alone([case.inputs["workload"]])
+    (key,) = installed.cell.workloads
+    in_line = _in_line(installed, key)
+    yield from differences("in line", case.want["wantWorkload"] is not None, in_line)
+    yield from differences("beside", bool(case.want["wantInAdmissibleWorkloads"]), not in_line)
+
+
+def line_after_changes(case: Case) -> Iterator[str]:
+    """A ClusterQueue after workloads were added, set apart, changed and deleted."""
+    apart = [_object(found) for found in case.given("inadmissibleWorkloadsToRequeue") or ()]
+    again = [_object(found) for found in case.given("admissibleWorkloadsToRequeue") or ()]
+    updated = case.given("workloadsToUpdate") or []
+    (made,) = case.shared["setup"]
+    installed = _alone(
+        _of_own_shape([*(case.given("workloadsToAdd") or ()), *apart, *again]),
+        spec=made["object"]["spec"],
+        doors=updated,
+        namespaces=NAMESPACES,
+    )
+    for value in apart:
+        if _key(value) not in {_key(found) for found in again}:
+            _line(installed).park(_key(value))
+    _change(installed, updated, case.given("workloadsToDelete") or ())
+    before = _active(_line(installed))
+    if case.given("queueInadmissibleWorkloads"):
+        installed.partition_of(QUEUE).unpark()
+    active = _active(_line(installed))
+    moved = [key for key in active if key not in before]
+    wanted = sorted(key_of(key) for key in case.want["wantActiveWorkloads"] or ())
+    yield from differences("active", wanted, active)
+    yield from differences("moved", case.want["wantInadmissibleWorkloadsRequeued"], len(moved))
+    yield from differences("pending", case.want["wantPending"], len(installed.cell.workloads))
+
+
+def _of_own_shape(values: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each of the workloads once, none like another, so that none is set apart with another."""
+    found = {}
+    for value in values:
+        (pod_set,) = value["spec"]["podSets"]
+        pod = {**pod_set["template"]["spec"], "nodeSelector": {"own": value["metadata"]["name"]}}
+        pod_sets = [{**pod_set, "template": {**pod_set["template"], "spec": pod}}]
+        found[_key(value)] = {**value, "spec": {**value["spec"], "podSets": pod_sets}}
+    return list(found.values())
+
+
+def _change(
+    installed: Installed, updated: Iterable[dict[str, Any]], deleted: Iterable[dict[str, Any]]
+) -> None:
+    for value in _of_own_shape(updated):
+        changed = WorkloadSpecChanged(spec=read("Workload", _queued(value)).spec)
+        installed.record(f"workload/{_key(value)}", changed)
+    for value in deleted:
+        installed.record(f"workload/{_key(value)}", WorkloadDeleted())
+
+
+def heads(case: Case) -> Iterator[str]:
+    """The first of every active ClusterQueue."""
+    installed = Installed()
+    installed.add("ClusterQueue", *case.shared["clusterQueues"])
+    installed.add("LocalQueue", *case.shared["queues"])
+    installed.add("Workload", *case.inputs["workloads"])
+    cell = installed.cell
+    found = [
+        cell.workloads[key]
+        for name in cell.config.cluster_queues
+        if (key := installed.partition_of(name).pending[name].head()) is not None
+    ]
+    wanted = sorted(case.want["wantWorkloads"] or ())
+    yield from differences("heads", wanted, sorted(workload.name for workload in found))
+    assigned = {
+        key: _door(workload) for key, workload in cell.workloads.items() if _in_line(installed, key)
+    }
+    yield from differences("assigned", _keys(case.want["wantAssigned"]), assigned)
+
+
+def back_in_line(case: Case) -> Iterator[str]:
+    """Who competes again after room was made for some ClusterQueues."""
+    installed = Installed()
+    installed.add("Cohort", *(case.given("cohorts") or ()))
+    installed.add("ClusterQueue", *case.inputs["clusterQueues"])
+    installed.add("LocalQueue", *(case.given("localQueues") or ()))
+    installed.add("Workload", *(case.given("workloads") or ()))
+    queues = sorted(installed.cell.config.cluster_queues)
+    before = {name: _parked(installed, name) for name in queues}
+    for name in case.inputs["cqNames"] or ():
+        if name in before:
+            installed.partition_of(name).unpark()
+    lines = {name: installed.partition_of(name).pending[name] for name in queues}
+    active = {name: found for name, line in lines.items() if (found := _active(line))}
+    apart = {name: left for name in queues if (left := _missing(before[name], active.get(name)))}
+    yield from differences("active", _lists(case.want["wantActive"]), active)
+    yield from differences("inadmissible", _lists(case.want["wantInadmissible"]), apart)
+
+
+def requeued(case: Case) -> Iterator[str]:
+    """Whether a workload that was looked at gets in line anew."""
+    installed = _with_queues(case)
+    added = bool(case.given("inClient"))
+    if added:
+        installed.add("Workload", case.inputs["workload"])
+    in_line = added and _in_line(installed, _key(case.inputs["workload"]))
+    anew = in_line and not case.given("inQueue")
+    yield from differences("requeued", case.want["wantRequeued"], anew)
+
+
+def first_of_two(case: Case) -> Iterator[str]:
+    """Which of two workloads a StrictFIFO queue takes first."""
+    ordering = case.given("workloadOrdering") or {}
+    installed = _alone(
+        [case.inputs["w1"], case.inputs["w2"]],
+        spec={
+            "queueingStrategy": "StrictFIFO",
+            "waitForPodsReady": {
+                "timeout": "5m",
+                "requeuingStrategy": {
+                    "timestamp": ordering.get("podsReadyRequeuingTimestamp", "Eviction")
+                },
+            },
+        },
+    )
+    for key in installed.cell.workloads:
+        _let_time_pass(installed, key)
+    head = _line(installed).head() or ""
+    yield from differences("first", case.want["expected"], head.partition("/")[2])
+
+
+def shown_in_order(case: Case) -> Iterator[str]:
+    """The order in which all that wait are shown."""
+    values = [*(case.given("workloads") or ()), *(case.given("inadmissibleWorkloads") or ())]
+    installed = _alone(values)
+    wanted = [_key(found["obj"]) for found in case.checked["firstSnap"]]
+    found = [place.key for place in pending_order(installed.cell, QUEUE)]
+    yield from differences("order", wanted, found)
+
+
+def _alone(
+    values: Iterable[dict[str, Any]],
+    *,
+    spec: dict[str, Any] | None = None,
+    doors: Iterable[dict[str, Any]] = (),
+    namespaces: Mapping[str, str] | None = None,
+) -> Installed:
+    """One ClusterQueue open to everyone, with a LocalQueue for every name that is used."""
+    installed = Installed()
+    for namespace, department in (namespaces or {}).items():
+        metadata = {"name": namespace, "labels": {"dep": department}}
+        installed.add("Namespace", {"metadata": metadata})
+    installed.add(
+        "ClusterQueue",
+        {"metadata": {"name": QUEUE}, "spec": {"namespaceSelector": {}, **(spec or {})}},
+    )
+    workloads = [_queued(value) for value in values]
+    names = {
+        (value["metadata"].get("namespace", NAMESPACE), value["spec"]["queueName"])
+        for value in (*workloads, *(_queued(door) for door in doors))
+    }
+    for namespace, name in sorted(names):
+        metadata = {"name": name, "namespace": namespace}
+        installed.add("LocalQueue", {"metadata": metadata, "spec": {"clusterQueue": QUEUE}})
+    installed.add("Workload", *workloads)
+    return installed
+
+
+def _queued(value: dict[str, Any]) -> dict[str, Any]:
+    spec = value.get("spec") or {}
+    return {**value, "spec": {**spec, "queueName": spec.get("queueName") or "lq"}}
+
+
+def _with_queues(case: Case) -> Installed:
+    installed = Installed()
+    installed.add("ClusterQueue", case.shared["cq"])
+    installed.add("LocalQueue", *case.shared["queues"])
+    return installed
+
+
+def _let_time_pass(installed: Installed, key: str) -> None:
+    """What follows for the workload from the time of the test."""
+    cell = installed.cell
+    while found := consequences(cell.config, cell.workloads[key], installed.at, "e"):
+        for event in found:
+            installed.record(f"workload/{key}", event)
+
+
+def _line(installed: Installed) -> PendingQueue:
+    return installed.partition_of(QUEUE).pending[QUEUE]
+
+
+def _in_line(installed: Installed, key: str) -> bool:
+    cell = installed.cell
+    return any(
+        key in line.members
+        for name in cell.partition_keys()
+        for line in cell.partition(name).pending.values()
+    )
+
+
+def _active(line: PendingQueue) -> list[str]:
+    return sorted(key for key, (_, shape, _) in line.members.items() if shape not in line.parked)
+
+
+def _parked(installed: Installed, name: str) -> list[str]:
+    line = installed.partition_of(name).pending[name]
+    for key in tuple(line.members):
+        line.park(key)
+    return sorted(line.members)
+
+
+def _missing(before: list[str], active: list[str] | None) -> list[str]:
+    return [key for key in before if key not in (active or ())]
+
+
+def _object(value: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = value.get("obj") or value
+    return found
+
+
+def _key(value: dict[str, Any]) -> str:
+    metadata = value["metadata"]
+    return f"{metadata.get('namespace') or NAMESPACE}/{metadata['name']}"
+
+
+def _door(workload: Workload) -> str:
+    return f"{workload.namespace}/{workload.spec.queue_name}"
+
+
+def _keys(assigned: dict[str, str] | None) -> dict[str, str]:
+    return {key_of(key): key_of(queue) for key, queue in (assigned or {}).items()}
+
+
+def _lists(found: dict[str, list[str]] | None) -> dict[str, list[str]]:
+    return {name: sorted(key_of(key) for key in keys) for name, keys in (found or {}).items()}
+
+
+FAMILIES = {
+    "TestAddWorkload": Family(add_workload),
+    "TestBackoffWaitingTimeExpired": Family(backoff_is_over),
+    "Test_PushOrUpdate": Family(push_or_update),
+    "TestClusterQueueImpl": Family(line_after_changes),
+    "TestHeads": Family(heads),
+    "TestQueueInadmissibleWorkloads": Family(back_in_line),
+    "TestRequeueWorkloadStrictFIFO": Family(requeued),
+    "TestStrictFIFO": Family(first_of_two),
+    "TestSnapshotDeterministicOrder": Family(shown_in_order),
+}

@@ -1,0 +1,290 @@
+"""Quota trees, activity and usage of queues (`pkg/cache/scheduler`)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from headgate.application.queries.queue_status import status_of
+from headgate.domain.queues.activity import cluster_queue_activity, cohort_cycle
+from headgate.domain.queues.events import ClusterQueueDeletionRequested
+from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.quota.usage import add_usage, available, no_usage, potential
+from headgate.domain.uses import cluster_queues_with_check, cluster_queues_with_flavor
+from headgate.domain.values.amounts import amount_of
+from headgate.domain.values.quantities import FlavorUsage
+from headgate.domain.views.queues import cluster_queue_node
+from tests.conformance.cases import Case
+from tests.conformance.comparing import differences
+from tests.conformance.families.family import Family
+from tests.conformance.installed import Installed
+
+PROBE = "probe"
+
+
+def available_amounts(case: Case) -> Iterator[str]:
+    """What each ClusterQueue can still use, and could use if all else were idle."""
+    installed = _installed(case)
+    for name, wanted in case.want["wantPotentiallyAvailable"].items():
+        partition = installed.partition_of(name)
+        node = f"clusterqueue/{name}"
+        most = {key: potential(partition.tree, node, key) for key in _keys(wanted)}
+        yield from differences(f"potential.{name}", _flat(wanted), most)
+    used: dict[str, Any] = {}
+    for name, wanted in case.want["wantAvailable"].items():
+        partition = installed.partition_of(name)
+        usage = used.setdefault(partition.key, _usage(partition, case.given("usage") or {}))
+        node = f"clusterqueue/{name}"
+        left = {key: available(partition.tree, usage, node, key) for key in _keys(wanted)}
+        yield from differences(f"available.{name}", _flat(wanted), left)
+
+
+def readiness(case: Case) -> Iterator[str]:
+    """Whether a ClusterQueue is active, and why not."""
+    installed = _installed(case)
+    name = case.given("clusterQueueName")
+    if case.given("terminate"):
+        installed.record(f"clusterqueue/{name}", ClusterQueueDeletionRequested())
+    yield from _activity(installed, name, case.want)
+
+
+def readiness_with_topology(case: Case) -> Iterator[str]:
+    """The same after the ClusterQueue was changed."""
+    installed = _installed(case)
+    if case.given("updatedCq"):
+        installed.change_cluster_queue(case.inputs["updatedCq"])
+    want = {**case.want, "wantStatus": None}
+    yield from _activity(installed, case.inputs["cq"]["metadata"]["name"], want)
+
+
+def readiness_with_checks(case: Case) -> Iterator[str]:
+    """Whether a ClusterQueue is active, by the state of its admission checks."""
+    installed = Installed()
+    for name, check in (case.given("admissionChecks") or {}).items():
+        active = "True" if check.get("active") else "False"
+        value = {
+            "metadata": {"name": name},
+            "spec": {"controllerName": check.get("controller", "")},
+            "status": {"conditions": [{"type": "Active", "status": active}]},
+        }
+        installed.add("AdmissionCheck", value)
+    yield from _status(installed, case, case.inputs["cq"])
+
+
+def readiness_with_flavors(case: Case) -> Iterator[str]:
+    """Whether a ClusterQueue is active, by the flavors there are."""
+    installed = Installed()
+    installed.add("ResourceFlavor", *(case.given("flavors") or {}).values())
+    yield from _status(installed, case, case.shared["cq"])
+
+
+def usage_of_cluster_queue(case: Case) -> Iterator[str]:
+    """What the workloads of a ClusterQueue hold, reserved and admitted, and how many there are."""
+    installed = _installed(case)
+    name = case.inputs["clusterQueue"]["metadata"]["name"]
+    found = status_of(installed.cell, name)
+    yield from differences("reserving", case.want["wantReservingWorkloads"], found.reserving)
+    yield from differences("admitted", case.want["wantAdmittedWorkloads"], found.admitted)
+    reserved, used = case.want["wantReservedResources"], case.want["wantUsedResources"]
+    yield from differences("reserved", _listed(reserved, "total"), _held(found.reservation))
+    yield from differences("used", _listed(used, "total"), _held(found.usage))
+    node = cluster_queue_node(installed.cell, name)
+    assert node is not None, "the ClusterQueue is there"
+    borrowed = {(line.flavor, line.resource): line.borrowed for line in node.lines}
+    if case.inputs["clusterQueue"]["spec"].get("cohortName"):
+        yield from differences("borrowed", _listed(reserved, "borrowed"), _held(borrowed))
+
+
+def usage_of_local_queue(case: Case) -> Iterator[str]:
+    """What the workloads of a LocalQueue hold."""
+    installed = _installed(case)
+    installed.add("LocalQueue", case.shared["localQueue"])
+    local = case.shared["localQueue"]
+    key = f"{local['metadata']['namespace']}/{local['metadata']['name']}"
+    found = status_of(installed.cell, local["spec"]["clusterQueue"], key)
+    wanted = _listed(case.want["wantUsage"] or [], "total")
+    yield from differences("usage", wanted, _held(found.reservation))
+
+
+def ancestors_of_cohort(case: Case) -> Iterator[str]:
+    """The cohorts from one up to the root."""
+    yield from _ancestors(_installed(case), case, case.given("cohortName") or "")
+
+
+def ancestors_of_cluster_queue(case: Case) -> Iterator[str]:
+    """The cohorts above a ClusterQueue, below the root."""
+    installed = _installed(case)
+    cohort = case.inputs["cq"]["spec"].get("cohortName", "")
+    yield from _ancestors(installed, case, cohort, with_root=False)
+
+
+def ancestors_of_workload(case: Case) -> Iterator[str]:
+    """The cohorts above the ClusterQueue that a workload has quota in."""
+    installed = _installed(case)
+    admission = (case.inputs["wl"].get("status") or {}).get("admission") or {}
+    queue = installed.cell.config.cluster_queues.get(admission.get("clusterQueue", ""))
+    yield from _ancestors(installed, case, queue.spec.cohort_name if queue else "")
+
+
+def borrowing(case: Case) -> Iterator[str]:
+    """Whether a ClusterQueue borrows, in all and in some flavors."""
+    node = cluster_queue_node(_installed(case).cell, "cq")
+    assert node is not None, "the ClusterQueue is there"
+    borrows = {(line.flavor, line.resource) for line in node.lines if line.borrowed > 0}
+    yield from differences("borrowing", case.want["wantBorrowing"], bool(borrows))
+    requested = set(_keys(case.given("requestedFRs") or {}))
+    wanted = case.want["wantBorrowingOnRequested"]
+    yield from differences("onRequested", wanted, bool(borrows & requested))
+
+
+def users_of_check(case: Case) -> Iterator[str]:
+    """The ClusterQueues that use an admission check."""
+    found = cluster_queues_with_check(_installed(case).cell.config, case.inputs["check"])
+    yield from _users(case, found)
+
+
+def users_of_flavor(case: Case) -> Iterator[str]:
+    """The ClusterQueues that use the flavor `x86`."""
+    name = case.shared["x86Rf"]["metadata"]["name"]
+    yield from _users(case, cluster_queues_with_flavor(_installed(case).cell.config, name))
+
+
+def snapshot(case: Case) -> Iterator[str]:
+    """Quota and usage at every node of the trees, and which ClusterQueues are inactive."""
+    installed = _installed(case)
+    wanted = case.want["wantSnapshot"]
+    cell = installed.cell
+    inactive = {
+        name
+        for key in cell.partition_keys()
+        for name, obstacle in cell.partition(key).obstacles.items()
+        if obstacle is not None
+    }
+    yield from differences(
+        "inactive", sorted(wanted.get("inactiveClusterQueueSets") or []), sorted(inactive)
+    )
+    for name, node in (wanted.get("clusterQueues") or {}).items():
+        partition = installed.partition_of(name)
+        yield from _node(partition, f"clusterqueue/{name}", node.get("resourceNode") or {})
+        path = partition.tree.path[f"clusterqueue/{name}"]
+        for step in path[1:]:
+            cohort = wanted["cohorts"][step.removeprefix("cohort/")]
+            yield from _node(partition, step, cohort.get("resourceNode") or {})
+
+
+def _node(partition: Partition, node: str, wanted: dict[str, Any]) -> Iterator[str]:
+    subtree = partition.tree.subtree[node]
+    yield from differences(f"{node}.quota", _flat(wanted.get("subtreeQuota") or {}), subtree)
+    usage = {key: amount for key, amount in _flat(wanted.get("usage") or {}).items() if amount}
+    yield from differences(f"{node}.usage", usage, partition.usage[ACTUAL][node])
+
+
+def _installed(case: Case) -> Installed:
+    """Everything a case of this family may have, under all the names it has for it."""
+    installed = Installed()
+    installed.add_setup([made for made in case.setup() if made["kind"] != "Workload"])
+    for kind, names in (
+        ("ResourceFlavor", ("resourceFlavors", "rfs", "x86Rf", "aarch64Rf", "defaultRf")),
+        ("AdmissionCheck", ("admissionChecks", "checks")),
+        ("Cohort", ("cohorts",)),
+        ("ClusterQueue", ("clusterQueues", "clusterQueue", "lendingClusterQueue", "cqs", "cq")),
+        ("Topology", ("topologies",)),
+        ("Node", ("nodes",)),
+        ("Workload", ("workloads", "wls", "wl")),
+    ):
+        for name in names:
+            found = case.inputs.get(name, case.shared.get(name))
+            installed.add(kind, *(found if isinstance(found, list) else [found]))
+    installed.add_setup([made for made in case.setup() if made["kind"] == "Workload"])
+    return installed
+
+
+def _usage(partition: Partition, usage: dict[str, Any]) -> dict[str, FlavorUsage]:
+    used = no_usage(partition.tree)
+    for name, amounts in usage.items():
+        if f"clusterqueue/{name}" in partition.tree.path:
+            add_usage(partition.tree, used, f"clusterqueue/{name}", _flat(amounts))
+    return used
+
+
+def _activity(installed: Installed, name: str, want: dict[str, Any]) -> Iterator[str]:
+    found = cluster_queue_activity(installed.cell.config, name)
+    yield from differences("reason", want["wantReason"], found.reason)
+    if want["wantStatus"]:
+        yield from differences("active", want["wantStatus"] in {"True", "active"}, found.active)
+
+
+def _status(installed: Installed, case: Case, queue: dict[str, Any]) -> Iterator[str]:
+    installed.add("ClusterQueue", queue)
+    name = queue["metadata"]["name"]
+    terminating = "terminating"
+    if terminating in {case.given("cqStatus"), case.given("curStatus")}:
+        installed.record(f"clusterqueue/{name}", ClusterQueueDeletionRequested())
+    found = cluster_queue_activity(installed.cell.config, name)
+    status = "active" if found.active else "pending"
+    status = terminating if found.reason == "Terminating" else status
+    yield from differences("status", case.want["wantStatus"], status)
+    if case.want.get("wantReason"):
+        yield from differences("reason", case.want["wantReason"], found.reason)
+
+
+def _ancestors(
+    installed: Installed, case: Case, cohort: str, *, with_root: bool = True
+) -> Iterator[str]:
+    config = installed.cell.config
+    circle = bool(cohort and cohort_cycle(config, cohort))
+    yield from differences("cycle", case.want["wantErr"] is not None, circle)
+    if circle:
+        return
+    wanted = case.want["wantAncestors"] or []
+    if not cohort:
+        yield from differences("ancestors", wanted, [])
+        return
+    installed.add("ClusterQueue", {"metadata": {"name": PROBE}, "spec": {"cohortName": cohort}})
+    path = installed.partition_of(PROBE).tree.path[f"clusterqueue/{PROBE}"]
+    found = [step.removeprefix("cohort/") for step in path[1:]]
+    found = found if with_root else found[:-1]
+    yield from differences("ancestors", wanted, found if cohort in config.cohorts else [])
+
+
+def _users(case: Case, found: tuple[str, ...]) -> Iterator[str]:
+    wanted = sorted(case.want["wantInUseClusterQueueNames"] or [])
+    yield from differences("users", wanted, sorted(n.removeprefix("clusterqueue/") for n in found))
+
+
+def _keys(amounts: dict[str, dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(flavor, resource) for flavor, found in amounts.items() for resource in found]
+
+
+def _flat(amounts: dict[str, dict[str, int]]) -> FlavorUsage:
+    return {(flavor, resource): amounts[flavor][resource] for flavor, resource in _keys(amounts)}
+
+
+def _listed(flavors: list[dict[str, Any]], field: str) -> FlavorUsage:
+    found = {
+        (flavor["name"], line["name"]): amount_of(line["name"], str(line.get(field, "0")))
+        for flavor in flavors
+        for line in flavor["resources"]
+    }
+    return _held(found)
+
+
+def _held(amounts: FlavorUsage) -> FlavorUsage:
+    return {key: amount for key, amount in amounts.items() if amount}
+
+
+FAMILIES = {
+    "TestAvailable": Family(available_amounts),
+    "TestClusterQueueReadiness": Family(readiness),
+    "TestClusterQueueReadinessWithTAS": Family(readiness_with_topology),
+    "TestClusterQueueUpdateWithAdmissionCheck": Family(readiness_with_checks),
+    "TestClusterQueueUpdateWithFlavors": Family(readiness_with_flavors),
+    "TestClusterQueueUsage": Family(usage_of_cluster_queue),
+    "TestLocalQueueUsage": Family(usage_of_local_queue),
+    "TestAncestors": Family(ancestors_of_cohort),
+    "TestClusterQueueAncestors": Family(ancestors_of_cluster_queue),
+    "TestWorkloadAncestors": Family(ancestors_of_workload),
+    "TestIsBorrowingOn": Family(borrowing),
+    "TestClusterQueuesUsingAdmissionChecks": Family(users_of_check),
+    "TestClusterQueuesUsingFlavor": Family(users_of_flavor),
+    "TestSnapshot": Family(snapshot),
+}

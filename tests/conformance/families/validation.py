@@ -1,0 +1,181 @@
+"""Which objects and changes are refused, and for which fields (`pkg/webhooks`)."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from headgate.adapters.manifests.desired import Refused, as_written
+from headgate.domain.configured import Absent
+from headgate.domain.configuring import Change, Create
+from headgate.domain.deciders import CONFIGURED_DECIDERS
+from headgate.domain.rejection import Rejection
+from headgate.domain.streams import stream_of
+from headgate.domain.values.pointers import lies_within
+from headgate.domain.workloads.commands import ChangeSpec, Submit
+from headgate.domain.workloads.decide import WORKLOAD
+from tests.conformance.cases import Case
+from tests.conformance.comparing import differences
+from tests.conformance.families.family import Drive, Family
+from tests.conformance.installed import Installed, parsed
+from tests.conformance.instants import NOW
+
+POLICY = "concurrentAdmissionPolicy"
+_FIELD = re.compile(r"^([A-Za-z][^:]*?): ")
+_STEP = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
+
+
+def created(kind: str, field: str) -> Drive:
+    """A new object of that kind, in that input."""
+
+    def drive(case: Case) -> Iterator[str]:
+        yield from _judged(case, _problem_of_creation(kind, case.inputs[field]))
+
+    return drive
+
+
+def changed_cluster_queue(case: Case) -> Iterator[str]:
+    """Another spec for a ClusterQueue."""
+    installed = Installed()
+    installed.add("ClusterQueue", case.inputs["oldClusterQueue"])
+    desired = parsed("ClusterQueue", case.inputs["newClusterQueue"])
+    if isinstance(desired, Refused):
+        yield from _judged(case, desired.problem)
+        return
+    state = installed.cell.state_of(stream_of("clusterqueue", desired.name))
+    command: Change[Any] = Change(spec=desired.spec, keeps=desired.keeps)
+    try:
+        CONFIGURED_DECIDERS["clusterqueue"].decide(state, command, NOW)
+    except Rejection as problem:
+        yield from _judged(case, as_written(problem, desired))
+    else:
+        yield from _judged(case, None)
+
+
+def changed_workload(case: Case) -> Iterator[str]:
+    """Another spec for a workload at some stage of its life."""
+    installed = Installed()
+    installed.add("Workload", case.inputs["before"])
+    desired = parsed("Workload", case.inputs["after"])
+    if isinstance(desired, Refused):
+        yield from _judged(case, desired.problem)
+        return
+    state = installed.cell.state_of(stream_of("workload", desired.name, desired.namespace))
+    command = ChangeSpec(
+        labels=desired.labels,
+        annotations=desired.annotations,
+        spec=desired.spec,
+        eviction="e",
+    )
+    try:
+        WORKLOAD.decide(state, command, NOW)
+    except Rejection as problem:
+        yield from _judged(case, as_written(problem, desired))
+    else:
+        yield from _judged(case, None)
+
+
+def sizes(groups: str) -> Drive:
+    """A ClusterQueue of so many flavors and resources, in one group or in many."""
+
+    def drive(case: Case) -> Iterator[str]:
+        value = _cluster_queue(groups, case.inputs)
+        problem = _problem_of_creation("ClusterQueue", value)
+        yield from differences("refused", case.want["wantErr"], problem is not None)
+
+    return drive
+
+
+def _problem_of_creation(kind: str, value: dict[str, Any]) -> Rejection | None:
+    desired = parsed(kind, value)
+    if isinstance(desired, Refused):
+        return desired.problem
+    asked: dict[str, Any] = {
+        "uid": "uid",
+        "name": desired.name,
+        "namespace": desired.namespace,
+        "labels": desired.labels,
+        "annotations": desired.annotations,
+        "spec": desired.spec,
+    }
+    try:
+        if kind == "Workload":
+            WORKLOAD.decide(Absent(), Submit(**asked), NOW)
+        else:
+            CONFIGURED_DECIDERS[kind.lower()].decide(Absent(), Create(**asked), NOW)
+    except Rejection as problem:
+        return as_written(problem, desired)
+    return None
+
+
+def _judged(case: Case, problem: Rejection | None) -> Iterator[str]:
+    """Every field that is to be refused is, and no other."""
+    wanted = [pointer_of(error["$error"]) for error in case.want["wantErr"] or ()]
+    found = [violation.pointer for violation in problem.violations] if problem else []
+    yield from differences("refused", bool(wanted), problem is not None)
+    for pointer in _unmatched(wanted, found):
+        yield f"{pointer} is to be refused, and is not"
+    for pointer in _unmatched(found, wanted):
+        yield f"{pointer} is refused, and is not to be"
+
+
+def _unmatched(pointers: Iterable[str], others: list[str]) -> list[str]:
+    return [
+        pointer
+        for pointer in pointers
+        if not any(lies_within(pointer, o) or lies_within(o, pointer) for o in others)
+    ]
+
+
+def pointer_of(error: str) -> str:
+    """Where the text of an error of Kueue's points, as a JSON pointer."""
+    found = _FIELD.match(error)
+    path = found.group(1) if found else error
+    steps = [inner or plain for inner, plain in _STEP.findall(path)]
+    return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in steps)
+
+
+def _cluster_queue(groups: str, inputs: dict[str, Any]) -> dict[str, Any]:
+    flavors = inputs.get("numFlavors", 1)
+    resources = inputs.get("numResources", inputs.get("numCoveredRes", 1))
+    spec = {"namespaceSelector": {}, "resourceGroups": _groups(groups, flavors, resources)}
+    return {"metadata": {"name": "cluster-queue"}, "spec": spec}
+
+
+def _groups(groups: str, flavors: int, resources: int) -> list[dict[str, Any]]:
+    """Groups of at most 64 flavors and 64 resources each; `one` puts all flavors in one group."""
+    if groups == "one":
+        return [_group(range(flavors), range(resources))]
+    if flavors > 1:
+        starts = range(0, flavors, 64)
+        return [
+            _group(range(s, min(s + 64, flavors)), range(i, i + 1)) for i, s in enumerate(starts)
+        ]
+    starts = range(0, resources, 64)
+    return [_group(range(i, i + 1), range(s, min(s + 64, resources))) for i, s in enumerate(starts)]
+
+
+def _group(flavors: range, resources: range) -> dict[str, Any]:
+    names = [f"example.com/r{number}" for number in resources]
+    quotas = [{"name": name, "nominalQuota": "1"} for name in names]
+    return {
+        "coveredResources": names,
+        "flavors": [{"name": f"f{number}", "resources": quotas} for number in flavors],
+    }
+
+
+def _policy_is_absent(case: Case, gate: str) -> bool:
+    queue = case.inputs["clusterQueue"]["spec"]
+    return gate == "ConcurrentAdmission=true" and POLICY not in queue
+
+
+FAMILIES = {
+    "TestValidateClusterQueue": Family(created("ClusterQueue", "clusterQueue"), _policy_is_absent),
+    "TestValidateCohort": Family(created("Cohort", "cohort")),
+    "TestValidateResourceFlavor": Family(created("ResourceFlavor", "rf")),
+    "TestValidateWorkload": Family(created("Workload", "workload")),
+    "TestValidateClusterQueueUpdate": Family(changed_cluster_queue),
+    "TestValidateWorkloadUpdate": Family(changed_workload),
+    "TestValidateFlavorResourceCombinations": Family(sizes("one")),
+    "TestValidateTotalCoveredResources": Family(sizes("many")),
+    "TestValidateTotalFlavors": Family(sizes("many")),
+}

@@ -1,0 +1,83 @@
+"""Who waits in which place (`pkg/visibility/storage`)."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, cast
+
+from headgate.application.installation import Installation
+from headgate.application.queries.pending import (
+    Stretch,
+    pending_in_cluster_queue,
+    pending_in_local_queue,
+)
+from headgate.application.visibility import Tenants
+from headgate.domain.rejection import NotFound
+from tests.conformance.cases import Case
+from tests.conformance.comparing import differences
+from tests.conformance.families.family import Family
+from tests.conformance.installed import Installed, read
+
+COMPARED = ("localQueueName", "positionInClusterQueue", "positionInLocalQueue", "priority")
+
+
+def pending(case: Case) -> Iterator[str]:
+    """The line of a ClusterQueue, or of a LocalQueue where the request names a namespace."""
+    installed = Installed()
+    installed.add("ClusterQueue", *(case.given("clusterQueues") or ()))
+    installed.add("LocalQueue", *(case.given("queues") or ()))
+    installed.add("Workload", *(case.given("workloads") or ()))
+    request, wanted = case.inputs["req"], case.want["wantResp"]
+    try:
+        found = _asked(_serving(installed), request)
+    except NotFound:
+        yield from differences("error", wanted["wantErr"] is not None, True)
+        return
+    yield from differences("error", wanted["wantErr"] is not None, False)
+    yield from differences(
+        "items", [_shown(i) for i in wanted["wantPendingWorkloads"] or ()], found
+    )
+
+
+def priority(case: Case) -> Iterator[str]:
+    """The priority shown of a workload."""
+    found = read("Workload", case.inputs["wl"]).spec.priority
+    yield from differences("priority", case.want["wantPriority"], found)
+
+
+def _asked(serving: Installation, request: dict[str, Any]) -> list[dict[str, Any]]:
+    stretch = Stretch(**request["queryParams"])
+    name = request["queueName"]
+    if "nsName" in request:
+        summary = pending_in_local_queue(serving, f"{request['nsName']}/{name}", None, stretch)
+    else:
+        summary = pending_in_cluster_queue(serving, name, None, stretch)
+    return [
+        {
+            "name": f"{item.metadata.namespace}/{item.metadata.name}",
+            "localQueueName": item.local_queue_name,
+            "positionInClusterQueue": item.position_in_cluster_queue,
+            "positionInLocalQueue": item.position_in_local_queue,
+            "priority": item.priority,
+        }
+        for item in summary.items
+    ]
+
+
+def _shown(item: dict[str, Any]) -> dict[str, Any]:
+    metadata = item["metadata"]
+    shown = {field: item.get(field, 0) for field in COMPARED}
+    return {"name": f"{metadata.get('namespace', '')}/{metadata['name']}", **shown}
+
+
+def _serving(installed: Installed) -> Installation:
+    """As much of an installation as the query reads."""
+    reader = SimpleNamespace(cell=installed.cell, position=installed.cell.position)
+    clock = SimpleNamespace(now=lambda: installed.at)
+    return cast("Installation", SimpleNamespace(reader=reader, clock=clock, tenants=Tenants()))
+
+
+FAMILIES = {
+    "TestPendingWorkloadsInCQ": Family(pending),
+    "TestPendingWorkloadsInLQ": Family(pending),
+    "TestNewPendingWorkloadPriority": Family(priority),
+}

@@ -1,0 +1,156 @@
+"""A cell that is fed with manifests and with what their status says has happened."""
+
+from typing import Any
+
+import msgspec
+
+from headgate.adapters.manifests.desired import Desired, Refused
+from headgate.adapters.manifests.kinds import version_written
+from headgate.adapters.manifests.parse import parse_value
+from headgate.domain.cell import Cell
+from headgate.domain.checks.events import AdmissionCheckCreated, AdmissionCheckReported
+from headgate.domain.facts import DomainEvent, Origin, Recorded
+from headgate.domain.namespaces.events import NamespaceCreated
+from headgate.domain.priorities.events import WorkloadPriorityClassCreated
+from headgate.domain.queues.events import (
+    ClusterQueueChanged,
+    ClusterQueueCreated,
+    CohortCreated,
+    LocalQueueCreated,
+)
+from headgate.domain.scheduling.partition import Partition
+from headgate.domain.streams import stream_of
+from headgate.domain.topology.events import NodeCreated, ResourceFlavorCreated, TopologyCreated
+from headgate.domain.values.instants import Instant
+from tests.conformance.completing import COMPLETED
+from tests.conformance.instants import NOW, instant_of
+from tests.conformance.statuses import life_of
+
+ORIGIN = Origin(actor="user:conformance")
+NAMESPACE = "default"
+"""Where objects live that name no namespace."""
+
+CREATED: dict[str, Any] = {
+    "ClusterQueue": ClusterQueueCreated,
+    "Cohort": CohortCreated,
+    "LocalQueue": LocalQueueCreated,
+    "ResourceFlavor": ResourceFlavorCreated,
+    "Topology": TopologyCreated,
+    "Node": NodeCreated,
+    "AdmissionCheck": AdmissionCheckCreated,
+    "WorkloadPriorityClass": WorkloadPriorityClassCreated,
+    "Namespace": NamespaceCreated,
+}
+IN_NAMESPACES = ("LocalQueue", "Workload")
+
+
+class Unreadable(Exception):
+    """A fixture that the product itself would refuse."""
+
+
+def parsed(kind: str, value: dict[str, Any]) -> Desired | Refused:
+    """What the product reads in an object of Kueue's."""
+    manifest = {"apiVersion": version_written(kind), "kind": kind, **value}
+    if kind in COMPLETED:
+        manifest["spec"] = COMPLETED[kind](value.get("spec") or {})
+    return parse_value(manifest, namespace=NAMESPACE)
+
+
+def read(kind: str, value: dict[str, Any]) -> Desired:
+    """The same, where it must be readable."""
+    found = parsed(kind, value)
+    if isinstance(found, Refused):
+        broken = "; ".join(f"{v.pointer} {v.rule}" for v in found.problem.violations)
+        raise Unreadable(f"{kind} {found.name} is refused: {broken}")
+    return found
+
+
+def key_of(key: str) -> str:
+    """A key as cases write it, with the namespace that objects without one live in."""
+    return f"{NAMESPACE}{key}" if key.startswith("/") else key
+
+
+class Installed:
+    """The cell, and the clock of the case."""
+
+    def __init__(self, at: Instant = NOW) -> None:
+        self.cell = Cell()
+        self.at = at
+
+    def record(self, stream: str, event: DomainEvent, at: Instant | None = None) -> None:
+        """One fact, by default now."""
+        self.cell.apply(
+            Recorded(
+                position=self.cell.position + 1,
+                stream=stream,
+                version=self.cell.version_of(stream) + 1,
+                event=event,
+                at=self.at if at is None else at,
+                origin=ORIGIN,
+            )
+        )
+
+    def add(self, kind: str, *values: dict[str, Any] | None) -> None:
+        """Objects of one kind; a workload with everything its status says has happened to it."""
+        for value in values:
+            if value is None:
+                continue
+            desired = read(kind, value)
+            if kind == "Workload":
+                self._add_workload(desired, value)
+            else:
+                self._add_configured(desired, value)
+
+    def add_setup(self, setup: list[dict[str, Any]]) -> None:
+        """The objects of a test's body that are of our kinds."""
+        for made in setup:
+            if (made["kind"] in CREATED or made["kind"] == "Workload") and "object" in made:
+                self.add(made["kind"], made["object"])
+
+    def change_cluster_queue(self, value: dict[str, Any]) -> None:
+        """Another spec for a ClusterQueue that is there."""
+        spec = read("ClusterQueue", value).spec
+        self.record(f"clusterqueue/{value['metadata']['name']}", ClusterQueueChanged(spec=spec))
+
+    def partition_of(self, cluster_queue: str) -> Partition:
+        """The partition a ClusterQueue is scheduled in."""
+        return self.cell.partition(self.cell.partitioning.of_cluster_queue[cluster_queue])
+
+    def _add_configured(self, desired: Desired, value: dict[str, Any]) -> None:
+        places = {"namespace": desired.namespace} if desired.namespace else {}
+        created = CREATED[desired.kind](
+            uid=desired.uid,
+            name=desired.name,
+            labels=desired.labels,
+            annotations=desired.annotations,
+            spec=desired.spec,
+            **places,
+        )
+        stream = stream_of(desired.stream_kind, desired.name, desired.namespace)
+        self.record(stream, created, _created_at(value))
+        if desired.kind == "AdmissionCheck":
+            self.record(stream, AdmissionCheckReported(active=_is_active(value)))
+
+    def _add_workload(self, desired: Desired, value: dict[str, Any]) -> None:
+        stream = stream_of("workload", desired.name, desired.namespace)
+        for at, event in life_of(desired, value):
+            self.record(stream, event, at)
+
+
+def without_status(value: dict[str, Any]) -> dict[str, Any]:
+    """An object as it was before anything happened to it."""
+    return {key: part for key, part in value.items() if key != "status"}
+
+
+def builtins(value: Any) -> Any:
+    """A struct as plain values."""
+    return msgspec.to_builtins(value)
+
+
+def _created_at(value: dict[str, Any]) -> Instant:
+    return instant_of(value["metadata"].get("creationTimestamp"), 0)
+
+
+def _is_active(value: dict[str, Any]) -> bool:
+    conditions = (value.get("status") or {}).get("conditions") or []
+    return any(c["type"] == "Active" and c["status"] == "True" for c in conditions)

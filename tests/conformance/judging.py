@@ -1,0 +1,73 @@
+"""What becomes of a case: passed, failed, listed as a deliberate difference, or skipped."""
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from tests.conformance.cases import Case
+from tests.conformance.families.catalogue import FAMILIES
+from tests.conformance.families.family import Drive
+
+DIFFERENCES = Path(__file__).parent / "differences.toml"
+
+Outcome = Literal["passed", "failed", "listed", "skipped"]
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of one case, and what there is to say about it."""
+
+    file: str
+    name: str
+    outcome: Outcome
+    reasons: tuple[str, ...] = ()
+
+
+def judge(case: Case) -> Verdict:
+    """Put a case to the engine.
+
+    Skipped are cases of gates that are off by default and whose feature is not there, and cases of
+    parts that are no step of ours (classes B and bonus without a family).
+    """
+    family = FAMILIES.get(case.test)
+    if family is None:
+        if case.kind != "A" or case.gates:
+            return _verdict(case, "skipped", ("no step of ours",))
+        return _verdict(case, "failed", ("nothing answers this kind of case yet",))
+    foreign = [gate for gate in case.gates if not family.knows(case, gate)]
+    if foreign:
+        return _verdict(case, "skipped", (f"needs {', '.join(foreign)}",))
+    found = _differences(case, family.drive)
+    if not found:
+        return _verdict(case, "passed")
+    listed = listed_differences().get(case.name)
+    return (
+        _verdict(case, "failed", found) if listed is None else _verdict(case, "listed", (listed,))
+    )
+
+
+def counted(verdicts: Iterable[Verdict]) -> Counter[str]:
+    """How many of each outcome."""
+    return Counter(verdict.outcome for verdict in verdicts)
+
+
+@cache
+def listed_differences() -> dict[str, str]:
+    """The reason of every case we deliberately decide otherwise, by its name."""
+    with DIFFERENCES.open("rb") as file:
+        return {name: entry["reason"] for name, entry in tomllib.load(file).items()}
+
+
+def _differences(case: Case, drive: Drive) -> tuple[str, ...]:
+    try:
+        return tuple(drive(case))
+    except Exception as error:  # noqa: BLE001 - a case that crashes the engine is a failed one
+        return (f"{type(error).__name__}: {error}",)
+
+
+def _verdict(case: Case, outcome: Outcome, reasons: tuple[str, ...] = ()) -> Verdict:
+    return Verdict(file=case.file.name, name=case.name, outcome=outcome, reasons=reasons)

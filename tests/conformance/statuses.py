@@ -1,0 +1,195 @@
+"""What the status of a workload says has happened to it, as facts in order of time."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from headgate.adapters.manifests.desired import Desired
+from headgate.domain.facts import DomainEvent
+from headgate.domain.values.amounts import amount_of
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.admission import (
+    Admission,
+    PodSetAssignment,
+    TopologyAssignment,
+    TopologyDomain,
+)
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadDeactivated,
+    WorkloadEvicted,
+    WorkloadFinished,
+    WorkloadPodsNotReady,
+    WorkloadPodsReady,
+    WorkloadQuotaReserved,
+    WorkloadRequeued,
+    WorkloadStopped,
+    WorkloadSubmitted,
+)
+from tests.conformance.instants import NOW, instant_of
+
+EVICTIONS = {
+    "Preempted",
+    "PodsReadyTimeout",
+    "AdmissionCheck",
+    "ClusterQueueStopped",
+    "LocalQueueStopped",
+    "NodeFailures",
+}
+REQUEUES = {
+    "Preempted": "Preempted",
+    "BackoffFinished": "BackoffFinished",
+    "Reactivated": "Reactivated",
+    "ClusterQueueRestarted": "ClusterQueueRestarted",
+    "LocalQueueRestarted": "LocalQueueRestarted",
+}
+
+Happened = tuple[Instant, DomainEvent]
+
+
+def life_of(desired: Desired, value: dict[str, Any]) -> Iterator[Happened]:
+    """From its submission to where its status says it stands."""
+    status = value.get("status") or {}
+    conditions = {c["type"]: c for c in status.get("conditions") or []}
+    created = instant_of(value["metadata"].get("creationTimestamp"), 0)
+    yield created, _submitted(desired)
+    admission = status.get("admission")
+    if admission is not None and _is_true(conditions, "QuotaReserved"):
+        yield from _reserved(desired, status, conditions)
+    else:
+        yield from _evicted_before(desired, status, conditions)
+    if _is_true(conditions, "Finished"):
+        yield _since(conditions["Finished"]), WorkloadFinished(reason="Succeeded")
+
+
+def admission_of(value: dict[str, Any], counts: dict[str, int]) -> Admission:
+    """An admission as Kueue writes it; `counts` are the pod sets' where it names none."""
+    return Admission(
+        cluster_queue=value["clusterQueue"],
+        pod_set_assignments=tuple(
+            _assignment(given, counts.get(given["name"], 1))
+            for given in value.get("podSetAssignments") or ()
+        ),
+    )
+
+
+def decoded(assignment: dict[str, Any]) -> list[tuple[tuple[str, ...], int]]:
+    """The domains of a topology assignment, whichever form it is written in."""
+    if "domains" in assignment:
+        return [(tuple(d["values"]), d["count"]) for d in assignment["domains"]]
+    return [
+        (tuple(_value(level, i) for level in part["valuesPerLevel"]), _count(part, i))
+        for part in assignment.get("slices") or ()
+        for i in range(part["domainCount"])
+    ]
+
+
+def _submitted(desired: Desired) -> WorkloadSubmitted:
+    return WorkloadSubmitted(
+        uid=desired.uid,
+        namespace=desired.namespace,
+        name=desired.name,
+        labels=desired.labels,
+        annotations=desired.annotations,
+        spec=desired.spec,
+    )
+
+
+def _reserved(
+    desired: Desired, status: dict[str, Any], conditions: dict[str, Any]
+) -> Iterator[Happened]:
+    counts = {pod_set.name: pod_set.count for pod_set in desired.spec.pod_sets}
+    checks = tuple(check["name"] for check in status.get("admissionChecks") or ())
+    since = _since(conditions["QuotaReserved"])
+    admission = admission_of(status["admission"], counts)
+    yield since, WorkloadQuotaReserved(admission=admission, checks=checks)
+    if _is_true(conditions, "Admitted"):
+        yield _since(conditions["Admitted"]), WorkloadAdmitted(waited_seconds=0)
+        yield from _readiness(conditions.get("PodsReady"))
+    if _is_true(conditions, "Evicted"):
+        yield _since(conditions["Evicted"]), _eviction(status, conditions)
+
+
+def _evicted_before(
+    desired: Desired, status: dict[str, Any], conditions: dict[str, Any]
+) -> Iterator[Happened]:
+    requeue = status.get("requeueState") or {}
+    if _is_true(conditions, "Evicted") or requeue:
+        at = _since(conditions.get("Evicted") or {})
+        counts = {pod_set.name: pod_set.count for pod_set in desired.spec.pod_sets}
+        nowhere = {"clusterQueue": "", "podSetAssignments": []}
+        yield at, WorkloadQuotaReserved(admission=admission_of(nowhere, counts))
+        yield at, _eviction(status, conditions)
+        yield at, WorkloadStopped(eviction="before")
+    requeued = conditions.get("Requeued")
+    if requeued is None:
+        return
+    if requeued["status"] == "True":
+        reason: Any = REQUEUES.get(requeued.get("reason", ""), "Requested")
+        yield _since(requeued), WorkloadRequeued(reason=reason)
+    elif requeued.get("reason", "").startswith("Deactivated"):
+        yield _since(requeued), WorkloadDeactivated(cause="Requested")
+
+
+def _eviction(status: dict[str, Any], conditions: dict[str, Any]) -> WorkloadEvicted:
+    condition = conditions.get("Evicted") or {}
+    reason = condition.get("reason", "PodsReadyTimeout")
+    requeue = status.get("requeueState") or {}
+    known: Any = reason if reason in EVICTIONS else "Requeued"
+    known = "Deactivated" if reason.startswith("Deactivated") else known
+    return WorkloadEvicted(
+        eviction="before",
+        reason=known,
+        underlying_cause=(conditions.get("Preempted") or {}).get("reason", ""),
+        message=condition.get("message", ""),
+        count=requeue.get("count", 0),
+        requeue_at=instant_of(requeue.get("requeueAt"), 0) or None,
+    )
+
+
+def _readiness(condition: dict[str, Any] | None) -> Iterator[Happened]:
+    if condition is None:
+        return
+    if condition["status"] == "True":
+        yield _since(condition), WorkloadPodsReady()
+    elif condition.get("reason") == "WaitForRecovery":
+        yield _since(condition), WorkloadPodsReady()
+        yield _since(condition), WorkloadPodsNotReady()
+
+
+def _assignment(given: dict[str, Any], count: int) -> PodSetAssignment:
+    topology = given.get("topologyAssignment")
+    return PodSetAssignment(
+        name=given["name"],
+        flavors=given.get("flavors") or {},
+        resource_usage={
+            resource: amount_of(resource, str(amount))
+            for resource, amount in (given.get("resourceUsage") or {}).items()
+        },
+        count=given.get("count", count),
+        topology_assignment=_topology(topology) if topology else None,
+    )
+
+
+def _topology(value: dict[str, Any]) -> TopologyAssignment:
+    domains = tuple(TopologyDomain(values=values, count=n) for values, n in decoded(value))
+    return TopologyAssignment(levels=tuple(value["levels"]), domains=domains)
+
+
+def _value(level: dict[str, Any], place: int) -> str:
+    if "universal" in level:
+        return str(level["universal"])
+    own = level["individual"]
+    return f"{own.get('prefix', '')}{own['roots'][place]}{own.get('suffix', '')}"
+
+
+def _count(part: dict[str, Any], place: int) -> int:
+    counts = part["podCounts"]
+    return int(counts["universal"] if "universal" in counts else counts["individual"][place])
+
+
+def _is_true(conditions: dict[str, Any], kind: str) -> bool:
+    return (conditions.get(kind) or {}).get("status") == "True"
+
+
+def _since(condition: dict[str, Any]) -> Instant:
+    return instant_of(condition.get("lastTransitionTime"), NOW)
