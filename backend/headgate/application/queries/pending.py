@@ -69,7 +69,7 @@ def _places(installation: Installation, cluster_queue: str) -> list[_Place]:
 def _summary(
     installation: Installation, places: list[_Place], scope: Scope, stretch: Stretch
 ) -> PendingWorkloadsSummary:
-    chosen = places[stretch.offset : stretch.offset + stretch.limit]
+    chosen = places[stretch.offset : stretch.offset + max(0, stretch.limit)]
     position = installation.reader.position
     return PendingWorkloadsSummary(
         metadata=PendingListMeta(resource_version=str(position)),
