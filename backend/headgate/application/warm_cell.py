@@ -95,13 +95,18 @@ class WarmCell:
         cached = self.state_cache.newest(
             CACHE_NAME, self.fold_version, at_most=self.event_log.head()
         )
-        cell = Cell() if cached is None else Cell.load(cached[1])
-        for recorded in self.event_log.read_all(cell.position):
-            cell.apply(recorded)
+        # Nothing that is loaded here can be collected, and walking it over and over takes most
+        # of the time of loading; frozen, it is never walked again.
+        gc.disable()
+        try:
+            cell = Cell() if cached is None else Cell.load(cached[1])
+            for recorded in self.event_log.read_all(cell.position):
+                cell.apply(recorded)
+        finally:
+            gc.enable()
         self._cell = cell
         self._is_doubtful = False
         self._remember_kept(0 if cached is None else cached[0])
-        # What was just loaded lives long: without this every collection walks all of it.
         gc.collect()
         gc.freeze()
 
