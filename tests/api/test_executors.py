@@ -132,3 +132,18 @@ def test_usage_shows_in_the_queue_and_in_metrics(
     overview = admin.get("/v1/overview").json()
     assert overview["counts"]["Starting"] >= 1
     assert sum(minute["count"] for minute in overview["admittedPerMinute"]) >= 1
+
+
+def test_pods_that_ended_for_good_are_told_and_shown(
+    callers: dict[str, Api], admitted: Callable[[str], dict[str, Any]]
+) -> None:
+    executor = callers["executor"]
+    uid = admitted("part")["metadata"]["uid"]
+    told = executor.post(f"{HERE}/part/reclaimable", {"uid": uid, "pods": {"main": 1}})
+    assert told.json()["status"]["reclaimablePods"] == [{"name": "main", "count": 1}]
+    again = {"workload": "team-a/part", "uid": uid, "type": "reclaimable", "pods": {"main": 1}}
+    outcomes = executor.post("/v1/reports:batch", {"reports": [again]}).json()["results"]
+    assert outcomes == [{"workload": "team-a/part", "outcome": "unchanged"}]
+    refused = executor.post(f"{HERE}/part/reclaimable", {"uid": uid, "pods": {"main": 99}})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["pointer"] == "/pods/main"

@@ -1,6 +1,7 @@
 """A cell that tests feed with facts and run cycles on, with a clock of its own."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from headgate.domain.queues.specs import (
     ResourceGroup,
     ResourceQuota,
 )
+from headgate.domain.rejection import InvalidObject
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.topology.events import NodeCreated, ResourceFlavorCreated, TopologyCreated
 from headgate.domain.topology.specs import (
@@ -31,6 +33,8 @@ from headgate.domain.topology.specs import (
 )
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.workloads.commands import ReportReclaimable
+from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import (
     WorkloadFinished,
     WorkloadPodsReady,
@@ -173,6 +177,14 @@ class World:
 
     def finish(self, key: str) -> None:
         self.record(f"workload/{key}", WorkloadFinished(reason="Succeeded"))
+
+    def reclaim(self, key: str, pods: int) -> None:
+        """The executor reports that so many pods of its first pod set have ended by now."""
+        name = self[key].spec.pod_sets[0].name
+        command = ReportReclaimable(uid=self[key].uid, pods={name: pods})
+        with suppress(InvalidObject):
+            for event in WORKLOAD.decide(self[key], command, self.at):
+                self.record(f"workload/{key}", event)
 
     def stop(self, key: str) -> None:
         """The executor reports an evicted workload's pods gone."""

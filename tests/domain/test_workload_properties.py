@@ -18,6 +18,7 @@ from headgate.domain.workloads.commands import (
     ReleaseWorkload,
     ReportFinished,
     ReportPodsReady,
+    ReportReclaimable,
     ReportStopped,
     RequeueWorkload,
     Submit,
@@ -49,6 +50,9 @@ COMMANDS = st.one_of(
         eviction=EVICTIONS,
     ),
     st.builds(ReportPodsReady, uid=UIDS, ready=st.booleans()),
+    st.builds(
+        ReportReclaimable, uid=UIDS, pods=st.dictionaries(st.just("main"), st.integers(0, 1))
+    ),
     st.builds(ReportFinished, uid=UIDS, succeeded=st.booleans()),
     st.builds(AcknowledgeEviction, uid=UIDS, eviction=EVICTIONS),
     st.builds(ReportStopped, uid=UIDS, eviction=EVICTIONS),

@@ -154,6 +154,14 @@ class Histories(RuleBasedStateMachine):
         if key:
             self.world.record(f"workload/{key}", WorkloadPodsNotReady())
 
+    @rule(pick=st.integers(0, 99), pods=st.integers(1, 4))
+    def end_some_pods(self, pick: int, pods: int) -> None:
+        alive = [k for k, w in sorted(self.world.cell.workloads.items()) if w.finished_at is None]
+        key = self._some(pick, alive)
+        if key:
+            self.world.reclaim(key, pods)
+            self.settle()
+
     @rule(pick=st.integers(0, 99))
     def stop(self, pick: int) -> None:
         leaving = [

@@ -11,13 +11,19 @@ from headgate.domain.workloads.commands import (
     ReportEvictionProgress,
     ReportFinished,
     ReportPodsReady,
+    ReportReclaimable,
     ReportStopped,
 )
 from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
 
 ReportCommand = (
-    ReportPodsReady | ReportFinished | AcknowledgeEviction | ReportEvictionProgress | ReportStopped
+    ReportPodsReady
+    | ReportReclaimable
+    | ReportFinished
+    | AcknowledgeEviction
+    | ReportEvictionProgress
+    | ReportStopped
 )
 Report = tuple[str, ReportCommand]
 """The key of a workload (`namespace/name`) and what is reported of it."""

@@ -62,7 +62,14 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 ReportType = Literal[
-    "podsReady", "podsNotReady", "finished", "failed", "stopped", "acknowledged", "progressed"
+    "podsReady",
+    "podsNotReady",
+    "reclaimable",
+    "finished",
+    "failed",
+    "stopped",
+    "acknowledged",
+    "progressed",
 ]
 
 
@@ -74,6 +81,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     type: ReportType
     eviction: str = ""
     message: str = ""
+    pods: dict[str, int] = {}
 
 
 class ReportResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

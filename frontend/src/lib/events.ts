@@ -6,6 +6,7 @@ export type FactTone = "wait" | "move" | "run" | "good" | "bad" | "hold" | "idle
 const TONES: Record<string, FactTone> = {
   "workload.admitted": "run",
   "workload.pods_ready": "run",
+  "workload.pods_reclaimed": "good",
   "workload.quota_reserved": "move",
   "workload.placement_nominated": "move",
   "workload.explained": "wait",

@@ -13,6 +13,7 @@ from headgate.api.executors.schemas import (
     EvictionReport,
     FinishedReport,
     PodsReadyReport,
+    ReclaimableReport,
     ReportBatch,
     ReportOutcomes,
 )
@@ -59,6 +60,20 @@ class Executors(Controller):
     ) -> Answer:
         """Saying the same twice is one fact."""
         return await writing.pods_ready(request, f"{namespace}/{name}", data)
+
+    @post(
+        f"{WORKLOAD}/reclaimable",
+        operation_id="reportReclaimable",
+        summary="Report how many pods have ended and are not started again",
+        status_code=200,
+        responses=shows(WorkloadObject),
+        opt=REPORTS,
+    )
+    async def reclaimable(
+        self, request: Caller, namespace: Name, name: Name, data: JSONBody[ReclaimableReport]
+    ) -> Answer:
+        """Their quota is free from then on, their hosts with the end of the whole workload."""
+        return await writing.reclaimable(request, f"{namespace}/{name}", data)
 
     @post(
         f"{WORKLOAD}/finished",

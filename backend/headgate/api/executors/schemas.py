@@ -10,6 +10,11 @@ from headgate.domain.workloads.state import Phase
 
 Message = Annotated[str, msgspec.Meta(max_length=4096)]
 
+PodCounts = Annotated[
+    dict[str, Annotated[int, msgspec.Meta(ge=0)]], msgspec.Meta(examples=[{"main": 3}])
+]
+"""Numbers of pods by pod set."""
+
 
 class AssignmentEviction(Shape, kw_only=True, frozen=True):
     """The eviction to carry out."""
@@ -48,6 +53,13 @@ class PodsReadyReport(Asked, kw_only=True, frozen=True):
     message: Message = ""
 
 
+class ReclaimableReport(Asked, kw_only=True, frozen=True):
+    """How many pods of each pod set have ended so far and are not started again."""
+
+    uid: str
+    pods: PodCounts
+
+
 class FinishedReport(Asked, kw_only=True, frozen=True):
     """How the pods ended."""
 
@@ -66,15 +78,23 @@ class EvictionReport(Asked, kw_only=True, frozen=True):
 
 
 class Report(Asked, kw_only=True, frozen=True):
-    """One report of a batch."""
+    """One report of a batch; `pods` matters to reclaimable pods alone."""
 
     workload: Annotated[str, msgspec.Meta(examples=["team-a/train-7"])]
     uid: str
     type: Literal[
-        "podsReady", "podsNotReady", "finished", "failed", "stopped", "acknowledged", "progressed"
+        "podsReady",
+        "podsNotReady",
+        "reclaimable",
+        "finished",
+        "failed",
+        "stopped",
+        "acknowledged",
+        "progressed",
     ]
     eviction: str = ""
     message: Message = ""
+    pods: PodCounts = {}
 
 
 class ReportBatch(Asked, kw_only=True, frozen=True):

@@ -12,6 +12,7 @@ from headgate.api.executors.schemas import (
     EvictionReport,
     FinishedReport,
     PodsReadyReport,
+    ReclaimableReport,
     Report,
     ReportBatch,
 )
@@ -28,6 +29,7 @@ from headgate.domain.workloads.commands import (
     ReportEvictionProgress,
     ReportFinished,
     ReportPodsReady,
+    ReportReclaimable,
     ReportStopped,
 )
 
@@ -46,6 +48,11 @@ async def pods_ready(request: Caller, workload: str, data: PodsReadyReport) -> A
     """All pods are ready, or no longer all of them are."""
     command = ReportPodsReady(uid=data.uid, ready=data.ready, message=data.message)
     return await _report(request, workload, command)
+
+
+async def reclaimable(request: Caller, workload: str, data: ReclaimableReport) -> Answer:
+    """Pods that ended for good need no quota any more."""
+    return await _report(request, workload, ReportReclaimable(uid=data.uid, pods=data.pods))
 
 
 async def finished(request: Caller, workload: str, data: FinishedReport) -> Answer:
@@ -104,6 +111,8 @@ def _command(report: Report) -> ReportCommand:
         case "podsReady" | "podsNotReady":
             ready = report.type == "podsReady"
             return ReportPodsReady(uid=report.uid, ready=ready, message=report.message)
+        case "reclaimable":
+            return ReportReclaimable(uid=report.uid, pods=report.pods)
         case "finished" | "failed":
             succeeded = report.type == "finished"
             return ReportFinished(uid=report.uid, succeeded=succeeded, message=report.message)

@@ -91,12 +91,20 @@ class RequeueStateShape(Shape, kw_only=True, frozen=True):
     requeue_at: Timestamp | None = None
 
 
+class ReclaimablePodsShape(Shape, kw_only=True, frozen=True):
+    """Pods of one pod set that have ended and are not started again."""
+
+    name: str
+    count: int
+
+
 class WorkloadStatusShape(Shape, kw_only=True, frozen=True):
     """Where the workload stands; `phase` is the one word for people."""
 
     phase: Phase
     conditions: list[Condition] = []
     admission: AdmissionShape | None = None
+    reclaimable_pods: list[ReclaimablePodsShape] = []
     requeue_state: RequeueStateShape | None = None
     requeued_count: int | None = None
     priority: int | None = None

@@ -22,6 +22,7 @@ TOLD: dict[type, Callable[[Any], Told]] = {
     ),
     facts.WorkloadPodsReady: lambda e: ("All pods ready", "Again" if e.recovered else ""),
     facts.WorkloadPodsNotReady: lambda e: ("Pods no longer ready", e.message),
+    facts.WorkloadPodsReclaimed: lambda e: ("Pods ended for good", _reclaimed(e.reclaimable)),
     facts.WorkloadEvicted: lambda e: (f"Evicted: {e.reason}", e.message),
     facts.EvictionAcknowledged: lambda e: ("Eviction taken over", _handler(e)),
     facts.EvictionProgressed: lambda e: ("Still stopping", e.note),
@@ -53,6 +54,10 @@ def _pods(spec: Any) -> str:  # noqa: ANN401 - a WorkloadSpec, as the table's la
 def _where(admission: Any) -> str:  # noqa: ANN401 - an Admission
     flavors = sorted({f for given in admission.pod_set_assignments for f in given.flavors.values()})
     return f"In {admission.cluster_queue} on {', '.join(flavors) or 'no flavor'}"
+
+
+def _reclaimed(pods: dict[str, int]) -> str:
+    return ", ".join(f"{count} of {name}" for name, count in pods.items())
 
 
 def _handler(event: Any) -> str:  # noqa: ANN401 - an EvictionAcknowledged

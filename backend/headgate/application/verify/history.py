@@ -13,7 +13,12 @@ from headgate.application.verify.waiting_book import unexplained
 from headgate.domain.facts import Recorded
 from headgate.domain.rounds.events import RoundEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
-from headgate.domain.workloads.events import WorkloadEvent, WorkloadQuotaReserved
+from headgate.domain.workloads.events import (
+    WorkloadEvent,
+    WorkloadPodsReclaimed,
+    WorkloadQuotaReserved,
+)
+from headgate.domain.workloads.remaining import needed_admission
 from headgate.domain.workloads.specs import WorkloadSpec
 
 GRACE = 10 * MICROSECONDS_PER_SECOND
@@ -69,6 +74,9 @@ class History:
             self.quota.take(event.admission)
             self.hosts.take(before.spec, event.admission)
             self._placed[key] = before.spec
+        if isinstance(event, WorkloadPodsReclaimed) and before is not None and held is not None:
+            before.quota = needed_admission(held, before.spec.pod_sets, event.reclaimable)
+            self.quota.shrink(held, before.quota)
         if released is not None and before is not None:
             self.quota.give_back(released)
             self.hosts.give_back(self._placed[key], released)

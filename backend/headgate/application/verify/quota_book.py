@@ -52,6 +52,13 @@ class QuotaBook:
             self._check(queue, key, amount)
             used[key] = used.get(key, 0) + amount
 
+    def shrink(self, before: Admission, after: Admission) -> None:
+        """Count what is left of an admission instead of all of it."""
+        self.give_back(before)
+        used = self.used[before.cluster_queue]
+        for key, amount in usage_of(after).items():
+            used[key] = used.get(key, 0) + amount
+
     def give_back(self, admission: Admission) -> None:
         """Count it as free again."""
         used = self.used.setdefault(admission.cluster_queue, {})

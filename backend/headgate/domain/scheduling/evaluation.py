@@ -25,6 +25,7 @@ from headgate.domain.scheduling.preemption.victims import Victims, choose_victim
 from headgate.domain.scheduling.quota.answer import QuotaView
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
+from headgate.domain.workloads.remaining import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
@@ -59,7 +60,7 @@ def evaluate(
     own = partition.charge_of(workload, workload.nomination)
     partition.give_back(PROJECTED, own)
     try:
-        look = _Look(partition, workloads, workload, workload.spec.pod_sets)
+        look = _Look(partition, workloads, workload, _needed(workload))
         return _evaluate_nominated(look, own, workload.nomination)
     finally:
         partition.take(PROJECTED, own)
@@ -80,11 +81,15 @@ def _evaluate_any_size(
     def look(pod_sets: tuple[PodSet, ...]) -> Evaluation:
         return _Look(partition, workloads, workload, pod_sets).evaluate()
 
-    pod_sets = workload.spec.pod_sets
+    pod_sets = _needed(workload)
     full = look(pod_sets)
     if full.mode != Mode.NO_FIT:
         return full
     return largest_that_works(pod_sets, look, lambda found: found.mode != Mode.NO_FIT) or full
+
+
+def _needed(workload: Workload) -> tuple[PodSet, ...]:
+    return needed_pod_sets(workload.spec.pod_sets, workload.reclaimable)
 
 
 def _evaluate_nominated(look: "_Look", own: Charge, nomination: Admission) -> Evaluation:

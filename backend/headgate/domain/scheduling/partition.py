@@ -36,6 +36,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.leaving import holds_quota, is_leaving, may_compete
+from headgate.domain.workloads.remaining import needed_admission
 from headgate.domain.workloads.state import Workload
 
 
@@ -126,12 +127,18 @@ class Partition:
             queue.unpark()
 
     def charge_of(self, workload: Workload, admission: Admission) -> Charge:
-        """What an admission of this workload takes."""
+        """What an admission of this workload takes.
+
+        Pods that have ended take no quota. Their hosts are told with the end of all: which of them
+        have ended is not known.
+        """
         amounts: Amounts = {}
         pods = []
         is_whole = True
-        sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
-        for given in admission.pod_set_assignments:
+        pod_sets = workload.spec.pod_sets
+        sets = {pod_set.name: pod_set for pod_set in pod_sets}
+        needed = needed_admission(admission, pod_sets, workload.reclaimable)
+        for given in needed.pod_set_assignments:
             for resource, amount in given.resource_usage.items():
                 key = (given.flavors.get(resource, ""), resource)
                 if amount:
@@ -184,10 +191,14 @@ class Partition:
     ) -> tuple[list[Move], Charge | None]:
         """What is given back and taken in each view, and what `new` holds afterwards."""
         before, after = _claims(old), _claims(new)
-        held = self._charge(new, after[ACTUAL]) if new and after[ACTUAL] else None
+        reclaimed = _is_reclaimed(old, new)
+        held = None
+        if new is not None and (given := after[ACTUAL]) is not None:
+            held = self.charge_of(new, given) if reclaimed else self._charge(new, given)
         moves: list[Move] = []
         for view in (ACTUAL, PROJECTED):
-            if before[view] is after[view] or before[view] == after[view]:
+            same = before[view] is after[view] or before[view] == after[view]
+            if same and not reclaimed:
                 continue
             if old is not None and (given := before[view]) is not None:
                 moves.append((view, self.give_back, self._charge(old, given)))
@@ -234,8 +245,15 @@ class Partition:
         return local.spec.cluster_queue if local else ""
 
 
+def _is_reclaimed(old: Workload | None, new: Workload | None) -> bool:
+    """Whether the same pods are needed no more, so that the same admission takes another amount."""
+    return old is not None and new is not None and old.reclaimable != new.reclaimable
+
+
 def _frees_room(old: Workload | None, new: Workload | None) -> bool:
     """Whether someone who did not fit might fit now, or might make room otherwise than before."""
+    if _is_reclaimed(old, new):
+        return True
     before, after = _claims(old), _claims(new)
     freed = before[ACTUAL] is not None and after[ACTUAL] is None
     withdrawn = old is not None and old.nomination is not None and after[PROJECTED] is None

@@ -43,6 +43,13 @@ class ReportPodsReady(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
+class ReportReclaimable(msgspec.Struct, frozen=True, kw_only=True):
+    """So many pods of these pod sets have ended and are not started again."""
+
+    uid: str
+    pods: dict[str, int]
+
+
 class ReportFinished(msgspec.Struct, frozen=True, kw_only=True):
     """Its pods are done, for good or ill."""
 
@@ -127,6 +134,7 @@ WorkloadCommand = (
     Submit
     | ChangeSpec
     | ReportPodsReady
+    | ReportReclaimable
     | ReportFinished
     | AcknowledgeEviction
     | ReportEvictionProgress

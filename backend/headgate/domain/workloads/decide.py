@@ -20,6 +20,7 @@ from headgate.domain.workloads.commands import (
     ReportEvictionProgress,
     ReportFinished,
     ReportPodsReady,
+    ReportReclaimable,
     ReportStopped,
     RequeueWorkload,
     Submit,
@@ -45,6 +46,7 @@ from headgate.domain.workloads.reporting import (
     report_eviction_progress,
     report_finished,
     report_pods_ready,
+    report_reclaimable,
     report_stopped,
 )
 from headgate.domain.workloads.rules import workload_violations
@@ -66,6 +68,8 @@ def decide(
             return _change_spec(state, command)
         case ReportPodsReady():
             return report_pods_ready(state, command)
+        case ReportReclaimable():
+            return report_reclaimable(state, command)
         case ReportFinished():
             return report_finished(state, command)
         case AcknowledgeEviction():

@@ -110,6 +110,14 @@ class WorkloadPodsNotReady(
     message: str = ""
 
 
+class WorkloadPodsReclaimed(
+    msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_reclaimed"
+):
+    """Pods, by pod set and in all so far, ended and are not started again; their quota is free."""
+
+    reclaimable: dict[str, int]
+
+
 class WorkloadEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.evicted"):
     """It must stop; it holds its quota and hosts until the executor reports it stopped.
 
@@ -222,6 +230,7 @@ WorkloadEvent = (
     | WorkloadAdmitted
     | WorkloadPodsReady
     | WorkloadPodsNotReady
+    | WorkloadPodsReclaimed
     | WorkloadEvicted
     | EvictionAcknowledged
     | EvictionProgressed

@@ -60,6 +60,8 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
             return _pods_ready(workload, event, at)
         case e.WorkloadPodsNotReady():
             return _pods_not_ready(workload, event, at)
+        case e.WorkloadPodsReclaimed():
+            return _reclaimed(workload, event)
         case e.WorkloadEvicted():
             return evicted(workload, event, at)
         case e.EvictionAcknowledged():
@@ -172,6 +174,11 @@ def _pods_not_ready(workload: Workload, event: e.WorkloadPodsNotReady, at: Insta
     return replace(
         workload, conditions=with_conditions(workload, at, lost), not_ready_cause="WaitForRecovery"
     )
+
+
+def _reclaimed(workload: Workload, event: e.WorkloadPodsReclaimed) -> Workload:
+    """What it needs is less now, so what was found for all its pods no longer explains it."""
+    return replace(workload, reclaimable=event.reclaimable, explanation=None, explained_at=None)
 
 
 def _acknowledged(workload: Workload, event: e.EvictionAcknowledged, at: Instant) -> Workload:

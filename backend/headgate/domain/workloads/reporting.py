@@ -1,11 +1,16 @@
 """What executors report of a workload; saying it twice changes nothing (queueing.md §5.2-5.4)."""
 
-from headgate.domain.rejection import IllegalNow
+from collections.abc import Iterator
+
+from headgate.domain.metadata import refuse
+from headgate.domain.rejection import IllegalNow, Violation
+from headgate.domain.values.pointers import child
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ReportEvictionProgress,
     ReportFinished,
     ReportPodsReady,
+    ReportReclaimable,
     ReportStopped,
 )
 from headgate.domain.workloads.events import (
@@ -16,9 +21,11 @@ from headgate.domain.workloads.events import (
     WorkloadFinished,
     WorkloadPodsNotReady,
     WorkloadPodsReady,
+    WorkloadPodsReclaimed,
     WorkloadRequeued,
     WorkloadStopped,
 )
+from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.living import reported
 from headgate.domain.workloads.state import Workload, WorkloadState, holds, is_admitted, phase_of
 
@@ -35,6 +42,22 @@ def report_pods_ready(state: WorkloadState, command: ReportPodsReady) -> tuple[W
     if command.ready:
         return (WorkloadPodsReady(recovered=workload.not_ready_cause == "WaitForRecovery"),)
     return (WorkloadPodsNotReady(message=command.message),)
+
+
+def report_reclaimable(
+    state: WorkloadState, command: ReportReclaimable
+) -> tuple[WorkloadEvent, ...]:
+    """Pods that ended for good; while the workload holds quota they never become fewer."""
+    workload = reported(state, command.uid)
+    if workload.finished_at is not None:
+        return ()
+    refuse("Report of", workload.key, _reclaim_violations(workload, command))
+    told = {name: count for name, count in sorted(command.pods.items()) if count}
+    others = {name: n for name, n in workload.reclaimable.items() if name not in command.pods}
+    reclaimable = dict(sorted({**others, **told}.items()))
+    if reclaimable == workload.reclaimable:
+        return ()
+    return (WorkloadPodsReclaimed(reclaimable=reclaimable),)
 
 
 def report_finished(state: WorkloadState, command: ReportFinished) -> tuple[WorkloadEvent, ...]:
@@ -98,6 +121,26 @@ def _after_stop(workload: Workload) -> tuple[WorkloadEvent, ...]:
     if eviction.reason == "PodsReadyTimeout":
         return (WorkloadRequeued(reason="BackoffFinished"),)
     return ()
+
+
+def _reclaim_violations(workload: Workload, command: ReportReclaimable) -> Iterator[Violation]:
+    counts = {pod_set.name: pod_set.count for pod_set in workload.spec.pod_sets}
+    for name, count in sorted(command.pods.items()):
+        most = counts.get(name)
+        if most is None:
+            yield Violation(
+                pointer=child("/pods", name),
+                rule=f"Workload {workload.key} has no pod set {name}.",
+                remedy=f"Name one of {', '.join(counts)}.",
+            )
+            continue
+        least = workload.reclaimable.get(name, 0) if holds_quota(workload) else 0
+        if not least <= count <= most:
+            yield Violation(
+                pointer=child("/pods", name),
+                rule=f"Of pod set {name}, {least} to {most} pods can be reclaimable now.",
+                remedy="Report all that have ended so far; while it holds quota none comes back.",
+            )
 
 
 def _refuse_unless_admitted(workload: Workload) -> None:

@@ -76,6 +76,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
     `admission` is set from reservation to release; `nomination` is where a round makes room for it.
     `hold_beneath` is a user's hold while an admin's lies over it.
     `cancelling_at` is set from the request to cancel it until it has stopped.
+    `reclaimable` counts, by pod set, pods that ended and are not started again.
     `queued_at` orders it among equals: its creation, or a pods-ready eviction under that policy.
     """
 
@@ -92,6 +93,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
     conditions: tuple[Condition, ...] = ()
     admission: Admission | None = None
     checks: tuple[str, ...] = ()
+    reclaimable: dict[str, int] = {}
     nomination: Admission | None = None
     round_id: str | None = None
     eviction: Eviction | None = None

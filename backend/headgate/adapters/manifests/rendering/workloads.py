@@ -51,6 +51,10 @@ def workload_status(workload: Workload) -> dict[str, Any]:
         rendered["resourceRequests"] = _requests(spec)
     else:
         rendered["admission"] = rendered_admission(workload.admission)
+    if workload.reclaimable:
+        rendered["reclaimablePods"] = [
+            {"name": name, "count": count} for name, count in workload.reclaimable.items()
+        ]
     if workload.evictions:
         rendered["schedulingStats"] = {"evictions": _eviction_counts(workload)}
     if workload.nomination is not None:

@@ -1004,6 +1004,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/namespaces/{namespace}/workloads/{name}/reclaimable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report how many pods have ended and are not started again
+         * @description Their quota is free from then on, their hosts with the end of the whole workload.
+         */
+        post: operations["reportReclaimable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/namespaces/{namespace}/workloads/{name}/evictions/{eviction}/stopped": {
         parameters: {
             query?: never;
@@ -2238,17 +2258,42 @@ export interface components {
         Rebuilding: {
             name: string;
         };
+        /** ReclaimablePodsShape */
+        ReclaimablePodsShape: {
+            name: string;
+            count: number;
+        };
+        /** ReclaimableReport */
+        ReclaimableReport: {
+            uid: string;
+            /**
+             * @example {
+             *       "main": 3
+             *     }
+             */
+            pods: {
+                [key: string]: number;
+            };
+        };
         /** Report */
         Report: {
             /** @example team-a/train-7 */
             workload: string;
             uid: string;
             /** @enum {string} */
-            type: "podsReady" | "podsNotReady" | "finished" | "failed" | "stopped" | "acknowledged" | "progressed";
+            type: "podsReady" | "podsNotReady" | "reclaimable" | "finished" | "failed" | "stopped" | "acknowledged" | "progressed";
             /** @default  */
             eviction?: string;
             /** @default  */
             message?: string;
+            /**
+             * @example {
+             *       "main": 3
+             *     }
+             */
+            pods?: {
+                [key: string]: number;
+            };
         };
         /** ReportBatch */
         ReportBatch: {
@@ -2641,6 +2686,7 @@ export interface components {
             phase: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
             conditions?: components["schemas"]["Condition"][];
             admission?: components["schemas"]["AdmissionShape"] | null;
+            reclaimablePods?: components["schemas"]["ReclaimablePodsShape"][];
             requeueState?: components["schemas"]["RequeueStateShape"] | null;
             requeuedCount?: number | null;
             priority?: number | null;
@@ -6518,6 +6564,46 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["EvictionReport"];
+            };
+        };
+        responses: {
+            /** @description A Workload. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    reportReclaimable: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The workload's name */
+                namespace: string;
+                /** @description The workload's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReclaimableReport"];
             };
         };
         responses: {
