@@ -11,6 +11,9 @@ import msgspec
 PLACEMENTS = "placements"
 """The test that the lines of a file of placements belong to; they name none."""
 
+ON = {"TASProfileMixed": True}
+"""Gates that lines of placements name and that are on by default."""
+
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One case; `test` is the folder and the name of Kueue's test, `kind` the class of its file."""
@@ -63,8 +66,17 @@ def _has_cases(path: Path) -> bool:
 def _placement(path: Path, number: int, line: str) -> Case:
     read = json.loads(line)
     case = read["case"]
+    gates = {gate: on for gate, on in case.get("gates", {}).items() if on != ON.get(gate, False)}
     name = f"{path.stem}:{number} {case.get('kind', '')}".strip()
-    return Case(file=path, test=PLACEMENTS, name=name, kind="A", inputs=case, want=read["expect"])
+    return Case(
+        file=path,
+        test=PLACEMENTS,
+        name=name,
+        kind="A",
+        inputs=case,
+        want=read["expect"],
+        gates=tuple(f"{gate}={str(on).lower()}" for gate, on in sorted(gates.items())),
+    )
 
 
 def _case(path: Path, document: dict[str, Any], case: dict[str, Any]) -> Case:

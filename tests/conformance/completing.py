@@ -23,6 +23,12 @@ def with_containers(spec: Spec) -> Spec:
     return {**spec, "podSets": [_completed(pod_set) for pod_set in spec.get("podSets") or ()]}
 
 
+def with_readiness(status: Spec) -> Spec:
+    """A node of which nothing is known is not ready, as in Kubernetes."""
+    conditions = status.get("conditions") or [{"type": "Ready", "status": "Unknown"}]
+    return {**status, "conditions": conditions}
+
+
 def _completed(pod_set: Spec) -> Spec:
     template = pod_set.get("template") or {}
     pod = template.get("spec") or {}

@@ -22,7 +22,7 @@ from headgate.domain.scheduling.partition import Partition
 from headgate.domain.streams import stream_of
 from headgate.domain.topology.events import NodeCreated, ResourceFlavorCreated, TopologyCreated
 from headgate.domain.values.instants import Instant
-from tests.conformance.completing import COMPLETED
+from tests.conformance.completing import COMPLETED, with_readiness
 from tests.conformance.instants import NOW, instant_of
 from tests.conformance.statuses import life_of
 
@@ -53,6 +53,8 @@ def parsed(kind: str, value: dict[str, Any]) -> Desired | Refused:
     manifest = {"apiVersion": version_written(kind), "kind": kind, **value}
     if kind in COMPLETED:
         manifest["spec"] = COMPLETED[kind](value.get("spec") or {})
+    if kind == "Node":
+        manifest["status"] = with_readiness(value.get("status") or {})
     return parse_value(manifest, namespace=NAMESPACE)
 
 

@@ -1,17 +1,19 @@
 """Every test of Kueue's that we have the step of, and what answers its cases."""
 
-from tests.conformance.families import queues, quota_tree, validation, visibility
+from tests.conformance.cases import PLACEMENTS
+from tests.conformance.families import placements, queues, quota_tree, validation, visibility
 from tests.conformance.families.family import Family
 
 _BY_FOLDER: tuple[tuple[str, dict[str, Family]], ...] = (
-    ("pkg/cache/scheduler", quota_tree.FAMILIES),
     ("pkg/cache/queue", queues.FAMILIES),
-    ("pkg/webhooks", validation.FAMILIES),
+    ("pkg/cache/scheduler", placements.FAMILIES),
+    ("pkg/cache/scheduler", quota_tree.FAMILIES),
     ("pkg/visibility/storage", visibility.FAMILIES),
+    ("pkg/webhooks", validation.FAMILIES),
 )
 
 FAMILIES: dict[str, Family] = {
     f"{folder}:{test}": family
     for folder, families in _BY_FOLDER
     for test, family in families.items()
-}
+} | {PLACEMENTS: placements.LINES}

@@ -1,0 +1,228 @@
+"""Where pods are placed on hosts (`pkg/cache/scheduler/tas_*` and lines of random problems)."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from headgate.domain.scheduling.answers import Unplaced
+from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PODS
+from headgate.domain.scheduling.placement.place import Ground, assume, per_pod, place_pod_set
+from headgate.domain.workloads.specs import PodSet
+from tests.conformance.cases import Case
+from tests.conformance.comparing import differences
+from tests.conformance.families.family import Family
+from tests.conformance.installed import Installed, Unreadable, read
+from tests.conformance.statuses import decoded
+
+FLAVOR = "tas"
+QUEUE = "cq"
+MAIN = "main"
+"""The pod set of a case that leaves its name out."""
+
+Domains = list[tuple[tuple[str, ...], int]]
+Given = dict[str, Any]
+
+
+def random_problem(case: Case) -> Iterator[str]:
+    """One line of random problems: hosts, what they hold already, and pod sets."""
+    if case.given("unhealthy"):
+        yield "a host of a running workload is not replaced yet"
+        return
+    others = _used_by_others(case.given("nonTas") or ())
+    nodes = [_node(node, others.get(node["name"], {})) for node in case.inputs["nodes"]]
+    installed = _installed(case.inputs["levels"], {}, nodes)
+    usage = [] if case.given("simulateEmpty") else case.given("usage") or []
+    _take(installed.partition_of(QUEUE), [(u["values"], u["count"], u["req"]) for u in usage])
+    pod_sets = [_pod_set_of_line(pod_set) for pod_set in case.inputs["podSets"]]
+    wanted = {name: _as_domains(expected.get("domains")) for name, expected in case.want.items()}
+    yield from _judged(wanted, _placed(installed, pod_sets))
+
+
+def topology_assignments(case: Case) -> Iterator[str]:
+    """Hosts as nodes, with pods of others on them, and pod sets of one workload."""
+    workload = case.given("workload") or {}
+    if (workload.get("status") or {}).get("unhealthyNodes"):
+        yield "a host of a running workload is not replaced yet"
+        return
+    others = _used_by_others(_others(case.given("pods") or ()))
+    nodes = [
+        {**node, "status": {**node["status"], "usedByOthers": others[node["metadata"]["name"]]}}
+        if node["metadata"]["name"] in others
+        else node
+        for node in case.given("nodes") or ()
+    ]
+    installed = _installed(case.inputs["levels"], case.given("nodeLabels") or {}, nodes)
+    prior = [*(case.given("priorFlavorUsage") or ()), *(case.given("priorOwnUsage") or ())]
+    _take(
+        installed.partition_of(QUEUE),
+        [(u["values"], u["count"], u.get("singlePodRequests") or {}) for u in prior],
+    )
+    pod_sets = [_pod_set_of_table(pod_set) for pod_set in case.inputs["podSets"]]
+    wanted = {
+        name or MAIN: None if found["wantAssignment"] is None else decoded(found["wantAssignment"])
+        for name, found in (case.want["wantPodSets"] or {}).items()
+    }
+    yield from _judged(wanted, _placed(installed, pod_sets))
+
+
+def replacement(case: Case) -> Iterator[str]:
+    """Another host for one that failed."""
+    yield "a host of a running workload is not replaced yet"
+
+
+def _judged(wanted: dict[str, Domains | None], got: dict[str, Domains | None]) -> Iterator[str]:
+    for name, domains in wanted.items():
+        yield from differences(name, domains, got.get(name))
+
+
+def _placed(installed: Installed, pod_sets: list[Given]) -> dict[str, Domains | None]:
+    """The domains of each pod set, one after the other; None from the first that finds no place."""
+    try:
+        spec = read("Workload", _workload(pod_sets)).spec
+    except Unreadable:
+        return {}
+    partition = installed.partition_of(QUEUE)
+    ground = Ground(
+        partition.hosts,
+        partition.topologies[FLAVOR],
+        installed.cell.config.resource_flavors[FLAVOR].spec,
+        (ACTUAL,),
+        {},
+    )
+    return dict(_placed_one_by_one(ground, spec.pod_sets))
+
+
+def _placed_one_by_one(
+    ground: Ground, pod_sets: Iterable[PodSet]
+) -> Iterator[tuple[str, Domains | None]]:
+    for pod_set in pod_sets:
+        placed = place_pod_set(ground, pod_set)
+        if isinstance(placed, Unplaced):
+            yield pod_set.name, None
+            return
+        assume(ground, placed, per_pod(pod_set))
+        yield pod_set.name, [(d.values, d.count) for d in placed.assignment.domains]
+
+
+def _installed(levels: list[str], labels: dict[str, str], nodes: list[Given]) -> Installed:
+    installed = Installed()
+    spec = {"levels": [{"nodeLabel": level} for level in levels]}
+    installed.add("Topology", {"metadata": {"name": "tree"}, "spec": spec})
+    flavor = {"nodeLabels": labels, "topologyName": "tree"}
+    installed.add("ResourceFlavor", {"metadata": {"name": FLAVOR}, "spec": flavor})
+    installed.add("Node", *nodes)
+    quota = {"name": FLAVOR, "resources": [{"name": "cpu", "nominalQuota": "1"}]}
+    group = {"coveredResources": ["cpu"], "flavors": [quota]}
+    queue = {"namespaceSelector": {}, "resourceGroups": [group]}
+    installed.add("ClusterQueue", {"metadata": {"name": QUEUE}, "spec": queue})
+    return installed
+
+
+def _take(partition: Partition, usage: Iterable[tuple[list[str], int, dict[str, int]]]) -> None:
+    """Pods of other workloads on the hosts."""
+    for values, count, requests in usage:
+        rows, counts = partition.hosts.rows([(tuple(values), count)])
+        partition.hosts.take(ACTUAL, rows, counts, {PODS: 1, **requests})
+    assert np.all(partition.hosts.capacity >= partition.hosts.free[ACTUAL]), "usage only takes"
+
+
+def _used_by_others(pods: Iterable[Given]) -> dict[str, dict[str, str]]:
+    """What pods that are no workload of ours use, per node, as its manifest says it."""
+    total: dict[str, dict[str, int]] = {}
+    for pod in pods:
+        node = total.setdefault(pod["values"][-1], {})
+        for resource, amount in {PODS: 1, **pod["req"]}.items():
+            node[resource] = node.get(resource, 0) + amount * pod["count"]
+    return {name: _quantities(amounts) for name, amounts in total.items()}
+
+
+def _others(pods: Iterable[Given]) -> Iterator[Given]:
+    """Kubernetes pods that still run and that no topology-aware workload owns."""
+    for pod in pods:
+        ended = (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
+        labels = pod["metadata"].get("labels") or {}
+        node = pod["spec"].get("nodeName")
+        if node and not ended and "kueue.x-k8s.io/tas" not in labels:
+            (pod_set,) = read("Workload", _workload([_template(pod["spec"])])).spec.pod_sets
+            yield {"values": [node], "count": 1, "req": pod_set.scheduling.requests}
+
+
+def _node(node: Given, others: dict[str, str]) -> Given:
+    ready = "False" if node.get("notReady") else "True"
+    return {
+        "metadata": {"name": node["name"], "labels": node["labels"]},
+        "spec": {"taints": node.get("taints") or [], "unschedulable": bool(node.get("unsched"))},
+        "status": {
+            "allocatable": _quantities(node["alloc"]),
+            "usedByOthers": others,
+            "conditions": [{"type": "Ready", "status": ready}],
+        },
+    }
+
+
+def _pod_set_of_line(given: Given) -> Given:
+    pod = {
+        "nodeSelector": given.get("selector") or {},
+        "tolerations": given.get("tol") or [],
+        "containers": [_container(given["req"])],
+    }
+    group = {"podSetGroupName": given["group"]} if given.get("group") else {}
+    return _pod_set(given["name"], given["count"], pod, {**(given.get("tr") or {}), **group})
+
+
+def _pod_set_of_table(given: Given) -> Given:
+    pod = {
+        "nodeSelector": given.get("nodeSelector") or {},
+        "tolerations": given.get("tolerations") or [],
+        "containers": [_container(given.get("requests") or {})],
+    }
+    if given.get("nodeAffinity"):
+        pod["affinity"] = {"nodeAffinity": given["nodeAffinity"]}
+    group = given.get("podSetGroupName")
+    request = {**(given.get("topologyRequest") or {})}
+    if group:
+        request["podSetGroupName"] = group
+    return _pod_set(given.get("podSetName") or MAIN, given.get("count", 1), pod, request)
+
+
+def _pod_set(name: str, count: int, pod: Given, request: Given) -> Given:
+    asked = {"topologyRequest": request} if request else {}
+    return {"name": name, "count": count, "template": {"spec": pod}, **asked}
+
+
+def _template(pod: Given) -> Given:
+    kept = {"containers", "initContainers", "overhead"}
+    return _pod_set("main", 1, {k: v for k, v in pod.items() if k in kept}, {})
+
+
+def _container(requests: dict[str, int]) -> Given:
+    return {"name": "c", "resources": {"requests": _quantities(requests)}}
+
+
+def _quantities(amounts: dict[str, int]) -> dict[str, str]:
+    return {name: f"{n}m" if name == "cpu" else str(n) for name, n in amounts.items()}
+
+
+def _workload(pod_sets: list[Given]) -> Given:
+    return {"metadata": {"name": "wl"}, "spec": {"podSets": pod_sets}}
+
+
+def _as_domains(domains: list[Any] | None) -> Domains | None:
+    return None if domains is None else [(tuple(values), count) for values, count in domains]
+
+
+def _one_profile(case: Case, gate: str) -> bool:
+    """The mixed profile only matters to pods that name no level to be together in."""
+    requests = [pod_set.get("tr") or {} for pod_set in case.inputs["podSets"]]
+    return gate == "TASProfileMixed=false" and all(
+        request.get("required") or request.get("preferred") for request in requests
+    )
+
+
+LINES = Family(random_problem, _one_profile)
+FAMILIES = {
+    "TestFindTopologyAssignments": Family(topology_assignments),
+    "TestFindTopologyAssignmentsMultiLayerReplacement": Family(replacement),
+}
