@@ -22,6 +22,7 @@ from headgate.domain.scheduling.partition import Partition
 from headgate.domain.streams import stream_of
 from headgate.domain.topology.events import NodeCreated, ResourceFlavorCreated, TopologyCreated
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.events import WorkloadDeleted
 from tests.conformance.completing import COMPLETED, with_readiness
 from tests.conformance.instants import NOW, instant_of
 from tests.conformance.statuses import life_of
@@ -73,11 +74,12 @@ def key_of(key: str) -> str:
 
 
 class Installed:
-    """The cell, and the clock of the case."""
+    """The cell, and the clock of the case; `made` is what the last cycle decided."""
 
     def __init__(self, at: Instant = NOW) -> None:
         self.cell = Cell()
         self.at = at
+        self.made: list[tuple[str, DomainEvent]] = []
 
     def record(self, stream: str, event: DomainEvent, at: Instant | None = None) -> None:
         """One fact, by default now."""
@@ -113,6 +115,10 @@ class Installed:
         """Another spec for a ClusterQueue that is there."""
         spec = read("ClusterQueue", value).spec
         self.record(f"clusterqueue/{value['metadata']['name']}", ClusterQueueChanged(spec=spec))
+
+    def delete_workload(self, key: str) -> None:
+        """A workload goes."""
+        self.record(f"workload/{key}", WorkloadDeleted())
 
     def partition_of(self, cluster_queue: str) -> Partition:
         """The partition a ClusterQueue is scheduled in."""

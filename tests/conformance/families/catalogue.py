@@ -1,13 +1,23 @@
 """Every test of Kueue's that we have the step of, and what answers its cases."""
 
 from tests.conformance.cases import PLACEMENTS
-from tests.conformance.families import placements, queues, quota_tree, validation, visibility
+from tests.conformance.families import (
+    cycles,
+    flavors,
+    placements,
+    queues,
+    quota_tree,
+    validation,
+    visibility,
+)
 from tests.conformance.families.family import Family
 
 _BY_FOLDER: tuple[tuple[str, dict[str, Family]], ...] = (
     ("pkg/cache/queue", queues.FAMILIES),
     ("pkg/cache/scheduler", placements.FAMILIES),
     ("pkg/cache/scheduler", quota_tree.FAMILIES),
+    ("pkg/scheduler", cycles.FAMILIES),
+    ("pkg/scheduler/flavorassigner", flavors.FAMILIES),
     ("pkg/visibility/storage", visibility.FAMILIES),
     ("pkg/webhooks", validation.FAMILIES),
 )

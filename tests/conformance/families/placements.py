@@ -30,7 +30,7 @@ def random_problem(case: Case) -> Iterator[str]:
     if case.given("unhealthy"):
         yield "a host of a running workload is not replaced yet"
         return
-    others = _used_by_others(case.given("nonTas") or ())
+    others = used_by_others(case.given("nonTas") or ())
     nodes = [_node(node, others.get(node["name"], {})) for node in case.inputs["nodes"]]
     installed = _installed(case.inputs["levels"], {}, nodes)
     usage = [] if case.given("simulateEmpty") else case.given("usage") or []
@@ -46,7 +46,7 @@ def topology_assignments(case: Case) -> Iterator[str]:
     if (workload.get("status") or {}).get("unhealthyNodes"):
         yield "a host of a running workload is not replaced yet"
         return
-    others = _used_by_others(_others(case.given("pods") or ()))
+    others = used_by_others(other_pods(case.given("pods") or ()))
     nodes = [
         {**node, "status": {**node["status"], "usedByOthers": others[node["metadata"]["name"]]}}
         if node["metadata"]["name"] in others
@@ -128,7 +128,7 @@ def _take(partition: Partition, usage: Iterable[tuple[list[str], int, dict[str, 
     assert np.all(partition.hosts.capacity >= partition.hosts.free[ACTUAL]), "usage only takes"
 
 
-def _used_by_others(pods: Iterable[Given]) -> dict[str, dict[str, str]]:
+def used_by_others(pods: Iterable[Given]) -> dict[str, dict[str, str]]:
     """What pods that are no workload of ours use, per node, as its manifest says it."""
     total: dict[str, dict[str, int]] = {}
     for pod in pods:
@@ -138,7 +138,7 @@ def _used_by_others(pods: Iterable[Given]) -> dict[str, dict[str, str]]:
     return {name: _quantities(amounts) for name, amounts in total.items()}
 
 
-def _others(pods: Iterable[Given]) -> Iterator[Given]:
+def other_pods(pods: Iterable[Given]) -> Iterator[Given]:
     """Kubernetes pods that still run and that no topology-aware workload owns."""
     for pod in pods:
         ended = (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}

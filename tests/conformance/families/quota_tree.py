@@ -28,14 +28,14 @@ def available_amounts(case: Case) -> Iterator[str]:
         partition = installed.partition_of(name)
         node = f"clusterqueue/{name}"
         most = {key: potential(partition.tree, node, key) for key in _keys(wanted)}
-        yield from differences(f"potential.{name}", _flat(wanted), most)
+        yield from differences(f"potential.{name}", amounts_of(wanted), most)
     used: dict[str, Any] = {}
     for name, wanted in case.want["wantAvailable"].items():
         partition = installed.partition_of(name)
         usage = used.setdefault(partition.key, _usage(partition, case.given("usage") or {}))
         node = f"clusterqueue/{name}"
         left = {key: available(partition.tree, usage, node, key) for key in _keys(wanted)}
-        yield from differences(f"available.{name}", _flat(wanted), left)
+        yield from differences(f"available.{name}", amounts_of(wanted), left)
 
 
 def readiness(case: Case) -> Iterator[str]:
@@ -173,8 +173,8 @@ def snapshot(case: Case) -> Iterator[str]:
 
 def _node(partition: Partition, node: str, wanted: dict[str, Any]) -> Iterator[str]:
     subtree = partition.tree.subtree[node]
-    yield from differences(f"{node}.quota", _flat(wanted.get("subtreeQuota") or {}), subtree)
-    usage = {key: amount for key, amount in _flat(wanted.get("usage") or {}).items() if amount}
+    yield from differences(f"{node}.quota", amounts_of(wanted.get("subtreeQuota") or {}), subtree)
+    usage = {key: amount for key, amount in amounts_of(wanted.get("usage") or {}).items() if amount}
     yield from differences(f"{node}.usage", usage, partition.usage[ACTUAL][node])
 
 
@@ -202,7 +202,7 @@ def _usage(partition: Partition, usage: dict[str, Any]) -> dict[str, FlavorUsage
     used = no_usage(partition.tree)
     for name, amounts in usage.items():
         if f"clusterqueue/{name}" in partition.tree.path:
-            add_usage(partition.tree, used, f"clusterqueue/{name}", _flat(amounts))
+            add_usage(partition.tree, used, f"clusterqueue/{name}", amounts_of(amounts))
     return used
 
 
@@ -255,7 +255,8 @@ def _keys(amounts: dict[str, dict[str, Any]]) -> list[tuple[str, str]]:
     return [(flavor, resource) for flavor, found in amounts.items() for resource in found]
 
 
-def _flat(amounts: dict[str, dict[str, int]]) -> FlavorUsage:
+def amounts_of(amounts: dict[str, dict[str, int]]) -> FlavorUsage:
+    """Amounts by flavor and resource, from the nested form of cases."""
     return {(flavor, resource): amounts[flavor][resource] for flavor, resource in _keys(amounts)}
 
 

@@ -1,0 +1,188 @@
+"""One scheduling cycle over everything that waits (`pkg/scheduler`)."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from headgate.domain.cell import Cell
+from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.state import Workload
+from tests.conformance.cases import Case
+from tests.conformance.comparing import differences
+from tests.conformance.families.family import Family
+from tests.conformance.families.placements import other_pods, used_by_others
+from tests.conformance.installed import CREATED, Installed, key_of
+from tests.conformance.statuses import admission_of
+
+FIXTURES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Topology", ("topologies",)),
+    ("ResourceFlavor", ("resourceFlavors",)),
+    ("AdmissionCheck", ("admissionChecks",)),
+    ("Cohort", ("cohorts",)),
+    ("ClusterQueue", ("clusterQueues", "additionalClusterQueues", "cqs")),
+    ("LocalQueue", ("queues", "additionalLocalQueues")),
+)
+
+
+def cycle(case: Case) -> Iterator[str]:
+    """Who is admitted where, who is preempted and why, and who goes on waiting."""
+    installed = fixtures(case)
+    before = _holders(installed.cell)
+    with one_cycle(installed) as cell:
+        yield from _admissions(case, cell, before)
+        yield from _preemptions(case, cell)
+        yield from _waiting(case, cell)
+
+
+def two_cycles(case: Case) -> Iterator[str]:
+    """The same again after workloads were deleted."""
+    installed = fixtures(case)
+    with one_cycle(installed) as cell:
+        yield from _preemptions(case, cell)
+    for stream, event in installed.made:
+        installed.record(stream, event)
+    for name in case.given("deleteWorkloads") or ():
+        installed.delete_workload(f"{name['namespace']}/{name['name']}")
+    with one_cycle(installed) as cell:
+        wanted = _wanted(case.want["wantAdmissionsOnSecondSchedule"], cell)
+        yield from differences("second", wanted, _holders(cell))
+
+
+def fixtures(case: Case) -> Installed:
+    """Everything the case has, as manifests."""
+    installed = Installed()
+    installed.add_setup([made for made in case.setup() if made["kind"] != "Workload"])
+    for kind, names in FIXTURES:
+        for name in names:
+            installed.add(kind, *(_listed(case.shared.get(name)) + _listed(case.given(name))))
+    for kind, value in _further(case.given("objects") or ()):
+        installed.add(kind, value)
+    others = used_by_others(other_pods(case.given("pods") or ()))
+    for node in case.given("nodes") or ():
+        used = others.get(node["metadata"]["name"], {})
+        installed.add("Node", {**node, "status": {**node["status"], "usedByOthers": used}})
+    installed.add("Workload", *(case.given("workloads") or ()))
+    installed.add_setup([made for made in case.setup() if made["kind"] == "Workload"])
+    return installed
+
+
+@contextmanager
+def one_cycle(installed: Installed) -> Iterator[Cell]:
+    """The cell as it is after one cycle of every partition; undone on leaving."""
+    cell = installed.cell
+    installed.made = []
+    with cell.trial():
+        for number, key in enumerate(cell.partition_keys()):
+            plan = plan_cycle(cell, key, installed.at, f"cycle-{number}")
+            installed.made += [fact for decision in plan.decisions for fact in decision.events]
+        yield cell
+
+
+def _admissions(case: Case, cell: Cell, before: dict[str, Any]) -> Iterator[str]:
+    found = _holders(cell)
+    if "wantAssignments" in case.want:
+        yield from differences("admitted", _wanted(case.want["wantAssignments"], cell), found)
+    if "wantNewAssignments" in case.want:
+        new = {key: given for key, given in found.items() if before.get(key) != given}
+        yield from differences("admitted", _wanted(case.want["wantNewAssignments"], cell), new)
+
+
+def _preemptions(case: Case, cell: Cell) -> Iterator[str]:
+    wanted = case.derived.get("preempted")
+    if wanted is None and "wantWorkloads" not in case.want:
+        return
+    found = {key: reason for key, w in cell.workloads.items() if (reason := _preempted(w))}
+    yield from differences("preempted", wanted or {}, found)
+
+
+def _waiting(case: Case, cell: Cell) -> Iterator[str]:
+    if "wantLeft" not in case.want:
+        return
+    wanted: dict[str, list[str]] = {}
+    for place in ("wantLeft", "wantInadmissibleLeft"):
+        for name, keys in (case.want[place] or {}).items():
+            wanted.setdefault(name, []).extend(key_of(key) for key in keys)
+    found: dict[str, list[str]] = {}
+    for key, workload in sorted(cell.workloads.items()):
+        name = _waits_in(cell, workload)
+        if name:
+            found.setdefault(name, []).append(key)
+    yield from differences("waiting", {name: sorted(wanted[name]) for name in wanted}, found)
+
+
+def _waits_in(cell: Cell, workload: Workload) -> str:
+    """The ClusterQueue in which it waits; empty if it does not."""
+    local = cell.config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
+    is_there = local is not None and local.spec.cluster_queue in cell.config.cluster_queues
+    waits = not holds_quota(workload) and workload.finished_at is None and workload.spec.active
+    return local.spec.cluster_queue if local and is_there and waits else ""
+
+
+def _holders(cell: Cell) -> dict[str, Any]:
+    return {
+        key: shown(workload.admission)
+        for key, workload in cell.workloads.items()
+        if workload.admission is not None and holds_quota(workload)
+    }
+
+
+def _wanted(assignments: dict[str, Any] | None, cell: Cell) -> dict[str, Any]:
+    found = {}
+    for key, value in (assignments or {}).items():
+        workload = cell.workloads.get(key_of(key))
+        pod_sets = workload.spec.pod_sets if workload else ()
+        counts = {pod_set.name: pod_set.count for pod_set in pod_sets}
+        found[key_of(key)] = shown(admission_of(value, counts))
+    return found
+
+
+def shown(admission: Admission) -> dict[str, Any]:
+    """An admission as plain values that compare."""
+    pod_sets = {
+        given.name: {
+            "count": given.count,
+            "flavors": given.flavors,
+            "usage": {name: n for name, n in given.resource_usage.items() if n},
+            "hosts": [[d.values, d.count] for d in given.topology_assignment.domains]
+            if given.topology_assignment
+            else None,
+        }
+        for given in admission.pod_set_assignments
+    }
+    return {"clusterQueue": admission.cluster_queue, "podSets": pod_sets}
+
+
+def _preempted(workload: Workload) -> str:
+    """Why it was preempted in this cycle; empty if it was not."""
+    if workload.eviction is None or workload.eviction.id == "before":
+        return ""
+    counted = [c for c in workload.evictions if c.reason == "Preempted"]
+    return counted[-1].underlying_cause if counted else ""
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    found: list[Any] = list(value.values()) if isinstance(value, dict) else list(value)
+    return found
+
+
+def _further(objects: Iterable[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for value in objects:
+        kind = value.get("kind", "")
+        if kind in CREATED:
+            yield kind, value
+
+
+FAMILIES = {
+    "TestSchedule": Family(cycle),
+    "TestScheduleForTAS": Family(cycle),
+    "TestScheduleForTASCohorts": Family(cycle),
+    "TestScheduleForTASPreemption": Family(cycle),
+    "TestScheduleForFairSharing": Family(cycle),
+    "TestScheduleRecomputePreemptionTargets": Family(cycle),
+    "TestScheduleForAFS": Family(cycle),
+    "TestLastSchedulingContext": Family(two_cycles),
+}
