@@ -83,7 +83,7 @@ def _run(up: Up, asked: argparse.Namespace) -> Outcome:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--traces", type=Path, default=TRACES, help="where the openb trace lies")
-    parser.add_argument("--limit", type=int, default=4_000, help="so many workloads")
+    parser.add_argument("--limit", type=int, default=8_152, help="so many workloads")
     parser.add_argument("--kills", type=int, default=10, help="so many kill -9 of workers")
     parser.add_argument("--flushes", type=int, default=2, help="so often the broker is emptied")
     parser.add_argument("--restarts", type=int, default=1, help="so often the database stops")
