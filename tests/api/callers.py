@@ -56,6 +56,10 @@ def cluster_queue(name: str, cpu: str = "10", **spec: Any) -> dict[str, Any]:
     )
 
 
+def admission_check(name: str) -> dict[str, Any]:
+    return _object("AdmissionCheck", name, {"controllerName": "tests.example.com"})
+
+
 def local_queue(name: str, cluster_queue: str, namespace: str = "team-a") -> dict[str, Any]:
     return _object("LocalQueue", name, {"clusterQueue": cluster_queue}, namespace)
 

@@ -7,6 +7,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
+from headgate.domain.checks.events import AdmissionCheckCreated
+from headgate.domain.checks.specs import AdmissionCheckSpec
 from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.queues.events import (
     ClusterQueueChanged,
@@ -33,7 +35,7 @@ from headgate.domain.topology.specs import (
 )
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.commands import ReportReclaimable
+from headgate.domain.workloads.commands import ReportCheckState, ReportReclaimable
 from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import (
     WorkloadFinished,
@@ -114,6 +116,11 @@ class World:
         for path, amount in capacity.items():
             self.node(path, allocatable={resource: amount, "pods": 110})
 
+    def admission_check(self, name: str) -> None:
+        spec = AdmissionCheckSpec(controller_name="tests")
+        created = AdmissionCheckCreated(uid=name, name=name, spec=spec)
+        self.record(f"admissioncheck/{name}", created)
+
     def cohort(self, name: str, parent: str = "", groups: Any = ()) -> None:
         spec = CohortSpec(parent_name=parent, resource_groups=groups)
         self.record(f"cohort/{name}", CohortCreated(uid=name, name=name, spec=spec))
@@ -185,6 +192,14 @@ class World:
         with suppress(InvalidObject):
             for event in WORKLOAD.decide(self[key], command, self.at):
                 self.record(f"workload/{key}", event)
+
+    def check(self, key: str, check: str, state: Any, wait: int | None = None) -> None:
+        """The controller of an admission check reports on a workload."""
+        command = ReportCheckState(
+            uid=self[key].uid, check=check, state=state, requeue_after_seconds=wait
+        )
+        for event in WORKLOAD.decide(self[key], command, self.at):
+            self.record(f"workload/{key}", event)
 
     def stop(self, key: str) -> None:
         """The executor reports an evicted workload's pods gone."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from headgate.domain.configured import Absent
 from headgate.domain.rejection import Rejection
@@ -16,6 +17,7 @@ from headgate.domain.workloads.commands import (
     DeleteWorkload,
     HoldWorkload,
     ReleaseWorkload,
+    ReportCheckState,
     ReportFinished,
     ReportPodsReady,
     ReportReclaimable,
@@ -53,6 +55,12 @@ COMMANDS = st.one_of(
     st.builds(
         ReportReclaimable, uid=UIDS, pods=st.dictionaries(st.just("main"), st.integers(0, 1))
     ),
+    st.builds(
+        ReportCheckState,
+        uid=UIDS,
+        check=st.just("check"),
+        state=st.sampled_from(["Pending", "Ready", "Retry", "Rejected"]),
+    ),
     st.builds(ReportFinished, uid=UIDS, succeeded=st.booleans()),
     st.builds(AcknowledgeEviction, uid=UIDS, eviction=EVICTIONS),
     st.builds(ReportStopped, uid=UIDS, eviction=EVICTIONS),
@@ -79,7 +87,7 @@ def scheduled(state: WorkloadState, step: str) -> tuple[Any, ...]:
     free_to_evict = is_admitted(state) and state.eviction is None
     match step:
         case "reserve" if may_compete(state):
-            return (RESERVED,)
+            return (replace(RESERVED, checks=("check",)),)
         case "admit" if phase_of(state) == "QuotaReserved":
             return (ADMITTED,)
         case "preempt" if free_to_evict:

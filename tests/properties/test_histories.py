@@ -14,6 +14,7 @@ from headgate.domain.queues.events import (
     LocalQueueStopped,
 )
 from headgate.domain.queues.specs import (
+    AdmissionCheckRule,
     ClusterQueuePreemption,
     RequeuingStrategy,
     Stop,
@@ -44,6 +45,7 @@ from tests.properties.portrait import folded, portrait_text
 QUEUES = ("a", "b", "c", "tight")
 HOSTS = ("b1/r1/h1", "b1/r1/h2", "b1/r2/h3", "b2/r3/h4", "b2/r3/h5")
 SECONDS = 1_000_000
+CHECKS = (AdmissionCheckRule(name="budget"),)
 
 
 class Wanted(NamedTuple):
@@ -91,6 +93,7 @@ class Histories(RuleBasedStateMachine):
         world.flavor("tas", node_labels={"pool": "gpu"}, topology_name="tree")
         for path in HOSTS:
             world.node(path)
+        world.admission_check("budget")
         world.cohort("team")
         lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
         newer = ClusterQueuePreemption(within_cluster_queue="LowerOrNewerEqualPriority")
@@ -105,7 +108,9 @@ class Histories(RuleBasedStateMachine):
             "a", quotas(plain=(4, 3, 2)), cohort_name="team", preemption=lower,
             wait_for_pods_ready=waits,
         )  # fmt: skip
-        world.cluster_queue("b", quotas(plain=6), cohort_name="team", preemption=newer)
+        world.cluster_queue(
+            "b", quotas(plain=6), cohort_name="team", preemption=newer, admission_checks=CHECKS
+        )
         world.cluster_queue("c", quotas(tas=30), preemption=lower, wait_for_pods_ready=waits)
         world.cluster_queue("tight", quotas(tas=12), queueing_strategy="StrictFIFO")
 
@@ -161,6 +166,24 @@ class Histories(RuleBasedStateMachine):
         if key:
             self.world.reclaim(key, pods)
             self.settle()
+
+    @rule(
+        pick=st.integers(0, 99),
+        state=st.sampled_from(["Ready", "Ready", "Retry", "Rejected", "Pending"]),
+        wait=st.sampled_from([None, 30]),
+    )
+    def answer_a_check(self, pick: int, state: str, wait: int | None) -> None:
+        asked = [k for k, w in sorted(self.world.cell.workloads.items()) if _is_checked(w)]
+        key = self._some(pick, asked)
+        if key:
+            self.world.check(key, "budget", state, wait)
+            self.settle()
+            left = self.world.cell.workloads[key]
+            assert not (state == "Ready" and phase_of(left) == "QuotaReserved"), "all agree"
+
+    @rule(asks=st.booleans())
+    def change_checks(self, asks: bool) -> None:
+        self.world.change_cluster_queue("b", admission_checks=CHECKS if asks else ())
 
     @rule(pick=st.integers(0, 99))
     def stop(self, pick: int) -> None:
@@ -340,6 +363,10 @@ class Histories(RuleBasedStateMachine):
                 assert found is not None, f"{key} waits and nobody says why"
                 assert found.sentence, f"{key} waits for a reason without words"
                 assert explain_now(cell, workload, self.world.at) is not None
+
+
+def _is_checked(workload: Any) -> bool:
+    return "budget" in workload.checks and holds_quota(workload)
 
 
 def _runs(workload: Any) -> bool:

@@ -11,6 +11,7 @@ from litestar.datastructures import State
 from headgate.api import openapi
 from headgate.api.applying.controller import Apply
 from headgate.api.callers import allowed, authenticated
+from headgate.api.checks.controller import CheckReports
 from headgate.api.documentation import docs_page, docs_script, docs_style, openapi_document
 from headgate.api.events.controller import Events
 from headgate.api.executors.controller import Executors
@@ -100,6 +101,7 @@ def _version_one() -> Router:
             *object_controllers(),
             Apply,
             Executors,
+            CheckReports,
             Events,
             EventStream,
             OverviewPage,

@@ -9,6 +9,7 @@ from headgate.application.deciding import catch_up
 from headgate.application.handle_command import handle
 from headgate.application.installation import Installation
 from headgate.application.wanted import Wanted
+from headgate.domain.checks.commands import ReportCheck
 from headgate.domain.configuring import Change as ChangeObject
 from headgate.domain.configuring import Create, RequestDeletion
 from headgate.domain.deciders import CONFIGURED_DECIDERS
@@ -61,6 +62,13 @@ async def tell_node(
 ) -> Handled:
     """Cordon or uncordon a node, or take its heartbeat."""
     return await handle(installation, call.command(_change(stream, command)))
+
+
+async def tell_check(
+    installation: Installation, call: Call, name: str, command: ReportCheck
+) -> Handled:
+    """Take what the controller of an admission check says of itself."""
+    return await handle(installation, call.command(_change(f"admissioncheck/{name}", command)))
 
 
 def creation(installation: Installation, call: Call, wanted: Wanted) -> Change:

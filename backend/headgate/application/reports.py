@@ -8,6 +8,7 @@ from headgate.application.installation import Installation
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
+    ReportCheckState,
     ReportEvictionProgress,
     ReportFinished,
     ReportPodsReady,
@@ -20,6 +21,7 @@ from headgate.domain.workloads.events import WorkloadEvent
 ReportCommand = (
     ReportPodsReady
     | ReportReclaimable
+    | ReportCheckState
     | ReportFinished
     | AcknowledgeEviction
     | ReportEvictionProgress

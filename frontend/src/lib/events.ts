@@ -8,6 +8,8 @@ const TONES: Record<string, FactTone> = {
   "workload.pods_ready": "run",
   "workload.pods_reclaimed": "good",
   "workload.quota_reserved": "move",
+  "workload.checks_required": "move",
+  "workload.check_reported": "move",
   "workload.placement_nominated": "move",
   "workload.explained": "wait",
   "workload.requeued": "wait",

@@ -2,7 +2,11 @@
 
 from bisect import bisect_right
 
-from headgate.adapters.manifests.rendering.workloads import rendered_admission, workload_spec
+from headgate.adapters.manifests.rendering.workloads import (
+    rendered_admission,
+    rendered_checks,
+    workload_spec,
+)
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, installation_of
 from headgate.api.paging import after_token, continue_token
@@ -48,6 +52,8 @@ def _assignment(workload: Workload) -> dict[str, object]:
         "admission": rendered_admission(workload.admission),
         "podSets": workload_spec(workload.spec)["podSets"],
     }
+    if workload.checks:
+        body["admissionChecks"] = rendered_checks(workload)
     if workload.eviction is not None:
         body["eviction"] = _eviction(workload.eviction)
     return body

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from headgate.api.shapes import Asked, Free, Position, Problem, Shape, Timestamp
-from headgate.api.workloads.schemas import AdmissionShape, PodSetShape
+from headgate.api.workloads.schemas import AdmissionShape, CheckStateShape, PodSetShape
 from headgate.domain.workloads.state import Phase
 
 Message = Annotated[str, msgspec.Meta(max_length=4096)]
@@ -34,6 +34,7 @@ class Assignment(Shape, kw_only=True, frozen=True):
     phase: Phase
     admission: AdmissionShape
     pod_sets: list[PodSetShape]
+    admission_checks: list[CheckStateShape] = []
     eviction: AssignmentEviction | None = None
 
 

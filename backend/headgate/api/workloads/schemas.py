@@ -15,6 +15,7 @@ from headgate.api.shapes import (
     Shape,
     Timestamp,
 )
+from headgate.domain.workloads.events import CheckWord
 from headgate.domain.workloads.state import Phase
 
 PHASES: tuple[str, ...] = get_args(Phase)
@@ -98,12 +99,24 @@ class ReclaimablePodsShape(Shape, kw_only=True, frozen=True):
     count: int
 
 
+class CheckStateShape(Shape, kw_only=True, frozen=True):
+    """What an admission check last said of a workload."""
+
+    name: str
+    state: CheckWord
+    last_transition_time: Timestamp
+    message: str
+    requeue_after_seconds: int | None = None
+    retry_count: int = 0
+
+
 class WorkloadStatusShape(Shape, kw_only=True, frozen=True):
     """Where the workload stands; `phase` is the one word for people."""
 
     phase: Phase
     conditions: list[Condition] = []
     admission: AdmissionShape | None = None
+    admission_checks: list[CheckStateShape] = []
     reclaimable_pods: list[ReclaimablePodsShape] = []
     requeue_state: RequeueStateShape | None = None
     requeued_count: int | None = None

@@ -16,6 +16,11 @@ TOLD: dict[type, Callable[[Any], Told]] = {
     facts.PlacementNominated: lambda e: ("Room is being made", _where(e.admission)),
     facts.NominationWithdrawn: lambda e: ("No more room is made", f"Round {e.round_id} ended"),
     facts.WorkloadQuotaReserved: lambda e: ("Quota reserved", _where(e.admission)),
+    facts.WorkloadChecksRequired: lambda e: (
+        "Other admission checks required",
+        ", ".join(e.checks) or "None any more",
+    ),
+    facts.WorkloadCheckReported: lambda e: (f"Check {e.check}: {e.state}", e.message),
     facts.WorkloadAdmitted: lambda e: (
         "Admitted",
         f"After {_duration(e.waited_seconds)} of waiting",

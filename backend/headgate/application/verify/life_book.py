@@ -97,6 +97,9 @@ class LifeBook:
             case e.WorkloadPodsReady() | e.WorkloadPodsNotReady():
                 if not life.is_admitted:
                     self._wrong("only admitted pods are ready or not", type(event).__name__)
+            case e.WorkloadCheckReported() | e.WorkloadChecksRequired():
+                if life.quota is None:
+                    self._wrong("checks are about who holds quota", type(event).__name__)
             case e.EvictionAcknowledged() | e.EvictionProgressed():
                 if life.eviction != event.eviction:
                     self._wrong("handlers work on evictions that are on", event.eviction)

@@ -1,5 +1,7 @@
 """What AdmissionChecks answer to commands."""
 
+from msgspec.structs import replace
+
 from headgate.domain.checks.commands import AdmissionCheckCommand, ReportCheck
 from headgate.domain.checks.events import (
     AdmissionCheckChanged,
@@ -59,13 +61,21 @@ def decide_admission_check(
         case Create():
             return create(_ADMISSION_CHECK, state, command)
         case Change():
-            return change(_ADMISSION_CHECK, state, command)
+            return change(_ADMISSION_CHECK, state, _as_served(state, command))
         case RequestDeletion():
             return request_deletion(_ADMISSION_CHECK, state, command)
         case FinishDeletion():
             return finish_deletion(_ADMISSION_CHECK, state, command)
         case ReportCheck():
             return _report(state, command)
+
+
+def _as_served(
+    state: AdmissionCheckState, command: Change[AdmissionCheckSpec]
+) -> Change[AdmissionCheckSpec]:
+    """Whether it is served is for its controller to say, not for whoever changes it."""
+    known = existing("AdmissionCheck", state)
+    return replace(command, spec=replace(command.spec, active=known.spec.active))
 
 
 def _report(state: AdmissionCheckState, command: ReportCheck) -> tuple[CheckEvent, ...]:

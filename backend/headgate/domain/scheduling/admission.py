@@ -8,12 +8,13 @@ from headgate.domain.rounds.events import (
     RoundSuperseded,
     RoundVictim,
 )
+from headgate.domain.scheduling.checks import required_checks
 from headgate.domain.scheduling.evaluation import Evaluation
 from headgate.domain.scheduling.finding import explain_evaluation
 from headgate.domain.scheduling.rounds_progress import end_round
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import round_stream, workload_stream
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant, seconds_after
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, seconds_after
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import (
     PlacementNominated,
@@ -24,6 +25,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.explanation import Refused
 from headgate.domain.workloads.state import Workload, condition
+from headgate.domain.workloads.waited import waited_seconds
 
 
 def admit(run: CycleRun, evaluation: Evaluation) -> None:
@@ -31,12 +33,12 @@ def admit(run: CycleRun, evaluation: Evaluation) -> None:
     workload, admission = evaluation.workload, evaluation.admission
     assert admission is not None, "what fits has a place"
     stream = workload_stream(workload.key)
-    checks = _checks(run, admission)
+    checks = required_checks(run.cell.config, admission)
     events: list[tuple[str, DomainEvent]] = [
         (stream, WorkloadQuotaReserved(admission=admission, checks=checks))
     ]
     if not checks:
-        waited = _whole_seconds(run.at - _waiting_since(workload))
+        waited = waited_seconds(workload, run.at)
         events.append((stream, WorkloadAdmitted(waited_seconds=waited)))
     events.extend(_end_of_own_round(run, workload, admission))
     run.decide(*events)
@@ -92,15 +94,6 @@ def wait(run: CycleRun, evaluation: Evaluation) -> None:
     run.partition.pending[evaluation.cluster_queue].park(workload.key)
 
 
-def _checks(run: CycleRun, admission: Admission) -> tuple[str, ...]:
-    """The checks that must agree: those on all flavors, and those on an assigned one (§3.11)."""
-    rules = run.cell.config.cluster_queues[admission.cluster_queue].spec.admission_checks
-    given = {f for a in admission.pod_set_assignments for f in a.flavors.values()}
-    return tuple(
-        rule.name for rule in rules if not rule.on_flavors or given.intersection(rule.on_flavors)
-    )
-
-
 def _end_of_own_round(
     run: CycleRun, workload: Workload, admission: Admission
 ) -> list[tuple[str, DomainEvent]]:
@@ -149,13 +142,6 @@ def _victim(run: CycleRun, victim: Workload) -> RoundVictim:
         },
         running_seconds=_whole_seconds(running),
     )
-
-
-def _waiting_since(workload: Workload) -> Instant:
-    requeued = condition(workload, "Requeued")
-    if requeued is not None and requeued.status:
-        return requeued.last_transition_at
-    return workload.created_at
 
 
 def _whole_seconds(microseconds: int) -> int:

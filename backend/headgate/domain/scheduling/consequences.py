@@ -5,6 +5,7 @@ Firing twice is harmless: each consequence ends the state it follows from.
 
 from headgate.domain.config import Config
 from headgate.domain.scheduling.backoff import is_past_limit, wait_microseconds
+from headgate.domain.scheduling.checks import after_checks
 from headgate.domain.scheduling.timers import (
     execution_deadline,
     must_be_requeued,
@@ -61,7 +62,7 @@ def _while_alive(config: Config, workload: Workload, at: Instant, eviction_id: s
     if workload.finished_at is not None:
         return ()
     if holds_quota(workload) and workload.eviction is None:
-        found = _loses_its_place(config, workload, at, eviction_id)
+        found = _while_it_has_a_place(config, workload, at, eviction_id)
         if found:
             return found
     if workload.hold is not None and _is_past(workload.hold.expires_at, at):
@@ -71,12 +72,17 @@ def _while_alive(config: Config, workload: Workload, at: Instant, eviction_id: s
     return ()
 
 
-def _loses_its_place(config: Config, workload: Workload, at: Instant, eviction_id: str) -> Events:
+def _while_it_has_a_place(
+    config: Config, workload: Workload, at: Instant, eviction_id: str
+) -> Events:
     if not workload.spec.active:
         return _sent_away(workload, "Deactivated", "It was deactivated", eviction_id)
     stop = must_leave(config, workload)
     if stop is not None:
         return _sent_away(workload, stop, STOP_MESSAGES[stop], eviction_id)
+    checked = after_checks(config, workload, at, eviction_id)
+    if checked:
+        return checked
     if _is_past(execution_deadline(workload), at):
         message = f"It ran for {workload.spec.maximum_execution_time_seconds} s, as long as it may"
         return _deactivated(workload, "MaximumExecutionTimeExceeded", message, eviction_id)

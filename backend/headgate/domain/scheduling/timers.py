@@ -5,6 +5,7 @@ from typing import Literal
 
 from headgate.domain.config import Config
 from headgate.domain.queues.specs import WaitForPodsReady
+from headgate.domain.scheduling.checks import outcome_of_checks
 from headgate.domain.scheduling.standing import local_queue_of
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.leaving import holds_quota
@@ -40,7 +41,9 @@ def needs_attention(config: Config, workload: Workload) -> bool:
         return not holds_quota(workload) or workload.eviction is None
     if holds_quota(workload):
         return workload.eviction is None and (
-            not workload.spec.active or must_leave(config, workload) is not None
+            not workload.spec.active
+            or must_leave(config, workload) is not None
+            or bool(outcome_of_checks(config, workload))
         )
     return must_be_requeued(config, workload)
 

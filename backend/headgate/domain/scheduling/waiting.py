@@ -19,6 +19,7 @@ from headgate.domain.scheduling.standing import (
 from headgate.domain.scheduling.timers import waits_for_pods_ready
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.checking import state_of
 from headgate.domain.workloads.explanation import Blocker, BlockerType, Explanation
 from headgate.domain.workloads.leaving import holds_quota, may_compete
 from headgate.domain.workloads.state import Workload, condition, is_admitted
@@ -69,8 +70,15 @@ def _not_looked_at(
 def _while_checks_are_missing(workload: Workload) -> Explanation | None:
     if not holds_quota(workload):
         return None
-    checks = ", ".join(workload.checks)
-    sentence = f"Its quota is reserved; it waits for admission checks: {checks}"
+    told = ((name, state_of(workload, name)) for name in workload.checks)
+    awaited = ", ".join(
+        f"{name} ({check.message})" if check.message else name
+        for name, check in told
+        if check.state != "Ready"
+    )
+    sentence = f"Its quota is reserved; it waits for admission checks: {awaited}"
+    if not awaited:
+        sentence = "Its quota is reserved and all its checks are ready; it is about to be admitted"
     return _not_looked_at("AdmissionCheck", "UnsatisfiedAdmissionChecks", sentence)
 
 
@@ -100,6 +108,10 @@ def _deactivated(workload: Workload) -> Explanation:
 
 
 def _backing_off(cell: Cell, workload: Workload, until: Instant, at: Instant) -> Explanation:
+    requeued = condition(workload, "Requeued")
+    if requeued is not None and requeued.reason == "AdmissionCheck":
+        sentence = f"Its admission checks want another try in {_in(until, at)}"
+        return _not_looked_at("Backoff", "BackingOff", sentence, "requeue it")
     queue = cell.config.cluster_queues.get(cluster_queue_of(cell.config, workload))
     waits = waits_for_pods_ready(cell.config, workload) or (
         queue.spec.wait_for_pods_ready if queue else None

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.events import DeactivationCause
+from headgate.domain.workloads.events import CheckWord, DeactivationCause
 from headgate.domain.workloads.specs import WorkloadSpec
 
 Authority = Literal["User", "Admin"]
@@ -48,6 +48,16 @@ class ReportReclaimable(msgspec.Struct, frozen=True, kw_only=True):
 
     uid: str
     pods: dict[str, int]
+
+
+class ReportCheckState(msgspec.Struct, frozen=True, kw_only=True):
+    """An admission check agrees, waits, wants another try later, or refuses for good."""
+
+    uid: str
+    check: str
+    state: CheckWord
+    message: str = ""
+    requeue_after_seconds: int | None = None
 
 
 class ReportFinished(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,6 +145,7 @@ WorkloadCommand = (
     | ChangeSpec
     | ReportPodsReady
     | ReportReclaimable
+    | ReportCheckState
     | ReportFinished
     | AcknowledgeEviction
     | ReportEvictionProgress

@@ -8,6 +8,7 @@ from headgate.domain.metadata import identity_violations, marking_violations, re
 from headgate.domain.rejection import AlreadyExists, IllegalNow
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.change_rules import change_violations
+from headgate.domain.workloads.checking import report_check_state
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ActivateWorkload,
@@ -17,6 +18,7 @@ from headgate.domain.workloads.commands import (
     DeleteWorkload,
     HoldWorkload,
     ReleaseWorkload,
+    ReportCheckState,
     ReportEvictionProgress,
     ReportFinished,
     ReportPodsReady,
@@ -70,6 +72,8 @@ def decide(
             return report_pods_ready(state, command)
         case ReportReclaimable():
             return report_reclaimable(state, command)
+        case ReportCheckState():
+            return report_check_state(state, command)
         case ReportFinished():
             return report_finished(state, command)
         case AcknowledgeEviction():

@@ -33,6 +33,7 @@ RequeueReason = Literal[
     "LocalQueueRestarted",
     "Requested",
 ]
+CheckWord = Literal["Pending", "Ready", "Retry", "Rejected"]
 NotReadyCause = Literal["WaitForStart", "WaitForRecovery"]
 DeactivationCause = Literal[
     "Requested", "RequeuingLimitExceeded", "MaximumExecutionTimeExceeded", "AdmissionCheck"
@@ -88,6 +89,28 @@ class WorkloadQuotaReserved(
 
     admission: Admission
     checks: tuple[str, ...] = ()
+
+
+class WorkloadChecksRequired(
+    msgspec.Struct, frozen=True, kw_only=True, tag="workload.checks_required"
+):
+    """Its ClusterQueue asks for other checks than when its quota was reserved: these."""
+
+    checks: tuple[str, ...]
+
+
+class WorkloadCheckReported(
+    msgspec.Struct, frozen=True, kw_only=True, tag="workload.check_reported"
+):
+    """The controller of one check says whether the workload may be admitted with what it has.
+
+    `requeue_after_seconds` is how long to wait before the next try, where it is Retry.
+    """
+
+    check: str
+    state: CheckWord
+    message: str = ""
+    requeue_after_seconds: int | None = None
 
 
 class WorkloadAdmitted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.admitted"):
@@ -227,6 +250,8 @@ WorkloadEvent = (
     | PlacementNominated
     | NominationWithdrawn
     | WorkloadQuotaReserved
+    | WorkloadChecksRequired
+    | WorkloadCheckReported
     | WorkloadAdmitted
     | WorkloadPodsReady
     | WorkloadPodsNotReady

@@ -7,6 +7,11 @@ from msgspec.structs import replace
 from headgate.domain.configured import Absent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
+from headgate.domain.workloads.checking import (
+    after_check_report,
+    after_checks_required,
+    states_for,
+)
 from headgate.domain.workloads.conditions import Change, reset, with_conditions
 from headgate.domain.workloads.leaving import after_reservation_dropped, after_stop, evicted
 from headgate.domain.workloads.state import (
@@ -54,6 +59,10 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
             return _nomination_withdrawn(workload, event)
         case e.WorkloadQuotaReserved():
             return _quota_reserved(workload, event, at)
+        case e.WorkloadChecksRequired():
+            return after_checks_required(workload, event)
+        case e.WorkloadCheckReported():
+            return after_check_report(workload, event, at)
         case e.WorkloadAdmitted():
             return _admitted(workload, at)
         case e.WorkloadPodsReady():
@@ -139,6 +148,7 @@ def _quota_reserved(workload: Workload, event: e.WorkloadQuotaReserved, at: Inst
         workload,
         admission=event.admission,
         checks=event.checks,
+        check_states=states_for(workload, event.checks),
         nomination=None,
         round_id=None,
         explanation=None,

@@ -6,6 +6,7 @@ Reference queueing.md §5.3 and §5.4.
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.checking import states_when_over
 from headgate.domain.workloads.conditions import Change, with_conditions
 from headgate.domain.workloads.events import ReservationDropped, WorkloadEvicted
 from headgate.domain.workloads.state import (
@@ -35,6 +36,7 @@ def evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Workload
         workload,
         eviction=Eviction(id=event.eviction, reason=event.reason, started_at=at),
         requeue=requeue,
+        check_states=states_when_over(workload, at),
         evictions=_counted(workload, event),
         conditions=with_conditions(workload, at, *changes),
     )
@@ -69,6 +71,7 @@ def after_reservation_dropped(
         workload,
         admission=None,
         checks=(),
+        check_states=states_when_over(workload, at),
         eviction=None,
         not_ready_cause=None,
         conditions=with_conditions(workload, at, *changes),

@@ -7,7 +7,7 @@ import msgspec
 from headgate.domain.configured import Absent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.events import EvictionReason, NotReadyCause
+from headgate.domain.workloads.events import CheckWord, EvictionReason, NotReadyCause
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.specs import WorkloadSpec
 
@@ -62,6 +62,16 @@ def is_admins(hold: Hold) -> bool:
     return hold.owner.startswith("admin:")
 
 
+class CheckState(msgspec.Struct, frozen=True, kw_only=True):
+    """What an admission check last said, and how often it has sent the workload back so far."""
+
+    state: CheckWord = "Pending"
+    message: str = ""
+    last_transition_at: Instant
+    requeue_after_seconds: int | None = None
+    retry_count: int = 0
+
+
 class EvictionCount(msgspec.Struct, frozen=True, kw_only=True):
     """How often the workload was evicted for one reason and cause."""
 
@@ -73,7 +83,9 @@ class EvictionCount(msgspec.Struct, frozen=True, kw_only=True):
 class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
     """A workload as it stands.
 
-    `admission` is set from reservation to release; `nomination` is where a round makes room for it.
+    `admission` is set from reservation to release, and `checks` names those that must be Ready
+    meanwhile; one without an entry in `check_states` is Pending. `nomination` is where a round
+    makes room for it.
     `hold_beneath` is a user's hold while an admin's lies over it.
     `cancelling_at` is set from the request to cancel it until it has stopped.
     `reclaimable` counts, by pod set, pods that ended and are not started again.
@@ -93,6 +105,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
     conditions: tuple[Condition, ...] = ()
     admission: Admission | None = None
     checks: tuple[str, ...] = ()
+    check_states: dict[str, CheckState] = {}
     reclaimable: dict[str, int] = {}
     nomination: Admission | None = None
     round_id: str | None = None

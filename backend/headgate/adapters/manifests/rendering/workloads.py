@@ -7,8 +7,9 @@ from headgate.adapters.manifests.times import rfc3339
 from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
+from headgate.domain.workloads.checking import state_of
 from headgate.domain.workloads.specs import PodSet, TopologyRequest, WorkloadSpec
-from headgate.domain.workloads.state import Workload, phase_of
+from headgate.domain.workloads.state import CheckState, Workload, phase_of
 
 
 def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
@@ -51,6 +52,8 @@ def workload_status(workload: Workload) -> dict[str, Any]:
         rendered["resourceRequests"] = _requests(spec)
     else:
         rendered["admission"] = rendered_admission(workload.admission)
+    if workload.checks:
+        rendered["admissionChecks"] = rendered_checks(workload)
     if workload.reclaimable:
         rendered["reclaimablePods"] = [
             {"name": name, "count": count} for name, count in workload.reclaimable.items()
@@ -74,6 +77,23 @@ def rendered_admission(admission: Admission) -> dict[str, Any]:
         "podSetAssignments": [
             _assignment(assignment) for assignment in admission.pod_set_assignments
         ],
+    }
+
+
+def rendered_checks(workload: Workload) -> list[dict[str, Any]]:
+    """What each check that the workload must pass has said of it."""
+    return [_check(name, state_of(workload, name)) for name in workload.checks]
+
+
+def _check(name: str, check: CheckState) -> dict[str, Any]:
+    after = check.requeue_after_seconds
+    return {
+        "name": name,
+        "state": check.state,
+        "lastTransitionTime": rfc3339(check.last_transition_at),
+        "message": check.message,
+        **({} if after is None else {"requeueAfterSeconds": after}),
+        **({"retryCount": check.retry_count} if check.retry_count else {}),
     }
 
 

@@ -1044,6 +1044,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admissionchecks/{name}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report whether a check is served by its controller
+         * @description ClusterQueues that ask for a check that nobody serves admit nothing.
+         */
+        post: operations["reportCheck"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}/workloads/{name}/admissionchecks/{check}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report whether a check lets a workload be admitted
+         * @description Ready by all checks: it is admitted. Retry: evicted at once. Rejected: deactivated.
+         */
+        post: operations["reportCheckState"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/events/histogram": {
         parameters: {
             query?: never;
@@ -1466,6 +1506,7 @@ export interface components {
             phase: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
             admission: components["schemas"]["AdmissionShape"];
             podSets: components["schemas"]["PodSetShape"][];
+            admissionChecks?: components["schemas"]["CheckStateShape"][];
             eviction?: components["schemas"]["AssignmentEviction"] | null;
         };
         /** AssignmentEviction */
@@ -1545,6 +1586,34 @@ export interface components {
             apiGroup: string;
             kind: string;
             name: string;
+        };
+        /** CheckReport */
+        CheckReport: {
+            active: boolean;
+        };
+        /** CheckStateReport */
+        CheckStateReport: {
+            uid: string;
+            /** @enum {string} */
+            state: "Pending" | "Ready" | "Retry" | "Rejected";
+            /** @default  */
+            message?: string;
+            requeueAfterSeconds?: number | null;
+        };
+        /** CheckStateShape */
+        CheckStateShape: {
+            name: string;
+            /** @enum {string} */
+            state: "Pending" | "Ready" | "Retry" | "Rejected";
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            lastTransitionTime: string;
+            message: string;
+            requeueAfterSeconds?: number | null;
+            /** @default 0 */
+            retryCount?: number;
         };
         /** ClusterQueueList */
         ClusterQueueList: {
@@ -2686,6 +2755,7 @@ export interface components {
             phase: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
             conditions?: components["schemas"]["Condition"][];
             admission?: components["schemas"]["AdmissionShape"] | null;
+            admissionChecks?: components["schemas"]["CheckStateShape"][];
             reclaimablePods?: components["schemas"]["ReclaimablePodsShape"][];
             requeueState?: components["schemas"]["RequeueStateShape"] | null;
             requeuedCount?: number | null;
@@ -6646,6 +6716,86 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["EvictionReport"];
+            };
+        };
+        responses: {
+            /** @description A Workload. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    reportCheck: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The check's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckReport"];
+            };
+        };
+        responses: {
+            /** @description An AdmissionCheck. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdmissionCheckObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    reportCheckState: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The workload's name */
+                namespace: string;
+                /** @description The workload's name */
+                name: string;
+                /** @description The check's name */
+                check: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckStateReport"];
             };
         };
         responses: {

@@ -1,0 +1,1 @@
+"""What the controllers of admission checks report, of workloads and of themselves."""

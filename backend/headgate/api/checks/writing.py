@@ -1,0 +1,31 @@
+"""Reports of the controllers of admission checks."""
+
+from headgate.api.answers import Answer
+from headgate.api.callers import Caller, installation_of
+from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.checks.schemas import CheckReport, CheckStateReport
+from headgate.api.manifests import object_writer
+from headgate.application import reports
+from headgate.application.configure_objects import tell_check
+from headgate.domain.checks.commands import ReportCheck
+from headgate.domain.workloads.commands import ReportCheckState
+
+
+async def check_state(request: Caller, workload: str, check: str, data: CheckStateReport) -> Answer:
+    """One check has its say about one workload."""
+    command = ReportCheckState(
+        uid=data.uid,
+        check=check,
+        state=data.state,
+        message=data.message,
+        requeue_after_seconds=data.requeue_after_seconds,
+    )
+    call = await call_of(request, object_writer("Workload"), Asking())
+    return answer_handled(await reports.report(installation_of(request), call, (workload, command)))
+
+
+async def check(request: Caller, name: str, data: CheckReport) -> Answer:
+    """A check is served, or no longer."""
+    call = await call_of(request, object_writer("AdmissionCheck"), Asking())
+    command = ReportCheck(active=data.active)
+    return answer_handled(await tell_check(installation_of(request), call, name, command))

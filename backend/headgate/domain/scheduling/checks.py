@@ -1,0 +1,112 @@
+"""The second phase of admission: what follows from admission checks (queueing.md §3.11).
+
+Until a workload is admitted, its checks are those that its ClusterQueue asks for now, and it is
+admitted only when each of them is there and Ready (trap T33). What is admitted keeps the checks
+that it passed; one of them may still send it away.
+"""
+
+from typing import Literal
+
+from headgate.domain.config import Config
+from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.checking import state_of
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadChecksRequired,
+    WorkloadDeactivated,
+    WorkloadEvent,
+    WorkloadEvicted,
+    WorkloadStopped,
+)
+from headgate.domain.workloads.state import CheckState, Workload, is_admitted
+from headgate.domain.workloads.waited import waited_seconds
+
+Outcome = Literal["", "Rejected", "Retry", "Changed", "Ready"]
+
+
+def required_checks(config: Config, admission: Admission) -> tuple[str, ...]:
+    """The checks that must agree: those on all flavors, and those on an assigned one."""
+    queue = config.cluster_queues.get(admission.cluster_queue)
+    rules = queue.spec.admission_checks if queue else ()
+    given = {f for a in admission.pod_set_assignments for f in a.flavors.values()}
+    return tuple(
+        rule.name for rule in rules if not rule.on_flavors or given.intersection(rule.on_flavors)
+    )
+
+
+def outcome_of_checks(config: Config, workload: Workload) -> Outcome:
+    """What its checks come to for a workload that holds quota; empty while they are awaited."""
+    assert workload.admission is not None, "checks are about a reservation"
+    states = [state_of(workload, name).state for name in workload.checks]
+    if "Rejected" in states:
+        return "Rejected"
+    if "Retry" in states:
+        return "Retry"
+    if is_admitted(workload):
+        return ""
+    if workload.checks != required_checks(config, workload.admission):
+        return "Changed"
+    return "Ready" if all(state == "Ready" for state in states) else ""
+
+
+def after_checks(
+    config: Config, workload: Workload, at: Instant, eviction_id: str
+) -> tuple[WorkloadEvent, ...]:
+    """The facts that follow; one without pods yet has stopped as soon as it is evicted."""
+    match outcome_of_checks(config, workload):
+        case "Rejected":
+            return _rejected(workload, eviction_id)
+        case "Retry":
+            return _sent_back(workload, eviction_id)
+        case "Changed":
+            assert workload.admission is not None, "checks are about a reservation"
+            return (WorkloadChecksRequired(checks=required_checks(config, workload.admission)),)
+        case "Ready":
+            return (WorkloadAdmitted(waited_seconds=waited_seconds(workload, at)),)
+        case _:
+            return ()
+
+
+def _rejected(workload: Workload, eviction_id: str) -> tuple[WorkloadEvent, ...]:
+    message = f"Rejected by admission check {_told(workload, 'Rejected')}"
+    evicted = WorkloadEvicted(
+        eviction=eviction_id,
+        reason="Deactivated",
+        underlying_cause="AdmissionCheck",
+        message=message,
+    )
+    deactivated = WorkloadDeactivated(cause="AdmissionCheck", message=message)
+    return (deactivated, evicted, *_stopped_at_once(workload, eviction_id))
+
+
+def _sent_back(workload: Workload, eviction_id: str) -> tuple[WorkloadEvent, ...]:
+    """At once, not only when the time to wait is over (trap T2)."""
+    waits = [
+        seconds_after(check.last_transition_at, check.requeue_after_seconds)
+        for _, check in _in_state(workload, "Retry")
+        if check.requeue_after_seconds
+    ]
+    evicted = WorkloadEvicted(
+        eviction=eviction_id,
+        reason="AdmissionCheck",
+        message=f"To be tried again for admission check {_told(workload, 'Retry')}",
+        requeue_at=max(waits, default=None),
+    )
+    return (evicted, *_stopped_at_once(workload, eviction_id))
+
+
+def _stopped_at_once(workload: Workload, eviction_id: str) -> tuple[WorkloadEvent, ...]:
+    return () if is_admitted(workload) else (WorkloadStopped(eviction=eviction_id),)
+
+
+def _told(workload: Workload, state: str) -> str:
+    return "; ".join(
+        f"{name}: {check.message}" if check.message else name
+        for name, check in _in_state(workload, state)
+    )
+
+
+def _in_state(workload: Workload, state: str) -> list[tuple[str, CheckState]]:
+    found = [(name, state_of(workload, name)) for name in workload.checks]
+    return [(name, check) for name, check in found if check.state == state]

@@ -1,0 +1,49 @@
+"""Controllers of admission checks have their say before workloads are admitted."""
+
+from collections.abc import Callable
+
+from tests.api.callers import Api, admission_check, cluster_queue, flavor, local_queue, workload
+
+HERE = "/v1/namespaces/team-a/workloads"
+
+
+def test_a_check_must_agree_before_a_workload_is_admitted(
+    admin: Api, callers: dict[str, Api], schedule: Callable[[], int]
+) -> None:
+    admin.post("/v1/admissionchecks", admission_check("budget"))
+    admin.post("/v1/resourceflavors", flavor())
+    strategy = {"admissionChecks": [{"name": "budget"}]}
+    admin.post("/v1/clusterqueues", cluster_queue("checked", admissionChecksStrategy=strategy))
+    admin.post("/v1/namespaces/team-a/localqueues", local_queue("checked", "checked"))
+    uid = admin.post(HERE, workload("asks", queue="checked")).json()["metadata"]["uid"]
+    found = admin.caught_up(f"{HERE}/asks", schedule()).json()["status"]
+    assert found["phase"] == "QuotaReserved"
+    assert found["admissionChecks"][0]["state"] == "Pending"
+
+    executor = callers["executor"]
+    path = f"{HERE}/asks/admissionchecks"
+    told = executor.post(f"{path}/budget", {"uid": uid, "state": "Retry", "message": "no money"})
+    assert told.json()["status"]["admissionChecks"][0]["message"] == "no money"
+    again = admin.caught_up(f"{HERE}/asks", schedule()).json()["status"]
+    assert again["admissionChecks"][0]["retryCount"] == 1
+    assert executor.post(f"{path}/other", {"uid": uid, "state": "Ready"}).status_code == 409
+    assert executor.post(f"{path}/budget", {"uid": uid, "state": "Ready"}).status_code == 200
+    admitted = admin.caught_up(f"{HERE}/asks", schedule()).json()["status"]
+    assert admitted["phase"] == "Starting"
+
+
+def test_the_controller_of_a_check_says_whether_it_serves_it(
+    admin: Api, callers: dict[str, Api]
+) -> None:
+    admin.post("/v1/admissionchecks", admission_check("served"))
+    told = callers["executor"].post("/v1/admissionchecks/served/report", {"active": False})
+    assert told.status_code == 200, told.text
+    assert told.json()["status"]["conditions"][0]["status"] == "False"
+    body = told.json()
+    body["metadata"]["labels"] = {"tier": "one"}
+    changed = admin.put("/v1/admissionchecks/served", body, If_Match=told.headers["etag"])
+    assert changed.json()["status"]["conditions"][0]["status"] == "False"
+    assert (
+        callers["viewer"].post("/v1/admissionchecks/served/report", {"active": True}).status_code
+        == 403
+    )

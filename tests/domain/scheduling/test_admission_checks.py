@@ -1,0 +1,214 @@
+"""Admission in two phases: quota first, then everyone who must agree (queueing.md §3.11)."""
+
+import pytest
+
+from headgate.domain.queues.specs import AdmissionCheckRule
+from headgate.domain.rejection import IllegalNow
+from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.workloads.checking import state_of
+from headgate.domain.workloads.commands import ReportCheckState
+from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.events import (
+    WorkloadActivated,
+    WorkloadAdmitted,
+    WorkloadDeactivated,
+)
+from headgate.domain.workloads.state import condition, phase_of
+from tests.builders.scenario import Scenario
+from tests.builders.workloads import a_workload, running
+from tests.builders.world import World, names, quotas
+
+ON_ALL = AdmissionCheckRule(name="budget")
+ON_SPOT = AdmissionCheckRule(name="spot-price", on_flavors=("spot",))
+BOTH = (ON_ALL, AdmissionCheckRule(name="license"))
+
+
+def checked(*rules: AdmissionCheckRule, gpus: int = 4) -> World:
+    world = World()
+    for name in ("reserved", "spot"):
+        world.flavor(name)
+    for rule in (ON_ALL, ON_SPOT, *BOTH):
+        world.admission_check(rule.name)
+    world.cluster_queue("q", quotas(reserved=gpus, spot=gpus), admission_checks=rules)
+    return world
+
+
+def reserved(*rules: AdmissionCheckRule) -> tuple[World, str]:
+    world = checked(*rules)
+    key = world.submit("w", "q", {"gpu": 3})
+    world.settle()
+    assert phase_of(world[key]) == "QuotaReserved"
+    return world, key
+
+
+def test_it_is_admitted_when_every_check_is_ready_and_not_before() -> None:
+    world, key = reserved(*BOTH)
+    world.check(key, "budget", "Ready")
+    assert world.settle() == []
+    world.wait(30)
+    world.check(key, "license", "Ready")
+    assert world.settle() == [(f"workload/{key}", WorkloadAdmitted(waited_seconds=30))]
+    assert phase_of(world[key]) == "Starting"
+
+
+def test_a_check_on_a_flavor_concerns_only_who_was_given_that_flavor() -> None:
+    world = checked(ON_SPOT)
+    for name in ("first", "second"):
+        world.submit(name, "q", {"gpu": 3})
+    world.settle()
+    assert [world[f"team/{name}"].checks for name in ("first", "second")] == [(), ("spot-price",)]
+    phases = [phase_of(world[f"team/{name}"]) for name in ("first", "second")]
+    assert phases == ["Starting", "QuotaReserved"]
+
+
+def test_a_check_that_its_queue_asks_for_meanwhile_must_agree_too() -> None:
+    """Trap T33: admitted only when all required checks are there, not when none is unready."""
+    world, key = reserved(ON_ALL)
+    world.change_cluster_queue("q", admission_checks=BOTH)
+    world.check(key, "budget", "Ready")
+    assert names(world.settle()) == ["WorkloadChecksRequired"]
+    assert world[key].checks == ("budget", "license")
+    world.check(key, "license", "Ready")
+    assert names(world.settle()) == ["WorkloadAdmitted"]
+
+
+def test_a_check_that_is_asked_for_no_more_is_not_waited_for() -> None:
+    world, key = reserved(ON_ALL)
+    world.change_cluster_queue("q", admission_checks=())
+    assert names(world.settle()) == ["WorkloadChecksRequired", "WorkloadAdmitted"]
+    assert phase_of(world[key]) == "Starting"
+
+
+def test_what_is_admitted_stays_so_when_its_queue_asks_for_more() -> None:
+    world, key = reserved(ON_ALL)
+    world.check(key, "budget", "Ready")
+    world.settle()
+    world.change_cluster_queue("q", admission_checks=BOTH)
+    assert world.settle() == []
+    assert phase_of(world[key]) == "Starting"
+
+
+def test_a_retry_frees_the_quota_at_once_and_comes_back_later() -> None:
+    """Trap T2: the quota is not kept for the time of waiting."""
+    world, key = reserved(ON_ALL)
+    other = world.submit("other", "q", {"gpu": 4})
+    third = world.submit("third", "q", {"gpu": 3})
+    world.settle()
+    assert world.admitted() == [other, key]
+    world.check(key, "budget", "Retry", wait=60)
+    assert names(world.settle())[:2] == ["WorkloadEvicted", "WorkloadStopped"]
+    assert phase_of(world[key]) == "BackingOff"
+    assert world.admitted() == [other, third]
+    world.finish(other)
+    world.wait(59)
+    world.settle()
+    assert phase_of(world[key]) == "BackingOff"
+    world.wait(1)
+    world.settle()
+    assert phase_of(world[key]) == "QuotaReserved"
+
+
+def test_a_retry_without_a_time_comes_back_at_once() -> None:
+    world, key = reserved(ON_ALL)
+    before = world[key].admission
+    world.wait(5)
+    world.check(key, "budget", "Retry")
+    made = names(world.settle())
+    assert made == ["WorkloadEvicted", "WorkloadStopped", "WorkloadQuotaReserved"]
+    assert world[key].admission == before
+
+
+def test_the_last_of_several_times_to_wait_counts() -> None:
+    world, key = reserved(*BOTH)
+    world.check(key, "budget", "Retry", wait=10)
+    world.check(key, "license", "Retry", wait=40)
+    world.settle()
+    assert world[key].requeue.requeue_at == world.at + 40_000_000
+    assert world[key].requeue.count == 0
+
+
+def test_checks_agree_anew_after_a_retry_and_remember_how_often_they_did_not() -> None:
+    world, key = reserved(*BOTH)
+    world.check(key, "license", "Ready")
+    world.check(key, "budget", "Retry")
+    world.settle()
+    found = {name: state_of(world[key], name) for name in ("budget", "license")}
+    assert [check.state for check in found.values()] == ["Pending", "Pending"]
+    assert [check.retry_count for check in found.values()] == [1, 0]
+
+
+def test_a_retry_of_what_runs_waits_until_its_pods_have_stopped() -> None:
+    world, key = reserved(ON_ALL)
+    world.check(key, "budget", "Ready")
+    world.settle()
+    world.check(key, "budget", "Retry")
+    assert names(world.settle()) == ["WorkloadEvicted"]
+    assert phase_of(world[key]) == "Evicting"
+    world.stop(key)
+    world.settle()
+    assert phase_of(world[key]) == "QuotaReserved"
+
+
+def test_a_rejection_deactivates_and_weighs_more_than_a_retry() -> None:
+    world, key = reserved(*BOTH)
+    world.check(key, "budget", "Retry", wait=10)
+    world.check(key, "license", "Rejected")
+    ((_, deactivated), *rest) = world.settle()
+    assert isinstance(deactivated, WorkloadDeactivated)
+    assert deactivated.cause == "AdmissionCheck"
+    assert names(rest) == ["WorkloadEvicted", "WorkloadStopped"]
+    assert phase_of(world[key]) == "Inactive"
+    out = condition(world[key], "Requeued")
+    assert out is not None
+    assert out.reason == "DeactivatedDueToAdmissionCheck"
+
+
+def test_after_a_rejection_it_can_be_activated_again() -> None:
+    """Trap T1 for this cause."""
+    world, key = reserved(ON_ALL)
+    world.check(key, "budget", "Rejected")
+    world.settle()
+    world.record(f"workload/{key}", WorkloadActivated())
+    world.settle()
+    assert phase_of(world[key]) == "QuotaReserved"
+    assert state_of(world[key], "budget").state == "Pending"
+
+
+def test_it_says_which_checks_it_waits_for() -> None:
+    world, key = reserved(*BOTH)
+    world.check(key, "budget", "Ready")
+    found = explain_waiting(world.cell, world[key], world.at)
+    assert found is not None
+    assert found.sentence == "Its quota is reserved; it waits for admission checks: license"
+    world.check(key, "license", "Retry", wait=90)
+    world.settle()
+    later = explain_waiting(world.cell, world[key], world.at)
+    assert later is not None
+    assert later.sentence == "Its admission checks want another try in 1 min 30 s"
+
+
+READY = ReportCheckState(uid="uid-1", check="budget", state="Ready")
+
+
+def test_a_check_that_says_the_same_again_changes_nothing() -> None:
+    world, key = reserved(ON_ALL)
+    world.check(key, "budget", "Pending")
+    recorded = world.cell.position
+    world.check(key, "budget", "Pending")
+    assert world.cell.position == recorded
+
+
+@pytest.mark.parametrize("workload", [a_workload(), running()])
+def test_a_check_that_nobody_asked_for_is_refused(workload: object) -> None:
+    Scenario(WORKLOAD).given_state(workload).refuses(READY, IllegalNow)
+
+
+def test_a_late_word_about_a_reservation_that_is_over_changes_nothing() -> None:
+    world, key = reserved(ON_ALL)
+    world.check(key, "budget", "Ready")
+    world.settle()
+    world.check(key, "budget", "Retry")
+    world.settle()
+    recorded = world.cell.position
+    world.check(key, "budget", "Rejected")
+    assert world.cell.position == recorded
