@@ -9,9 +9,9 @@ from msgspec import structs
 from headgate.application.ports import Fence, Unit
 from headgate.application.units import unit_of
 from headgate.domain.cell import Cell
+from headgate.domain.facts import Origin
 from headgate.domain.scheduling.cycle import Decision, plan_cycle
 from headgate.domain.values.instants import Instant
-from headgate.event_log.envelope import Origin
 
 SCHEDULER = "scheduler"
 EVERY = "*"
