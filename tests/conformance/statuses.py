@@ -15,11 +15,13 @@ from headgate.domain.workloads.admission import (
 )
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
+    WorkloadCheckReported,
     WorkloadDeactivated,
     WorkloadEvicted,
     WorkloadFinished,
     WorkloadPodsNotReady,
     WorkloadPodsReady,
+    WorkloadPodsReclaimed,
     WorkloadQuotaReserved,
     WorkloadRequeued,
     WorkloadStopped,
@@ -57,6 +59,9 @@ def life_of(desired: Desired, value: dict[str, Any]) -> Iterator[Happened]:
         yield from _reserved(desired, status, conditions)
     else:
         yield from _evicted_before(desired, status, conditions)
+    if status.get("reclaimablePods"):
+        pods = {found["name"]: found["count"] for found in status["reclaimablePods"]}
+        yield NOW, WorkloadPodsReclaimed(reclaimable=pods)
     if _is_true(conditions, "Finished"):
         yield _since(conditions["Finished"]), WorkloadFinished(reason="Succeeded")
 
@@ -102,11 +107,22 @@ def _reserved(
     since = _since(conditions["QuotaReserved"])
     admission = admission_of(status["admission"], counts)
     yield since, WorkloadQuotaReserved(admission=admission, checks=checks)
+    for check in status.get("admissionChecks") or ():
+        yield instant_of(check.get("lastTransitionTime"), since), _said_by(check)
     if _is_true(conditions, "Admitted"):
         yield _since(conditions["Admitted"]), WorkloadAdmitted(waited_seconds=0)
         yield from _readiness(conditions.get("PodsReady"))
     if _is_true(conditions, "Evicted"):
         yield _since(conditions["Evicted"]), _eviction(status, conditions)
+
+
+def _said_by(check: dict[str, Any]) -> WorkloadCheckReported:
+    return WorkloadCheckReported(
+        check=check["name"],
+        state=check.get("state", "Pending"),
+        message=check.get("message", ""),
+        requeue_after_seconds=check.get("requeueAfterSeconds"),
+    )
 
 
 def _evicted_before(

@@ -4,7 +4,9 @@ from tests.conformance.cases import PLACEMENTS
 from tests.conformance.families import (
     cycles,
     flavors,
+    lifecycle,
     placements,
+    preemptions,
     queues,
     quota_tree,
     validation,
@@ -18,8 +20,12 @@ _BY_FOLDER: tuple[tuple[str, dict[str, Family]], ...] = (
     ("pkg/cache/scheduler", quota_tree.FAMILIES),
     ("pkg/scheduler", cycles.FAMILIES),
     ("pkg/scheduler/flavorassigner", flavors.FAMILIES),
+    ("pkg/scheduler/preemption", preemptions.FAMILIES),
+    ("pkg/scheduler/preemption/common", preemptions.POLICY_FAMILIES),
     ("pkg/visibility/storage", visibility.FAMILIES),
     ("pkg/webhooks", validation.FAMILIES),
+    ("pkg/workload", lifecycle.FAMILIES),
+    ("pkg/workload/evict", lifecycle.EVICTION_FAMILIES),
 )
 
 FAMILIES: dict[str, Family] = {

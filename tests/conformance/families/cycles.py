@@ -93,8 +93,13 @@ def _preemptions(case: Case, cell: Cell) -> Iterator[str]:
     wanted = case.derived.get("preempted")
     if wanted is None and "wantWorkloads" not in case.want:
         return
-    found = {key: reason for key, w in cell.workloads.items() if (reason := _preempted(w))}
-    yield from differences("preempted", wanted or {}, found)
+    keyed = {key_of(key): reason for key, reason in (wanted or {}).items()}
+    yield from differences("preempted", keyed, preempted_in(cell))
+
+
+def preempted_in(cell: Cell) -> dict[str, str]:
+    """Who was preempted by the cycle, and why."""
+    return {key: reason for key, w in cell.workloads.items() if (reason := _preempted(w))}
 
 
 def _waiting(case: Case, cell: Cell) -> Iterator[str]:

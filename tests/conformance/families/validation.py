@@ -28,7 +28,7 @@ def created(kind: str, field: str) -> Drive:
     """A new object of that kind, in that input."""
 
     def drive(case: Case) -> Iterator[str]:
-        yield from _judged(case, _problem_of_creation(kind, case.inputs[field]))
+        yield from judged(case.want["wantErr"], problem_of_creation(kind, case.inputs[field]))
 
     return drive
 
@@ -39,16 +39,16 @@ def changed_cluster_queue(case: Case) -> Iterator[str]:
     installed.add("ClusterQueue", case.inputs["oldClusterQueue"])
     desired = parsed("ClusterQueue", case.inputs["newClusterQueue"])
     if isinstance(desired, Refused):
-        yield from _judged(case, desired.problem)
+        yield from judged(case.want["wantErr"], desired.problem)
         return
     state = installed.cell.state_of(stream_of("clusterqueue", desired.name))
     command: Change[Any] = Change(spec=desired.spec, keeps=desired.keeps)
     try:
         CONFIGURED_DECIDERS["clusterqueue"].decide(state, command, NOW)
     except Rejection as problem:
-        yield from _judged(case, as_written(problem, desired))
+        yield from judged(case.want["wantErr"], as_written(problem, desired))
     else:
-        yield from _judged(case, None)
+        yield from judged(case.want["wantErr"], None)
 
 
 def changed_workload(case: Case) -> Iterator[str]:
@@ -57,7 +57,7 @@ def changed_workload(case: Case) -> Iterator[str]:
     installed.add("Workload", case.inputs["before"])
     desired = parsed("Workload", case.inputs["after"])
     if isinstance(desired, Refused):
-        yield from _judged(case, desired.problem)
+        yield from judged(case.want["wantErr"], desired.problem)
         return
     state = installed.cell.state_of(stream_of("workload", desired.name, desired.namespace))
     command = ChangeSpec(
@@ -69,9 +69,9 @@ def changed_workload(case: Case) -> Iterator[str]:
     try:
         WORKLOAD.decide(state, command, NOW)
     except Rejection as problem:
-        yield from _judged(case, as_written(problem, desired))
+        yield from judged(case.want["wantErr"], as_written(problem, desired))
     else:
-        yield from _judged(case, None)
+        yield from judged(case.want["wantErr"], None)
 
 
 def sizes(groups: str) -> Drive:
@@ -79,13 +79,14 @@ def sizes(groups: str) -> Drive:
 
     def drive(case: Case) -> Iterator[str]:
         value = _cluster_queue(groups, case.inputs)
-        problem = _problem_of_creation("ClusterQueue", value)
+        problem = problem_of_creation("ClusterQueue", value)
         yield from differences("refused", case.want["wantErr"], problem is not None)
 
     return drive
 
 
-def _problem_of_creation(kind: str, value: dict[str, Any]) -> Rejection | None:
+def problem_of_creation(kind: str, value: dict[str, Any]) -> Rejection | None:
+    """What the product says to a new object; None where it takes it."""
     desired = parsed(kind, value)
     if isinstance(desired, Refused):
         return desired.problem
@@ -107,9 +108,9 @@ def _problem_of_creation(kind: str, value: dict[str, Any]) -> Rejection | None:
     return None
 
 
-def _judged(case: Case, problem: Rejection | None) -> Iterator[str]:
+def judged(errors: list[dict[str, str]] | None, problem: Rejection | None) -> Iterator[str]:
     """Every field that is to be refused is, and no other."""
-    wanted = [pointer_of(error["$error"]) for error in case.want["wantErr"] or ()]
+    wanted = [pointer_of(error["$error"]) for error in errors or ()]
     found = [violation.pointer for violation in problem.violations] if problem else []
     yield from differences("refused", bool(wanted), problem is not None)
     for pointer in _unmatched(wanted, found):

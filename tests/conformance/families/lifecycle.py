@@ -1,0 +1,164 @@
+"""What one workload asks for, and how it stands (`pkg/workload`)."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from headgate.domain.scheduling.checks import required_checks
+from headgate.domain.scheduling.consequences import consequences
+from headgate.domain.scheduling.ordering.order import queued_at
+from headgate.domain.values.quantities import scaled
+from headgate.domain.workloads.state import Workload, condition, holds
+from tests.conformance.cases import Case
+from tests.conformance.comparing import differences
+from tests.conformance.families.family import Family
+from tests.conformance.families.validation import judged, problem_of_creation
+from tests.conformance.installed import Installed, read
+from tests.conformance.instants import instant_of
+
+Given = dict[str, Any]
+
+
+def total_requests(case: Case) -> Iterator[str]:
+    """The amounts of all pods of each pod set, or what an admitted workload takes."""
+    if case.given("infoOptions"):
+        yield "resource transformations and exclusions are not there yet"
+        return
+    value = _named(case.inputs["workload"])
+    totals = case.want["wantInfo"].get("totalRequests") or []
+    if (value.get("status") or {}).get("admission"):
+        yield from _amounts_taken(value, totals)
+        return
+    workload = _alone(value)
+    for wanted, pod_set in zip(totals, workload.spec.pod_sets, strict=True):
+        place = wanted["name"]
+        yield from differences(place, wanted.get("count", 0), pod_set.count)
+        asked = scaled(pod_set.scheduling.requests, pod_set.count)
+        yield from differences(place, wanted.get("requests") or {}, asked)
+
+
+def order_timestamp(case: Case) -> Iterator[str]:
+    """When a workload took its place in line, by the setting of its ClusterQueue."""
+    workload = _alone(case.inputs["wl"])
+    for setting, wanted in case.want["want"].items():
+        timestamp = json.loads(setting)["podsReadyRequeuingTimestamp"]
+        strategy = {"requeuingStrategy": {"timestamp": timestamp}}
+        spec = {"waitForPodsReady": {"timeout": "5m", **strategy}}
+        queue = read("ClusterQueue", {"metadata": {"name": "cq"}, "spec": spec}).spec
+        yield from differences(timestamp, instant_of(wanted, 0), queued_at(workload, queue))
+
+
+def checks_by_flavor(case: Case) -> Iterator[str]:
+    """The checks of a ClusterQueue that apply to an admission."""
+    installed = Installed()
+    installed.add("ClusterQueue", case.inputs["cq"])
+    installed.add("Workload", case.inputs["wl"])
+    (workload,) = installed.cell.workloads.values()
+    config = installed.cell.config
+    found = required_checks(config, workload.admission) if workload.admission else ()
+    yield from differences("checks", sorted(case.want["wantAdmissionChecks"] or ()), sorted(found))
+
+
+def admitted_condition(case: Case) -> Iterator[str]:
+    """Whether a workload is admitted by its reservation and its checks."""
+    checks = case.given("checkStates") or []
+    rules = [{"name": check["name"]} for check in checks]
+    strategy = {"admissionChecksStrategy": {"admissionChecks": rules}} if rules else {}
+    spec = {"namespaceSelector": {}, **strategy}
+    installed = Installed()
+    installed.add("ClusterQueue", {"metadata": {"name": "cq"}, "spec": spec})
+    admission = {"podSetAssignments": [{"name": "main", "count": 1}], "clusterQueue": "cq"}
+    status = {
+        "admission": admission,
+        "admissionChecks": checks,
+        "conditions": case.given("conditions") or [],
+    }
+    pod_sets = [{"name": "main", "count": 1, "template": {}}]
+    value = {"metadata": {"name": "wl"}, "spec": {"podSets": pod_sets}, "status": status}
+    installed.add("Workload", value)
+    (workload,) = installed.cell.workloads.values()
+    for event in consequences(installed.cell.config, workload, installed.at, "e"):
+        installed.record(f"workload/{workload.key}", event)
+    (workload,) = installed.cell.workloads.values()
+    wanted = {c["type"]: c["status"] == "True" for c in case.want["wantConditions"] or ()}
+    yield from differences("admitted", wanted.get("Admitted", False), holds(workload, "Admitted"))
+
+
+def evicted_by(reason: str, want: str) -> Family:
+    """Whether the present eviction is for that reason."""
+
+    def drive(case: Case) -> Iterator[str]:
+        found = condition(_alone(case.inputs["workload"]), "Evicted")
+        is_so = found is not None and found.status and found.reason == reason
+        yield from differences("evicted", case.want[want], is_so)
+
+    return Family(drive)
+
+
+def resources_after_defaults(case: Case) -> Iterator[str]:
+    """The requests that count, where limits and overhead stand in."""
+    before = _alone(case.inputs["wl"]).spec.pod_sets
+    after = _alone(case.want["wantWl"]).spec.pod_sets
+    for wanted, found in zip(after, before, strict=True):
+        yield from differences(found.name, wanted.scheduling.requests, found.scheduling.requests)
+
+
+def valid_resources(case: Case) -> Iterator[str]:
+    """Requests above limits are refused where they stand."""
+    value = (case.given("workloadInfo") or {}).get("obj") or case.inputs["workload"]
+    yield from judged(case.want["wantError"], problem_of_creation("Workload", _named(value)))
+
+
+def _amounts_taken(value: Given, totals: list[Given]) -> Iterator[str]:
+    installed = Installed()
+    name = value["status"]["admission"].get("clusterQueue") or "cq"
+    value = {**value, "status": {**value["status"], **_charged_to(name, value["status"])}}
+    installed.add("ClusterQueue", {"metadata": {"name": name}, "spec": {"namespaceSelector": {}}})
+    installed.add("Workload", value)
+    (workload,) = installed.cell.workloads.values()
+    assert workload.admission is not None, "it was read from an admission"
+    charge = installed.partition_of(name).charge_of(workload, workload.admission)
+    wanted: dict[tuple[str, str], int] = {}
+    for total in totals:
+        for resource, amount in (total.get("requests") or {}).items():
+            key = ((total.get("flavors") or {}).get(resource, ""), resource)
+            wanted[key] = wanted.get(key, 0) + amount
+    wanted = {key: amount for key, amount in wanted.items() if amount}
+    yield from differences("taken", wanted, charge.amounts)
+
+
+def _charged_to(name: str, status: Given) -> Given:
+    """The admission with the name of a ClusterQueue, and reserved also where no condition says."""
+    reserved = {"type": "QuotaReserved", "status": "True"}
+    return {
+        "admission": {**status["admission"], "clusterQueue": name},
+        "conditions": status.get("conditions") or [reserved],
+    }
+
+
+def _alone(value: Given) -> Workload:
+    installed = Installed()
+    installed.add("Workload", _named(value))
+    (workload,) = installed.cell.workloads.values()
+    return workload
+
+
+def _named(value: Given) -> Given:
+    """Many of the fixtures have no name, as nothing is asked by it."""
+    metadata = {"name": "wl", **(value.get("metadata") or {})}
+    return {**value, "metadata": {**metadata, "name": metadata["name"] or "wl"}}
+
+
+FAMILIES = {
+    "TestNewInfo": Family(total_requests),
+    "TestGetQueueOrderTimestamp": Family(order_timestamp),
+    "TestFilterChecksForAdmission": Family(checks_by_flavor),
+    "TestSyncAdmittedCondition": Family(admitted_condition),
+    "TestAdjustResources": Family(resources_after_defaults),
+    "TestValidateResources": Family(valid_resources),
+    "TestValidateLimitRange": Family(valid_resources),
+}
+EVICTION_FAMILIES = {
+    "TestIsEvictedByDeactivation": evicted_by("Deactivated", "want"),
+    "TestIsEvictedByPodsReadyTimeout": evicted_by("PodsReadyTimeout", "wantEvictedByTimeout"),
+}
