@@ -195,3 +195,17 @@ def test_a_flavor_without_a_place_gives_way_to_the_next_one() -> None:
     admission = world[key].admission
     assert admission is not None
     assert admission.pod_set_assignments[0].flavors == {"cpu": "large"}
+
+
+def test_a_pod_too_big_for_every_host_is_told_what_the_hosts_lack() -> None:
+    world = World()
+    world.hosts({"b/r/a": 2, "b/r/b": 3})
+    world.cluster_queue("q", quotas("cpu", tas=1_000))
+    key = world.submit("w", "q", {"cpu": 4}, topology=TopologyRequest(unconstrained=True))
+    world.settle()
+    found = world[key].explanation
+    assert found is not None
+    assert found.sentence == (
+        "Needs room for 1 pod; none of the 2 hosts of flavor tas has room for one "
+        '(ruled out: 2 by resource "cpu")'
+    )

@@ -149,7 +149,7 @@ def _topology_blockers(finding: Finding) -> list[Blocker]:
         Blocker(
             type="Topology",
             reason="TopologyPlacementFailed",
-            message=_topology_sentence(why),
+            message=_topology_sentence(flavor, why),
             pod_set=pod_set,
             flavor=flavor,
             level=why.level,
@@ -163,19 +163,32 @@ def _topology_blockers(finding: Finding) -> list[Blocker]:
     ]
 
 
-def _topology_sentence(why: Unplaced) -> str:
+def _topology_sentence(flavor: str, why: Unplaced) -> str:
     if why.reason:
         return f"It cannot be placed: {why.reason}"
-    level = written_level(why.level)
+    needs = f"Needs room for {_counted(why.needs, why.unit)}"
     if not why.hosts:
-        return f"Needs room for {why.needs} {why.unit}; the flavor has no hosts"
+        return f"{needs}; flavor {flavor} has no hosts"
     if not why.domain:
-        return f"Needs room for {why.needs} {why.unit}; all hosts together have room for {why.fits}"
-    best = why.domain[-1]
+        return f"{needs}; {_all_together(flavor, why)}"
+    level, best = written_level(why.level), why.domain[-1]
+    return f"{needs} in one {level}; the best {level} {best} has room for {why.fits}"
+
+
+def _all_together(flavor: str, why: Unplaced) -> str:
+    """What the hosts of a flavor can take between them; with none to spare, why each is out."""
+    if why.fits:
+        return f"all {_counted(why.hosts, 'hosts')} of flavor {flavor} have room for {why.fits}"
+    causes = ", ".join(f"{count} by {cause}" for cause, count in why.excluded)
+    because = f" (ruled out: {causes})" if causes else ""
     return (
-        f"Needs room for {why.needs} {why.unit} in one {level}; "
-        f"the best {level} {best} has room for {why.fits}"
+        f"none of the {_counted(why.hosts, 'hosts')} of flavor {flavor} has room for one{because}"
     )
+
+
+def _counted(count: int, things: str) -> str:
+    """A number with its word: `1 pod`, `3 pods`."""
+    return f"{count} {things.removesuffix('s') if count == 1 else things}"
 
 
 def _victim_blockers(finding: Finding) -> list[Blocker]:
@@ -201,7 +214,8 @@ def _would_help(blocker: Blocker) -> tuple[str, ...]:
         return (f"a quota or borrowing limit higher by {amount}, or a smaller request",)
     if blocker.reason == "TopologyPlacementFailed" and blocker.short_by is not None:
         where = f"in one {written_level(blocker.level)}" if blocker.domain else "on any hosts"
-        return (f"room for {blocker.short_by} more pods {where}",)
+        pods = "pod" if blocker.short_by == 1 else "pods"
+        return (f"room for {blocker.short_by} more {pods} {where}",)
     return ()
 
 
