@@ -45,6 +45,21 @@ def with_topology(count: int = 8, **fields: Any) -> list[str]:
     return with_set(count=count, topology_request=TopologyRequest(**fields))
 
 
+@pytest.mark.parametrize(
+    ("metadata", "place"),
+    [
+        ({"labels": {"team": "a b"}}, "labels/team"),
+        ({"labels": {"-": "a"}}, "labels/-"),
+        ({"annotations": {"a b": ""}}, "annotations/a b"),
+    ],
+)
+def test_pods_have_labels_and_annotations_that_kubernetes_takes(
+    metadata: dict[str, Any], place: str
+) -> None:
+    template = {"metadata": metadata, "spec": {"containers": [{"name": "c"}]}}
+    assert with_set(template=template) == [f"{SET}/template/metadata/{place}"]
+
+
 def test_a_usual_workload_breaks_no_rule() -> None:
     assert found(a_workload_spec()) == []
 

@@ -11,7 +11,11 @@ from headgate.domain.selection_rules import (
     toleration_violations,
 )
 from headgate.domain.values.amounts import MAXIMUM_AMOUNT
-from headgate.domain.values.names import broken_rule_of_dns_label, broken_rule_of_name
+from headgate.domain.values.names import (
+    broken_rule_of_dns_label,
+    broken_rule_of_label_key,
+    broken_rule_of_name,
+)
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 from headgate.domain.workloads.topology_rules import group_violations, topology_violations
@@ -31,6 +35,7 @@ def workload_violations(spec: WorkloadSpec) -> tuple[Violation, ...]:
     for index, pod_set in enumerate(spec.pod_sets):
         place = child(_POD_SETS, index)
         found += _pod_set_violations(place, pod_set)
+        found += _template_violations(child(place, "template", "metadata"), pod_set)
         found += _scheduling_violations(place, pod_set)
         if pod_set.topology_request is not None:
             found += topology_violations(child(place, "topologyRequest"), pod_set)
@@ -107,6 +112,16 @@ def _pod_set_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
             rule=f"minCount lies between 1 and the count of the pod set, {pod_set.count}.",
             remedy="Lower minCount, or remove it for all or nothing.",
         )
+
+
+def _template_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
+    """Labels and annotations that Kubernetes would refuse on the pods later."""
+    metadata = pod_set.template.get("metadata") or {}
+    yield from label_violations(child(place, "labels"), metadata.get("labels") or {})
+    for key in metadata.get("annotations") or {}:
+        found = violation_of(child(place, "annotations", key), key, broken_rule_of_label_key)
+        if found:
+            yield found
 
 
 def _scheduling_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
