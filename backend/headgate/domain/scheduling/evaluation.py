@@ -140,11 +140,21 @@ class _Look:
     def evaluate(self, *, may_preempt: bool = True) -> Evaluation:
         policy = self.spec.preemption.within_cluster_queue
         preempts = may_preempt and policy != "Never" and self.workload.spec.can_preempt
-
         choice = self._choose(self.offer, preempts=preempts)
+        first = self._evaluate_choice(choice, self.offer, preempts=preempts)
+        found, offer = first, self.offer
+        while found.mode == Mode.NO_FIT and (barren := _barren(choice, found)):
+            offer = replace(offer, barren=offer.barren + barren)
+            choice = self._choose(offer, preempts=preempts)
+            found = self._evaluate_choice(choice, offer, preempts=preempts)
+        return first if found.mode == Mode.NO_FIT else found
+
+    def _evaluate_choice(
+        self, choice: FlavorChoice, offer: FlavorOffer, *, preempts: bool
+    ) -> Evaluation:
         if choice.mode == Mode.NO_FIT:
             return self._failed(choice, ())
-        fitting, unplaced = self._first_that_fits(choice, preempts=preempts)
+        fitting, unplaced = self._first_that_fits(choice, offer, preempts=preempts)
         if fitting is not None:
             return fitting
         if choice.mode >= Mode.DEFERRED:
@@ -161,7 +171,7 @@ class _Look:
         return choose_flavors(offer, self.pod_sets, ask)
 
     def _first_that_fits(
-        self, choice: FlavorChoice, *, preempts: bool
+        self, choice: FlavorChoice, offer: FlavorOffer, *, preempts: bool
     ) -> tuple[Evaluation | None, tuple[tuple[str, str, Unplaced], ...]]:
         """The first choice with room in quota and a place on hosts, and where there was none.
 
@@ -175,7 +185,7 @@ class _Look:
                 return self._found(choice, Mode.FIT, placed), ()
             failed += unplaced
             tried = tuple((pod_set, flavor) for pod_set, flavor, _ in failed)
-            choice = self._choose(replace(self.offer, unplaceable=tried), preempts=preempts)
+            choice = self._choose(replace(offer, unplaceable=tried), preempts=preempts)
         return None, failed
 
     def found(self, mode: Mode, admission: Admission, *, lost_place: bool = False) -> Evaluation:
@@ -317,6 +327,24 @@ class _Room:
         look = self._look
         charge = look.partition.charge_of(look.workload, place)
         return _fits(look.partition, charge, (PROJECTED,))
+
+
+def _barren(choice: FlavorChoice, found: Evaluation) -> tuple[tuple[str, str], ...]:
+    """Pod sets with flavors in which there was nobody to make room, in vain searched for victims.
+
+    Kueue asks so while it looks at each flavor, for one resource at a time (queueing.md §3.4);
+    here the whole workload is tried, and what brought nothing gives way to the next flavor.
+    """
+    if found.search is None:
+        return ()
+    chosen = {(given.pod_set.name, f) for given in choice.pod_sets for f in given.flavors.values()}
+    short = {
+        (looked_at.pod_set, looked_at.flavor)
+        for looked_at in choice.tries
+        if looked_at.mode == Mode.PREEMPT
+    }
+    unplaced = {(pod_set, flavor) for pod_set, flavor, _ in found.unplaced}
+    return tuple(sorted(chosen & short or chosen & unplaced))
 
 
 def _assignment(

@@ -50,13 +50,15 @@ class FlavorChoice:
 class FlavorOffer:
     """What a ClusterQueue has to choose from.
 
-    `unplaceable` pairs pod sets with flavors whose hosts were found to have no place for them.
+    `unplaceable` pairs pod sets with flavors whose hosts were found to have no place for them,
+    `barren` with flavors in which nobody could be found to make room.
     """
 
     spec: ClusterQueueSpec
     flavors: Mapping[str, Configured[ResourceFlavorSpec]]
     topologies: Mapping[str, Configured[TopologySpec]]
     unplaceable: tuple[tuple[str, str], ...] = ()
+    barren: tuple[tuple[str, str], ...] = ()
 
     def is_topology_only(self) -> bool:
         """Whether every flavor is topology-aware, so that pods without a wish are placed too."""
@@ -154,6 +156,8 @@ def _refusal(offer: FlavorOffer, name: str, pod_set: PodSet) -> str:
         return "the flavor does not exist"
     if (pod_set.name, name) in offer.unplaceable:
         return "no place on its hosts"
+    if (pod_set.name, name) in offer.barren:
+        return "nobody there may be preempted"
     topology = flavor.spec.topology_name
     request = pod_set.topology_request
     if request is not None and not topology:

@@ -1,0 +1,127 @@
+"""Which flavor a workload ends up with when the preferred one cannot be had (queueing.md §3.5)."""
+
+from headgate.domain.queues.specs import ClusterQueuePreemption, FlavorFungibility
+from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.state import phase_of
+from tests.builders.world import World, quotas
+
+LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+PREEMPT_FIRST = FlavorFungibility(
+    when_can_borrow="TryNextFlavor",
+    when_can_preempt="TryNextFlavor",
+    preference="PreemptionOverBorrowing",
+)
+STOP_AT_PREEMPTION = FlavorFungibility(when_can_preempt="MayStopSearch")
+
+
+def two_flavors(fungibility: FlavorFungibility, lender: int = 0) -> World:
+    """Two gpus in each of two flavors; a second queue of the cohort may lend more of the second."""
+    world = World()
+    for name in ("one", "two"):
+        world.flavor(name)
+    world.cohort("r")
+    world.cluster_queue(
+        "q",
+        quotas(one=2, two=2),
+        cohort_name="r",
+        preemption=LOWER,
+        flavor_fungibility=fungibility,
+    )
+    world.cluster_queue("lender", quotas(two=lender), cohort_name="r")
+    return world
+
+
+def fill(world: World, *priorities: int) -> list[str]:
+    """Workloads of two gpus, one after the other, each filling the next flavor."""
+    keys = []
+    for number, priority in enumerate(priorities):
+        keys.append(world.submit(f"old{number}", "q", {"gpu": 2}, priority=priority))
+        world.settle()
+    return keys
+
+
+def flavor_of(world: World, key: str) -> str:
+    found = world[key].nomination or world[key].admission
+    assert found is not None, f"{key} has no place"
+    (given,) = found.pod_set_assignments
+    return given.flavors["gpu"]
+
+
+def test_a_flavor_without_victims_gives_way_to_one_with_some() -> None:
+    """A pointer to resume from is not needed: each look tries what the last one could not have."""
+    for fungibility in (FlavorFungibility(), STOP_AT_PREEMPTION):
+        world = two_flavors(fungibility)
+        important, other = fill(world, 9, 1)
+        key = world.submit("new", "q", {"gpu": 2}, priority=5)
+        world.settle()
+        assert flavor_of(world, key) == "two"
+        assert phase_of(world[other]) == "Evicting"
+        assert phase_of(world[important]) == "Starting"
+
+
+def test_the_first_flavor_with_victims_is_taken() -> None:
+    world = two_flavors(FlavorFungibility())
+    fill(world, 1, 1)
+    key = world.submit("new", "q", {"gpu": 2}, priority=5)
+    world.settle()
+    assert flavor_of(world, key) == "one"
+
+
+def test_who_would_rather_preempt_borrows_when_there_is_nobody_to_preempt() -> None:
+    world = two_flavors(PREEMPT_FIRST, lender=2)
+    fill(world, 9, 9)
+    key = world.submit("new", "q", {"gpu": 2}, priority=5)
+    world.settle()
+    assert flavor_of(world, key) == "two"
+    assert phase_of(world[key]) == "Starting"
+
+
+def test_an_earlier_flavor_that_has_room_again_is_taken_at_once() -> None:
+    """Trap T20: a look never begins behind the flavors that did not fit last time."""
+    world = two_flavors(FlavorFungibility())
+    first, _ = fill(world, 5, 5)
+    key = world.submit("new", "q", {"gpu": 2}, priority=5)
+    world.settle()
+    assert phase_of(world[key]) == "Pending"
+    world.finish(first)
+    world.settle()
+    assert flavor_of(world, key) == "one"
+
+
+def test_a_workload_whose_second_pod_set_never_fits_is_not_tried_again_and_again() -> None:
+    """Trap T19: nothing is left to do after one look at every flavor."""
+    world = two_flavors(STOP_AT_PREEMPTION)
+    key = world.submit("new", "q", {"gpu": 1, "none": 1})
+    assert len(world.settle()) == 1
+    assert world.settle() == []
+    found = explain_waiting(world.cell, world[key], world.at)
+    assert found is not None
+    assert found.sentence == "ClusterQueue sets no quota for none"
+
+
+def test_the_reason_told_is_that_of_the_preferred_flavor() -> None:
+    world = two_flavors(FlavorFungibility())
+    fill(world, 9, 9)
+    key = world.submit("new", "q", {"gpu": 2}, priority=5)
+    world.settle()
+    found = explain_waiting(world.cell, world[key], world.at)
+    assert found is not None
+    assert found.sentence.startswith("Needs 2 gpu of flavor one; ClusterQueue q has 0 free")
+
+
+def test_full_hosts_of_one_flavor_do_not_keep_victims_in_another_safe() -> None:
+    world = World()
+    world.topology()
+    for pool in ("old", "new"):
+        world.flavor(pool, node_labels={"pool": pool}, topology_name="tree")
+        world.node(f"b/r/{pool}", {"pool": pool}, allocatable={"gpu": 2, "pods": 9})
+    world.cluster_queue("q", quotas(old=9, new=9), preemption=LOWER)
+    rack = TopologyRequest(required="rack")
+    for name, priority in (("keeps", 9), ("goes", 1)):
+        world.submit(name, "q", {"gpu": 2}, priority=priority, topology=rack)
+        world.settle()
+    key = world.submit("new", "q", {"gpu": 2}, priority=5, topology=rack)
+    world.settle()
+    assert flavor_of(world, key) == "new"
+    assert phase_of(world["team/goes"]) == "Evicting"
