@@ -85,6 +85,23 @@ class Life(Generic[Spec, Event]):
     when_in_use: Literal["Waits", "Refuses", "Goes"] = "Goes"
 
 
+def answer(
+    life: Life[Spec, Event],
+    state: Absent | Configured[Spec],
+    command: Create[Spec] | Change[Spec] | RequestDeletion | FinishDeletion,
+) -> tuple[Event, ...]:
+    """The facts that follow from a command that every kind knows, or a `Rejection`."""
+    match command:
+        case Create():
+            return create(life, state, command)
+        case Change():
+            return change(life, state, command)
+        case RequestDeletion():
+            return request_deletion(life, state, command)
+        case FinishDeletion():
+            return finish_deletion(life, state, command)
+
+
 def create(
     life: Life[Spec, Event], state: Absent | Configured[Spec], command: Create[Spec]
 ) -> tuple[Event, ...]:

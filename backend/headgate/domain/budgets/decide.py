@@ -14,15 +14,8 @@ from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.budgets.state import DisruptionBudgetState
 from headgate.domain.configured import Absent
 from headgate.domain.configuring import (
-    Change,
-    Create,
-    FinishDeletion,
     Life,
-    RequestDeletion,
-    change,
-    create,
-    finish_deletion,
-    request_deletion,
+    answer,
 )
 from headgate.domain.decider import Decider
 from headgate.domain.values.instants import Instant
@@ -52,15 +45,7 @@ def decide_disruption_budget(
     at: Instant,  # noqa: ARG001  (the one shape of every decider)
 ) -> tuple[BudgetEvent, ...]:
     """The facts that follow for a DisruptionBudget, or a `Rejection`."""
-    match command:
-        case Create():
-            return create(_DISRUPTION_BUDGET, state, command)
-        case Change():
-            return change(_DISRUPTION_BUDGET, state, command)
-        case RequestDeletion():
-            return request_deletion(_DISRUPTION_BUDGET, state, command)
-        case FinishDeletion():
-            return finish_deletion(_DISRUPTION_BUDGET, state, command)
+    return answer(_DISRUPTION_BUDGET, state, command)
 
 
 DISRUPTION_BUDGET: Decider[DisruptionBudgetCommand, DisruptionBudgetState, BudgetEvent] = Decider(

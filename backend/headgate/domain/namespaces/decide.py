@@ -2,15 +2,8 @@
 
 from headgate.domain.configured import Absent
 from headgate.domain.configuring import (
-    Change,
-    Create,
-    FinishDeletion,
     Life,
-    RequestDeletion,
-    change,
-    create,
-    finish_deletion,
-    request_deletion,
+    answer,
 )
 from headgate.domain.decider import Decider
 from headgate.domain.namespaces.commands import NamespaceCommand
@@ -52,15 +45,7 @@ def decide_namespace(
     at: Instant,  # noqa: ARG001  (the one shape of every decider)
 ) -> tuple[NamespaceEvent, ...]:
     """The facts that follow for a Namespace, or a `Rejection`."""
-    match command:
-        case Create():
-            return create(_NAMESPACE, state, command)
-        case Change():
-            return change(_NAMESPACE, state, command)
-        case RequestDeletion():
-            return request_deletion(_NAMESPACE, state, command)
-        case FinishDeletion():
-            return finish_deletion(_NAMESPACE, state, command)
+    return answer(_NAMESPACE, state, command)
 
 
 NAMESPACE: Decider[NamespaceCommand, NamespaceState, NamespaceEvent] = Decider(

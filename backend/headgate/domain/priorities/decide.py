@@ -2,15 +2,8 @@
 
 from headgate.domain.configured import Absent
 from headgate.domain.configuring import (
-    Change,
-    Create,
-    FinishDeletion,
     Life,
-    RequestDeletion,
-    change,
-    create,
-    finish_deletion,
-    request_deletion,
+    answer,
 )
 from headgate.domain.decider import Decider
 from headgate.domain.priorities.commands import WorkloadPriorityClassCommand
@@ -51,15 +44,7 @@ def decide_workload_priority_class(
     at: Instant,  # noqa: ARG001  (the one shape of every decider)
 ) -> tuple[PriorityEvent, ...]:
     """The facts that follow for a WorkloadPriorityClass, or a `Rejection`."""
-    match command:
-        case Create():
-            return create(_WORKLOAD_PRIORITY_CLASS, state, command)
-        case Change():
-            return change(_WORKLOAD_PRIORITY_CLASS, state, command)
-        case RequestDeletion():
-            return request_deletion(_WORKLOAD_PRIORITY_CLASS, state, command)
-        case FinishDeletion():
-            return finish_deletion(_WORKLOAD_PRIORITY_CLASS, state, command)
+    return answer(_WORKLOAD_PRIORITY_CLASS, state, command)
 
 
 WORKLOAD_PRIORITY_CLASS: Decider[

@@ -7,6 +7,7 @@ from headgate.domain.configuring import (
     FinishDeletion,
     Life,
     RequestDeletion,
+    answer,
     change,
     create,
     existing,
@@ -164,15 +165,7 @@ def decide_cohort(
     at: Instant,  # noqa: ARG001  (the one shape of every decider)
 ) -> tuple[CohortEvent, ...]:
     """The facts that follow for a Cohort, or a `Rejection`."""
-    match command:
-        case Create():
-            return create(_COHORT, state, command)
-        case Change():
-            return change(_COHORT, state, command)
-        case RequestDeletion():
-            return request_deletion(_COHORT, state, command)
-        case FinishDeletion():
-            return finish_deletion(_COHORT, state, command)
+    return answer(_COHORT, state, command)
 
 
 def _change_cluster_queue(

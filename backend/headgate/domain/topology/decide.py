@@ -7,11 +7,8 @@ from headgate.domain.configuring import (
     FinishDeletion,
     Life,
     RequestDeletion,
-    change,
-    create,
+    answer,
     existing,
-    finish_deletion,
-    request_deletion,
 )
 from headgate.domain.decider import Decider
 from headgate.domain.metadata import refuse
@@ -118,15 +115,7 @@ def decide_topology(
     at: Instant,  # noqa: ARG001  (the one shape of every decider)
 ) -> tuple[TopologyObjectEvent, ...]:
     """The facts that follow for a Topology, or a `Rejection`."""
-    match command:
-        case Create():
-            return create(_TOPOLOGY, state, command)
-        case Change():
-            return change(_TOPOLOGY, state, command)
-        case RequestDeletion():
-            return request_deletion(_TOPOLOGY, state, command)
-        case FinishDeletion():
-            return finish_deletion(_TOPOLOGY, state, command)
+    return answer(_TOPOLOGY, state, command)
 
 
 def decide_resource_flavor(
@@ -135,15 +124,7 @@ def decide_resource_flavor(
     at: Instant,  # noqa: ARG001  (the one shape of every decider)
 ) -> tuple[ResourceFlavorEvent, ...]:
     """The facts that follow for a ResourceFlavor, or a `Rejection`."""
-    match command:
-        case Create():
-            return create(_RESOURCE_FLAVOR, state, command)
-        case Change():
-            return change(_RESOURCE_FLAVOR, state, command)
-        case RequestDeletion():
-            return request_deletion(_RESOURCE_FLAVOR, state, command)
-        case FinishDeletion():
-            return finish_deletion(_RESOURCE_FLAVOR, state, command)
+    return answer(_RESOURCE_FLAVOR, state, command)
 
 
 def decide_node(
@@ -153,14 +134,8 @@ def decide_node(
 ) -> tuple[NodeEvent, ...]:
     """The facts that follow for a Node, or a `Rejection`."""
     match command:
-        case Create():
-            return create(_NODE, state, command)
-        case Change():
-            return change(_NODE, state, command)
-        case RequestDeletion():
-            return request_deletion(_NODE, state, command)
-        case FinishDeletion():
-            return finish_deletion(_NODE, state, command)
+        case Create() | Change() | RequestDeletion() | FinishDeletion():
+            return answer(_NODE, state, command)
         case ReportNode():
             return _report(state, command)
         case CordonNode():
