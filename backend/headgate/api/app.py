@@ -10,7 +10,7 @@ from litestar.datastructures import State
 
 from headgate.api import openapi
 from headgate.api.applying.controller import Apply
-from headgate.api.callers import allowed, authenticated
+from headgate.api.callers import authenticated
 from headgate.api.checks.controller import CheckReports
 from headgate.api.documentation import docs_page, docs_script, docs_style, openapi_document
 from headgate.api.events.controller import Events
@@ -89,7 +89,6 @@ def _version_one() -> Router:
     return Router(
         path="/v1",
         middleware=[authenticated],
-        guards=[allowed],
         before_request=before_request,
         route_handlers=[
             AllWorkloads,
@@ -115,7 +114,7 @@ def _version_one() -> Router:
 
 
 def _figures() -> Router:
-    return Router(path="/", middleware=[authenticated], guards=[allowed], route_handlers=[metrics])
+    return Router(path="/", middleware=[authenticated], route_handlers=[metrics])
 
 
 async def before_request(request: Request[Any, Any, Any]) -> None:
