@@ -14,6 +14,7 @@ from headgate.domain.workloads.admission import (
     TopologyDomain,
 )
 from headgate.domain.workloads.events import (
+    WorkloadActivated,
     WorkloadAdmitted,
     WorkloadCheckReported,
     WorkloadDeactivated,
@@ -59,6 +60,8 @@ def life_of(desired: Desired, value: dict[str, Any]) -> Iterator[Happened]:
         yield from _reserved(desired, status, conditions)
     else:
         yield from _evicted_before(desired, status, conditions)
+    if _is_true(conditions, "DeactivationTarget"):
+        yield NOW, WorkloadDeactivated(cause="Requested")
     if status.get("reclaimablePods"):
         pods = {found["name"]: found["count"] for found in status["reclaimablePods"]}
         yield NOW, WorkloadPodsReclaimed(reclaimable=pods)
@@ -105,6 +108,8 @@ def _reserved(
     counts = {pod_set.name: pod_set.count for pod_set in desired.spec.pod_sets}
     checks = tuple(check["name"] for check in status.get("admissionChecks") or ())
     since = _since(conditions["QuotaReserved"])
+    if (status.get("requeueState") or {}).get("count"):
+        yield from _evicted_before(desired, status, {})
     admission = admission_of(status["admission"], counts)
     yield since, WorkloadQuotaReserved(admission=admission, checks=checks)
     for check in status.get("admissionChecks") or ():
@@ -144,6 +149,8 @@ def _evicted_before(
         yield _since(requeued), WorkloadRequeued(reason=reason)
     elif requeued.get("reason", "").startswith("Deactivated"):
         yield _since(requeued), WorkloadDeactivated(cause="Requested")
+        if desired.spec.active:
+            yield _since(requeued), WorkloadActivated()
 
 
 def _eviction(status: dict[str, Any], conditions: dict[str, Any]) -> WorkloadEvicted:

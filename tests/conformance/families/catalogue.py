@@ -9,6 +9,7 @@ from tests.conformance.families import (
     preemptions,
     queues,
     quota_tree,
+    reconciling,
     validation,
     visibility,
 )
@@ -18,6 +19,7 @@ _BY_FOLDER: tuple[tuple[str, dict[str, Family]], ...] = (
     ("pkg/cache/queue", queues.FAMILIES),
     ("pkg/cache/scheduler", placements.FAMILIES),
     ("pkg/cache/scheduler", quota_tree.FAMILIES),
+    ("pkg/controller/core", reconciling.FAMILIES),
     ("pkg/scheduler", cycles.FAMILIES),
     ("pkg/scheduler/flavorassigner", flavors.FAMILIES),
     ("pkg/scheduler/preemption", preemptions.FAMILIES),

@@ -8,6 +8,7 @@ from headgate.domain.queues.activity import cluster_queue_activity, cohort_cycle
 from headgate.domain.queues.events import ClusterQueueDeletionRequested
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.quota.fair_share import fair_share
 from headgate.domain.scheduling.quota.usage import add_usage, available, no_usage, potential
 from headgate.domain.uses import cluster_queues_with_check, cluster_queues_with_flavor
 from headgate.domain.values.amounts import amount_of
@@ -36,6 +37,21 @@ def available_amounts(case: Case) -> Iterator[str]:
         node = f"clusterqueue/{name}"
         left = {key: available(partition.tree, usage, node, key) for key in _keys(wanted)}
         yield from differences(f"available.{name}", amounts_of(wanted), left)
+
+
+def shares(case: Case) -> Iterator[str]:
+    """The dominant resource share of every node, with a request on top for the first one."""
+    installed = _installed(case)
+    partition = installed.partition_of("cq")
+    usage = _usage(partition, {"cq": case.given("usage") or {}})
+    extra = amounts_of(case.given("flvResQ") or {})
+    for wanted in case.want["want"]:
+        node = f"{'cohort' if wanted['nodeType'] else 'clusterqueue'}/{wanted['name']}"
+        on_top = extra if node == "clusterqueue/cq" else {}
+        found = fair_share(partition.tree, usage, node, on_top)
+        expected = (wanted["borrowing"], wanted.get("drName", ""), wanted["drValue"])
+        got = (found.ratio > 0, found.dominant, found.weighted_share)
+        yield from differences(node, expected, got)
 
 
 def readiness(case: Case) -> Iterator[str]:
@@ -275,6 +291,7 @@ def _held(amounts: FlavorUsage) -> FlavorUsage:
 
 FAMILIES = {
     "TestAvailable": Family(available_amounts),
+    "TestDominantResourceShare": Family(shares),
     "TestClusterQueueReadiness": Family(readiness),
     "TestClusterQueueReadinessWithTAS": Family(readiness_with_topology),
     "TestClusterQueueUpdateWithAdmissionCheck": Family(readiness_with_checks),

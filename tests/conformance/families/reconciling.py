@@ -1,0 +1,228 @@
+"""What follows for one workload from its state, its queues and the time (`pkg/controller/core`)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from headgate.domain.queues.events import ClusterQueueDeletionRequested, LocalQueueDeletionRequested
+from headgate.domain.scheduling.consequences import consequences
+from headgate.domain.scheduling.timers import pods_ready_deadline
+from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.state import Workload, is_admitted
+from tests.conformance.cases import Case
+from tests.conformance.comparing import differences
+from tests.conformance.families.family import Family
+from tests.conformance.installed import CREATED, Installed
+from tests.conformance.instants import seconds_of
+
+Given = dict[str, Any]
+
+KINDS_OF_REASON = {
+    "Misconfigured": (
+        "NoQueue",
+        "LocalQueueDoesNotExist",
+        "LocalQueueTerminating",
+        "ClusterQueueDoesNotExist",
+        "Terminating",
+    ),
+    "Suspended": ("LocalQueueStopped", "Stopped"),
+    "Deactivated": ("Deactivated",),
+}
+"""The words that people are shown here, by the words that Kueue has for the same kinds."""
+
+MOST_STEPS = 10
+
+
+def reconcile(case: Case) -> Iterator[str]:
+    """Quota, admission, activity, requeues and evictions after all that is due has happened."""
+    wanted = case.want.get("wantWorkload")
+    if wanted is None:
+        yield "the case says nothing of the workload"
+        return
+    installed = _installed(case)
+    evictions = _let_happen(installed)
+    found = _workload(installed)
+    status = wanted.get("status") or {}
+    conditions = {c["type"]: c for c in status.get("conditions") or ()}
+    yield from differences(
+        "state",
+        {
+            "quota": _is(conditions, "QuotaReserved"),
+            "admitted": _is(conditions, "Admitted"),
+            "finished": _is(conditions, "Finished"),
+            "active": _is_active(wanted, conditions),
+            "requeues": (status.get("requeueState") or {}).get("count") or 0,
+            "evicted": _new_eviction(case, conditions),
+        },
+        {
+            "quota": found is not None and holds_quota(found),
+            "admitted": found is not None and is_admitted(found),
+            "finished": found is not None and found.finished_at is not None,
+            "active": found is not None and found.spec.active,
+            "requeues": found.requeue.count if found else 0,
+            "evicted": evictions[-1].reason if evictions else "",
+        },
+    )
+
+
+def inadmissible(case: Case) -> Iterator[str]:
+    """The same, and of what kind the reason is that it waits."""
+    yield from reconcile(case)
+    conditions = ((case.want["wantWorkload"] or {}).get("status") or {}).get("conditions") or ()
+    reason = next((c["reason"] for c in conditions if c["type"] == "QuotaReserved"), "")
+    installed = _installed(case)
+    _let_happen(installed)
+    workload = _workload(installed)
+    found = explain_waiting(installed.cell, workload, installed.at) if workload else None
+    shown = found.dominant if found else ""
+    if reason in KINDS_OF_REASON and shown not in KINDS_OF_REASON[reason]:
+        yield f"reason: wanted {reason}, got {shown}"
+
+
+def not_ready(case: Case) -> Iterator[str]:
+    """Why and how long an admitted workload may still be without ready pods."""
+    installed = _installed(case)
+    workload = _workload(installed)
+    assert workload is not None, "the case has a workload"
+    deadline = pods_ready_deadline(installed.cell.config, workload)
+    left = 0 if deadline is None else max(0, deadline - installed.at) // MICROSECONDS_PER_SECOND
+    cause = "" if deadline is None else workload.not_ready_cause
+    yield from differences("left", seconds_of(case.want["wantRecheckAfter"]), left)
+    yield from differences("cause", case.want["wantUnderlyingCause"], cause)
+
+
+def checks_follow(case: Case) -> Iterator[str]:
+    """The checks of a workload are those its ClusterQueue asks for."""
+    installed = Installed()
+    installed.add("ClusterQueue", case.inputs["cq"])
+    value = case.inputs["wl"]
+    status = {"conditions": [_RESERVED], **(value.get("status") or {})}
+    has_quota = "admission" in status
+    installed.add("Workload", {**value, "status": status} if has_quota else value)
+    _let_happen(installed)
+    workload = _workload(installed)
+    wanted = sorted(check["name"] for check in case.want["wantChecks"] or ())
+    yield from differences("checks", wanted, sorted(workload.checks) if workload else [])
+
+
+_RESERVED = {"type": "QuotaReserved", "status": "True"}
+
+
+def _installed(case: Case) -> Installed:
+    installed = Installed()
+    installed.add_setup([made for made in case.setup() if made["kind"] == "Namespace"])
+    for value in case.given("additionalObjects") or ():
+        if value.get("kind") in CREATED:
+            installed.add(value["kind"], value)
+    value = case.inputs.get("workload") or {}
+    status = value.get("status") or {}
+    queue = case.given("cq")
+    if status.get("admission"):
+        name = status["admission"].get("clusterQueue") or "cq"
+        status = {**status, "admission": {**status["admission"], "clusterQueue": name}}
+        is_missing = queue is None and case.given("lq") is None
+        queue = {"metadata": {"name": name}, "spec": {}} if is_missing else queue
+    if queue is not None:
+        installed.add("ClusterQueue", {**queue, "spec": {**queue["spec"], **_waits(case)}})
+    installed.add("LocalQueue", case.given("lq"))
+    _terminate(installed, case)
+    installed.add("Workload", _completed(value, status))
+    return installed
+
+
+def _completed(value: Given, status: Given) -> Given:
+    metadata = {"name": "wl", **(value.get("metadata") or {})}
+    spec = value.get("spec") or {}
+    spec = {**spec, "podSets": spec.get("podSets") or [{"name": "main", "count": 1}]}
+    if status.get("admission"):
+        conditions = status.get("conditions") or []
+        has = any(c["type"] == "QuotaReserved" for c in conditions)
+        status = {**status, "conditions": conditions if has else [*conditions, _RESERVED]}
+    return {"metadata": metadata, "spec": spec, "status": status}
+
+
+def _waits(case: Case) -> Given:
+    """The timeouts of the installation, which here are those of every ClusterQueue."""
+    options = [found.get("$option") or {} for found in case.given("reconcilerOpts") or ()]
+    given = next((o["waitForPodsReady"] for o in options if o.get("waitForPodsReady")), None)
+    given = given or case.given("waitForPodsReady")
+    if not given:
+        return {}
+    strategy = {
+        "backoffLimitCount": given.get("requeuingBackoffLimitCount"),
+        "backoffBaseSeconds": given.get("requeuingBackoffBaseSeconds"),
+    }
+    if given.get("requeuingBackoffMaxDuration"):
+        strategy["backoffMaxSeconds"] = seconds_of(given["requeuingBackoffMaxDuration"])
+    waits = {
+        "timeout": given.get("timeout"),
+        "recoveryTimeout": given.get("recoveryTimeout"),
+        "requeuingStrategy": strategy,
+    }
+    return {"waitForPodsReady": waits}
+
+
+def _terminate(installed: Installed, case: Case) -> None:
+    if case.given("shouldDeleteCQ"):
+        name = case.inputs["cq"]["metadata"]["name"]
+        installed.record(f"clusterqueue/{name}", ClusterQueueDeletionRequested())
+    if case.given("shouldDeleteLQ"):
+        metadata = case.inputs["lq"]["metadata"]
+        stream = f"localqueue/{metadata['namespace']}/{metadata['name']}"
+        installed.record(stream, LocalQueueDeletionRequested())
+
+
+def _let_happen(installed: Installed) -> list[WorkloadEvicted]:
+    """Everything that is due now; the evictions among it."""
+    found: list[WorkloadEvicted] = []
+    cell = installed.cell
+    for _ in range(MOST_STEPS):
+        workload = _workload(installed)
+        if workload is None:
+            break
+        events = consequences(cell.config, workload, installed.at, "now")
+        for event in events:
+            installed.record(f"workload/{workload.key}", event)
+        found += [event for event in events if isinstance(event, WorkloadEvicted)]
+        if not events:
+            break
+    return found
+
+
+def _workload(installed: Installed) -> Workload | None:
+    return next(iter(installed.cell.workloads.values()), None)
+
+
+def _new_eviction(case: Case, conditions: dict[str, Given]) -> str:
+    """The reason of an eviction that was not there before; Kueue adds to some why it was."""
+    status = case.inputs["workload"].get("status") or {}
+    before = {c["type"]: c for c in status.get("conditions") or ()}
+    evicted = conditions.get("Evicted") or {}
+    if _is(conditions, "DeactivationTarget") and not _is(before, "DeactivationTarget"):
+        return "Deactivated"
+    if evicted.get("status") != "True" or _is(before, "Evicted"):
+        return ""
+    reason = str(evicted["reason"])
+    return "Deactivated" if reason.startswith("Deactivated") else reason
+
+
+def _is_active(wanted: Given, conditions: dict[str, Given]) -> bool:
+    """Kueue first marks what it is about to deactivate; here that is one step."""
+    active: bool = (wanted.get("spec") or {}).get("active", True)
+    return active and not _is(conditions, "DeactivationTarget")
+
+
+def _is(conditions: dict[str, Given], kind: str) -> bool:
+    return (conditions.get(kind) or {}).get("status") == "True"
+
+
+FAMILIES = {
+    "TestReconcile": Family(reconcile),
+    "TestReconcileEviction": Family(reconcile),
+    "TestReconcileRequeue": Family(reconcile),
+    "TestReconcileInadmissible": Family(inadmissible),
+    "TestAdmittedNotReadyWorkload": Family(not_ready),
+    "TestReconcileSyncAdmissionChecks": Family(checks_follow),
+}
