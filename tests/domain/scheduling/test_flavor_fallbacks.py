@@ -110,6 +110,26 @@ def test_the_reason_told_is_that_of_the_preferred_flavor() -> None:
     assert found.sentence.startswith("Needs 2 gpu of flavor one; ClusterQueue q has 0 free")
 
 
+def test_pods_never_lie_on_hosts_of_two_flavors_at_once() -> None:
+    world = World()
+    world.topology()
+    for pool in ("old", "new"):
+        world.flavor(pool, node_labels={"pool": pool}, topology_name="tree")
+        world.node(f"b/r/{pool}", {"pool": pool}, allocatable={"cpu": 9, "gpu": 9, "pods": 9})
+    rack = TopologyRequest(required="rack")
+    world.cluster_queue("split", (*quotas("cpu", old=9), *quotas("gpu", new=9)))
+    world.cluster_queue("joint", (*quotas("cpu", old=9), *quotas("gpu", new=9, old=9)))
+    keys = [
+        world.submit("w" + queue, queue, {"cpu": 1, "gpu": 1}, topology=rack)
+        for queue in ("split", "joint")
+    ]
+    world.settle()
+    assert world.admitted() == ["team/wjoint"]
+    found = explain_waiting(world.cell, world[keys[0]], world.at)
+    assert found is not None
+    assert found.sentence == "It cannot be placed: its pods would lie on hosts of old and of new"
+
+
 def test_full_hosts_of_one_flavor_do_not_keep_victims_in_another_safe() -> None:
     world = World()
     world.topology()

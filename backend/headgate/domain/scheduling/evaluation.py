@@ -284,10 +284,14 @@ class _Look:
         assumed: dict[str, Ints] = {}
         assignments = []
         for given in choice.pod_sets:
-            flavor = next((f for f in given.flavors.values() if f in self.partition.topologies), "")
-            if not flavor:
+            aware = [f for f in given.flavors.values() if f in self.partition.topologies]
+            if not aware:
                 assignments.append(_assignment(given))
                 continue
+            flavor, *others = dict.fromkeys(aware)
+            if others:
+                split = Unplaced(f"its pods would lie on hosts of {flavor} and of {others[0]}")
+                return None, ((given.pod_set.name, others[0], split),)
             ground = Ground(
                 self.partition.hosts,
                 self.partition.topologies[flavor],
