@@ -2,7 +2,8 @@
 
 from headgate.domain.queues.specs import ClusterQueuePreemption, FlavorFungibility
 from headgate.domain.scheduling.waiting import explain_waiting
-from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.events import WorkloadSubmitted
+from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import World, quotas
 
@@ -108,6 +109,25 @@ def test_the_reason_told_is_that_of_the_preferred_flavor() -> None:
     found = explain_waiting(world.cell, world[key], world.at)
     assert found is not None
     assert found.sentence.startswith("Needs 2 gpu of flavor one; ClusterQueue q has 0 free")
+
+
+def test_the_mildest_reason_within_a_group_and_the_worst_of_all_groups_is_told() -> None:
+    """Both groups are needed: new is only full for cpu, but there is no memory of it at all."""
+    world = World()
+    for pool in ("old", "new"):
+        world.flavor(pool, node_labels={"pool": pool})
+    world.cluster_queue("q", (*quotas("cpu", old=4, new=4), *quotas("memory", old=4)))
+    scheduling = Scheduling(requests={"cpu": 5, "memory": 1}, node_selector={"pool": "new"})
+    spec = WorkloadSpec(queue_name="q", pod_sets=(PodSet(scheduling=scheduling),))
+    submitted = WorkloadSubmitted(uid="w", namespace="team", name="w", spec=spec)
+    world.record("workload/team/w", submitted)
+    world.settle()
+    found = explain_waiting(world.cell, world["team/w"], world.at)
+    assert found is not None
+    assert found.dominant == "NoMatchingFlavor"
+    reasons = [(b.flavor, b.reason) for b in found.blockers]
+    unfit = "NoMatchingFlavor"
+    assert reasons == [("old", unfit), ("new", "ExceedsMaxQuota"), ("old", unfit)]
 
 
 def test_pods_never_lie_on_hosts_of_two_flavors_at_once() -> None:

@@ -31,12 +31,16 @@ class QuotaAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FlavorTry:
-    """One flavor looked at for one pod set: why it is out, or how quota answered."""
+    """One flavor looked at for one pod set: why it is out, or how quota answered.
+
+    `group` is the number of the resource group it was to serve; -1 for resources that none covers.
+    """
 
     pod_set: str
     flavor: str
     refusal: str = ""
     answers: dict[str, QuotaAnswer] = field(default_factory=dict)
+    group: int = -1
 
     @property
     def mode(self) -> Mode:

@@ -6,6 +6,7 @@ needed together the most severe.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer, Unplaced, VictimSearch
 from headgate.domain.scheduling.explanation.amounts import written_amount, written_level
@@ -21,6 +22,11 @@ SEVERITY = (
     "WaitingForPreemptedWorkloads",
 )
 """Most severe first."""
+
+Need: TypeAlias = tuple[str, int]
+"""A pod set and the number of a resource group: all are needed."""
+
+NeededBlocker: TypeAlias = tuple[Need, Blocker]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +50,17 @@ def explain_finding(
     finding: Finding, holders: Callable[[FlavorResource], tuple[str, ...]]
 ) -> Explanation:
     """The explanation of one look."""
-    blockers = (
-        *_flavor_blockers(finding, holders),
-        *_topology_blockers(finding),
-        *_victim_blockers(finding),
-    )
+    needed = (*_flavor_blockers(finding, holders), *_topology_blockers(finding))
+    blockers = (*(blocker for _, blocker in needed), *_victim_blockers(finding))
     if finding.is_deferred:
         return _deferred(finding, blockers)
-    dominant = _dominant(finding, blockers)
-    first = next((b for b in blockers if b.reason == dominant), None)
-    sentence = first.message if first else "It does not fit"
-    helps = tuple(dict.fromkeys(help_ for b in blockers for help_ in _would_help(b)))
-    return Explanation(dominant=dominant, sentence=sentence, blockers=blockers, would_unblock=helps)
+    deciding = _deciding(needed)
+    return Explanation(
+        dominant=deciding.reason if deciding else "WaitingForQuota",
+        sentence=deciding.message if deciding else "It does not fit",
+        blockers=blockers,
+        would_unblock=tuple(dict.fromkeys(help_ for b in blockers for help_ in _would_help(b))),
+    )
 
 
 def _deferred(finding: Finding, blockers: tuple[Blocker, ...]) -> Explanation:
@@ -77,28 +82,32 @@ def _deferred(finding: Finding, blockers: tuple[Blocker, ...]) -> Explanation:
     )
 
 
-def _dominant(finding: Finding, blockers: tuple[Blocker, ...]) -> str:
-    worst_needed = []
-    for pod_set in dict.fromkeys(b.pod_set for b in blockers):
-        reasons = [b.reason for b in blockers if b.pod_set == pod_set and b.reason in SEVERITY]
-        if reasons:
-            worst_needed.append(max(reasons, key=SEVERITY.index))
-    if any(not looked_at.flavor for looked_at in finding.tries):
-        return "NoMatchingFlavor"
-    return min(worst_needed, key=SEVERITY.index, default="WaitingForQuota")
+def _deciding(needed: tuple[NeededBlocker, ...]) -> Blocker | None:
+    """The flavors of a resource group are alternatives; pod sets and groups are all needed."""
+    alternatives: dict[Need, list[Blocker]] = {}
+    for need, blocker in needed:
+        alternatives.setdefault(need, []).append(blocker)
+    mildest = [max(found, key=_mildness) for found in alternatives.values()]
+    return min(mildest, key=_mildness, default=None)
+
+
+def _mildness(blocker: Blocker) -> int:
+    return SEVERITY.index(blocker.reason)
 
 
 def _flavor_blockers(
     finding: Finding, holders: Callable[[FlavorResource], tuple[str, ...]]
-) -> list[Blocker]:
+) -> list[NeededBlocker]:
     found = []
     for looked_at in finding.tries:
+        need = (looked_at.pod_set, looked_at.group)
         if looked_at.refusal:
-            found.append(_refused_flavor(looked_at))
+            found.append((need, _refused_flavor(looked_at)))
         for resource, answer in sorted(looked_at.answers.items()):
             if answer.mode < Mode.DEFERRED and answer.need > answer.have:
                 key = (looked_at.flavor, resource)
-                found.append(_short_of_quota(finding, looked_at, resource, answer, holders(key)))
+                short = _short_of_quota(finding, looked_at, resource, answer, holders(key))
+                found.append((need, short))
     return found
 
 
@@ -144,23 +153,28 @@ def _short_of_quota(
     )
 
 
-def _topology_blockers(finding: Finding) -> list[Blocker]:
+def _topology_blockers(finding: Finding) -> list[NeededBlocker]:
+    groups = {(t.pod_set, t.flavor): t.group for t in finding.tries if not t.refusal}
     return [
-        Blocker(
-            type="Topology",
-            reason="TopologyPlacementFailed",
-            message=_topology_sentence(flavor, why),
-            pod_set=pod_set,
-            flavor=flavor,
-            level=why.level,
-            domain="/".join(why.domain),
-            need=why.needs if not why.reason else None,
-            have=why.fits if not why.reason else None,
-            short_by=why.needs - why.fits if not why.reason else None,
-            excluded_hosts=dict(why.excluded),
-        )
+        ((pod_set, groups.get((pod_set, flavor), 0)), _without_place(pod_set, flavor, why))
         for pod_set, flavor, why in finding.unplaced
     ]
+
+
+def _without_place(pod_set: str, flavor: str, why: Unplaced) -> Blocker:
+    return Blocker(
+        type="Topology",
+        reason="TopologyPlacementFailed",
+        message=_topology_sentence(flavor, why),
+        pod_set=pod_set,
+        flavor=flavor,
+        level=why.level,
+        domain="/".join(why.domain),
+        need=why.needs if not why.reason else None,
+        have=why.fits if not why.reason else None,
+        short_by=why.needs - why.fits if not why.reason else None,
+        excluded_hosts=dict(why.excluded),
+    )
 
 
 def _topology_sentence(flavor: str, why: Unplaced) -> str:

@@ -139,7 +139,8 @@ def _choose(
             for resource, amount in requests.items():
                 key = (flavor.name, resource)
                 answers[resource] = ask(key, amount + taken.get(key, 0))
-        looked_at = FlavorTry(pod_set.name, flavor.name, refusal, answers)
+        number = offer.spec.resource_groups.index(group)
+        looked_at = FlavorTry(pod_set.name, flavor.name, refusal, answers, number)
         tries.append(looked_at)
         if looked_at.mode == Mode.NO_FIT:
             continue
