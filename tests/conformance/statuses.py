@@ -158,6 +158,7 @@ def _eviction(status: dict[str, Any], conditions: dict[str, Any]) -> WorkloadEvi
     reason = condition.get("reason", "PodsReadyTimeout")
     requeue = status.get("requeueState") or {}
     known: Any = reason if reason in EVICTIONS else "Requeued"
+    known = "Preempted" if _is_true(conditions, "Preempted") else known
     known = "Deactivated" if reason.startswith("Deactivated") else known
     return WorkloadEvicted(
         eviction="before",

@@ -8,6 +8,7 @@ from headgate.domain.scheduling.checks import required_checks
 from headgate.domain.scheduling.consequences import consequences
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.values.quantities import scaled
+from headgate.domain.workloads.events import WorkloadQuotaReserved
 from headgate.domain.workloads.state import Workload, condition, holds
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
@@ -15,6 +16,7 @@ from tests.conformance.families.family import Family
 from tests.conformance.families.validation import judged, problem_of_creation
 from tests.conformance.installed import Installed, read
 from tests.conformance.instants import instant_of
+from tests.conformance.statuses import admission_of
 
 Given = dict[str, Any]
 
@@ -109,6 +111,23 @@ def valid_resources(case: Case) -> Iterator[str]:
     yield from judged(case.want["wantError"], problem_of_creation("Workload", _named(value)))
 
 
+def reservation(case: Case) -> Iterator[str]:
+    """The conditions of a workload that has just got its quota."""
+    given = case.inputs["args"]
+    installed = Installed()
+    installed.add("Workload", given["workload"])
+    (workload,) = installed.cell.workloads.values()
+    counts = {pod_set.name: pod_set.count for pod_set in workload.spec.pod_sets}
+    reserved = WorkloadQuotaReserved(admission=admission_of(given["admission"], counts))
+    installed.record(f"workload/{workload.key}", reserved)
+    (workload,) = installed.cell.workloads.values()
+    wanted = case.want["want"]["status"]["conditions"]
+    found = {c.type: (c.status, c.reason) for c in workload.conditions}
+    for condition_ in wanted:
+        expected = (condition_["status"] == "True", condition_["reason"])
+        yield from differences(condition_["type"], expected, found.get(condition_["type"]))
+
+
 def _amounts_taken(value: Given, totals: list[Given]) -> Iterator[str]:
     installed = Installed()
     name = value["status"]["admission"].get("clusterQueue") or "cq"
@@ -156,6 +175,7 @@ FAMILIES = {
     "TestSyncAdmittedCondition": Family(admitted_condition),
     "TestAdjustResources": Family(resources_after_defaults),
     "TestValidateResources": Family(valid_resources),
+    "TestSetQuotaReservation": Family(reservation),
     "TestValidateLimitRange": Family(valid_resources),
 }
 EVICTION_FAMILIES = {

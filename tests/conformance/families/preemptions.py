@@ -12,6 +12,7 @@ from tests.conformance.families.family import Family
 from tests.conformance.installed import Installed, key_of, read
 
 DOOR = "in"
+MOST_IMPORTANT = 1_000_000_000
 
 
 def victims(case: Case) -> Iterator[str]:
@@ -47,6 +48,26 @@ def policy_is_met(case: Case) -> Iterator[str]:
     yield from differences("may be preempted", case.want["want"], bool(found))
 
 
+def order_of_candidates(case: Case) -> Iterator[str]:
+    """Who is asked to leave first, by someone more important than all of them."""
+    installed = Installed()
+    queue = {"metadata": {"name": "preemptor"}, "spec": {"namespaceSelector": {}}}
+    installed.add("Workload", *(found["obj"] for found in case.inputs["candidates"]))
+    holding = list(installed.cell.workloads.values())
+    pod_sets = [{"name": "main", "count": 1}]
+    spec = {"podSets": pod_sets, "priority": MOST_IMPORTANT}
+    installed.add("Workload", {"metadata": {"name": "preemptor"}, "spec": spec})
+    settings = read("ClusterQueue", queue).spec
+    claim = Claim(
+        installed.cell.workloads[key_of("/preemptor")],
+        "LowerPriority",
+        lambda workload: queued_at(workload, settings),
+        lambda _: True,
+    )
+    found = [workload.name for workload in candidates(claim, holding).ordered]
+    yield from differences("order", case.want["wantCandidates"], found)
+
+
 def _assigned_flavors(case: Case) -> set[str]:
     """The flavors that the case has chosen already."""
     pod_sets = (case.given("assignment") or {}).get("podSets") or ()
@@ -77,6 +98,7 @@ def _queued(value: dict[str, Any]) -> dict[str, Any]:
 FAMILIES = {
     "TestPreemption": Family(victims),
     "TestHierarchicalPreemptions": Family(victims),
+    "TestCandidatesOrdering": Family(order_of_candidates),
     "TestFairPreemptions": Family(victims),
 }
 POLICY_FAMILIES = {"TestSatisfiesPreemptionPolicy": Family(policy_is_met)}

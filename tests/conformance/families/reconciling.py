@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from headgate.application.queries.queue_status import status_of
 from headgate.domain.queues.events import ClusterQueueDeletionRequested, LocalQueueDeletionRequested
 from headgate.domain.scheduling.consequences import consequences
 from headgate.domain.scheduling.timers import pods_ready_deadline
@@ -14,7 +15,7 @@ from headgate.domain.workloads.state import Workload, is_admitted
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
-from tests.conformance.installed import CREATED, Installed
+from tests.conformance.installed import CREATED, NAMESPACE, Installed
 from tests.conformance.instants import seconds_of
 
 Given = dict[str, Any]
@@ -107,6 +108,28 @@ def checks_follow(case: Case) -> Iterator[str]:
     yield from differences("checks", wanted, sorted(workload.checks) if workload else [])
 
 
+def local_queue(case: Case) -> Iterator[str]:
+    """Whether a LocalQueue lets work through, and how many workloads hold quota by it."""
+    wanted = (case.want.get("wantLocalQueue") or {}).get("status") or {}
+    if (wanted.get("fairSharing") or {}).get("admissionFairSharingStatus"):
+        yield "what a LocalQueue has used over time is not counted yet"
+        return
+    installed = Installed()
+    installed.add_setup([made for made in case.setup() if made["kind"] in CREATED])
+    if not case.given("deleteClusterQueue"):
+        installed.add("ClusterQueue", _as_active_as_told(case.given("clusterQueue")))
+    installed.add("LocalQueue", case.inputs["localQueue"])
+    installed.add("Workload", *(case.given("runningWls") or ()))
+    local = case.inputs["localQueue"]
+    key = f"{local['metadata'].get('namespace') or NAMESPACE}/{local['metadata']['name']}"
+    found = status_of(installed.cell, local["spec"].get("clusterQueue", ""), key)
+    active = next(c for c in wanted["conditions"] if c["type"] == "Active")
+    yield from differences("active", active["status"] == "True", found.activity.active)
+    yield from differences("reason", active["reason"], found.activity.reason)
+    yield from differences("reserving", wanted.get("reservingWorkloads", 0), found.reserving)
+    yield from differences("admitted", wanted.get("admittedWorkloads", 0), found.admitted)
+
+
 _RESERVED = {"type": "QuotaReserved", "status": "True"}
 
 
@@ -130,6 +153,14 @@ def _installed(case: Case) -> Installed:
     _terminate(installed, case)
     installed.add("Workload", _completed(value, status))
     return installed
+
+
+def _as_active_as_told(queue: Given | None) -> Given | None:
+    """A ClusterQueue that is told to be inactive, for whatever reason: here it is stopped."""
+    conditions = ((queue or {}).get("status") or {}).get("conditions") or ()
+    if queue is None or all(c["type"] != "Active" or c["status"] == "True" for c in conditions):
+        return queue
+    return {**queue, "spec": {**queue["spec"], "stopPolicy": "Hold"}}
 
 
 def _completed(value: Given, status: Given) -> Given:
@@ -224,5 +255,6 @@ FAMILIES = {
     "TestReconcileRequeue": Family(reconcile),
     "TestReconcileInadmissible": Family(inadmissible),
     "TestAdmittedNotReadyWorkload": Family(not_ready),
+    "TestLocalQueueReconcile": Family(local_queue),
     "TestReconcileSyncAdmissionChecks": Family(checks_follow),
 }
