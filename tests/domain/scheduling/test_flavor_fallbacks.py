@@ -147,7 +147,7 @@ def test_pods_never_lie_on_hosts_of_two_flavors_at_once() -> None:
     assert world.admitted() == ["team/wjoint"]
     found = explain_waiting(world.cell, world[keys[0]], world.at)
     assert found is not None
-    assert found.sentence == "It cannot be placed: its pods would lie on hosts of old and of new"
+    assert found.sentence == "Flavor new cannot be used: its pods lie on the hosts of old already"
 
 
 def test_full_hosts_of_one_flavor_do_not_keep_victims_in_another_safe() -> None:

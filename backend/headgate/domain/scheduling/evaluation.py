@@ -284,14 +284,10 @@ class _Look:
         assumed: dict[str, Ints] = {}
         assignments = []
         for given in choice.pod_sets:
-            aware = [f for f in given.flavors.values() if f in self.partition.topologies]
-            if not aware:
+            flavor = next((f for f in given.flavors.values() if f in self.partition.topologies), "")
+            if not flavor:
                 assignments.append(_assignment(given))
                 continue
-            flavor, *others = dict.fromkeys(aware)
-            if others:
-                split = Unplaced(f"its pods would lie on hosts of {flavor} and of {others[0]}")
-                return None, ((given.pod_set.name, others[0], split),)
             ground = Ground(
                 self.partition.hosts,
                 self.partition.topologies[flavor],

@@ -77,7 +77,7 @@ def choose_flavors(offer: FlavorOffer, pod_sets: tuple[PodSet, ...], ask: Ask) -
     for pod_set in pod_sets:
         given = PodSetFlavors(pod_set, {}, {})
         for group, requests in _requested_groups(offer, pod_set):
-            best = _choose(offer, group, (pod_set, requests), (taken, ask), tries)
+            best = _choose(offer, group, (given, requests), (taken, ask), tries)
             best_of_all.append(best)
             if best is not None:
                 _give(given, best.flavor, requests, taken)
@@ -125,22 +125,22 @@ def _requested_groups(offer: FlavorOffer, pod_set: PodSet) -> list[tuple[Resourc
 def _choose(
     offer: FlavorOffer,
     group: ResourceGroup,
-    wanted: tuple[PodSet, Requests],
+    wanted: tuple[PodSetFlavors, Requests],
     quota: tuple[Mapping[FlavorResource, int], Ask],
     tries: list[FlavorTry],
 ) -> FlavorTry | None:
-    pod_set, requests = wanted
+    given, requests = wanted
     taken, ask = quota
     best: FlavorTry | None = None
     for flavor in group.flavors:
-        refusal = _refusal(offer, flavor.name, pod_set)
+        refusal = _refusal(offer, flavor.name, given)
         answers = {}
         if not refusal:
             for resource, amount in requests.items():
                 key = (flavor.name, resource)
                 answers[resource] = ask(key, amount + taken.get(key, 0))
         number = offer.spec.resource_groups.index(group)
-        looked_at = FlavorTry(pod_set.name, flavor.name, refusal, answers, number)
+        looked_at = FlavorTry(given.pod_set.name, flavor.name, refusal, answers, number)
         tries.append(looked_at)
         if looked_at.mode == Mode.NO_FIT:
             continue
@@ -151,7 +151,8 @@ def _choose(
     return best
 
 
-def _refusal(offer: FlavorOffer, name: str, pod_set: PodSet) -> str:
+def _refusal(offer: FlavorOffer, name: str, given: PodSetFlavors) -> str:
+    pod_set = given.pod_set
     flavor = offer.flavors.get(name)
     if flavor is None:
         return "the flavor does not exist"
@@ -167,6 +168,9 @@ def _refusal(offer: FlavorOffer, name: str, pod_set: PodSet) -> str:
         return "the flavor is for pods that ask for a topology"
     if topology and topology not in offer.topologies:
         return f"the topology {topology} does not exist"
+    other = _with_topology(offer, given.flavors) if topology else ""
+    if other and other != name:
+        return f"its pods lie on the hosts of {other} already"
     if request is not None:
         levels = offer.topologies[topology].spec.levels
         asked = (request.required, request.preferred, *(s.level for s in request.slice_layers))
@@ -174,6 +178,10 @@ def _refusal(offer: FlavorOffer, name: str, pod_set: PodSet) -> str:
         if missing is not None:
             return f"the topology {topology} has no level {missing}"
     return flavor_refusal(flavor.spec, pod_set.scheduling)
+
+
+def _with_topology(offer: FlavorOffer, given: Mapping[str, str]) -> str:
+    return next((f for f in given.values() if offer.flavors[f].spec.topology_name), "")
 
 
 def _should_try_next(looked_at: FlavorTry, fungibility: FlavorFungibility) -> bool:
