@@ -6,6 +6,7 @@ from typing import Any
 
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload
@@ -13,6 +14,7 @@ from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
 from tests.conformance.families.placements import other_pods, used_by_others
+from tests.conformance.families.reasons import differing_reasons
 from tests.conformance.installed import CREATED, Installed, key_of
 from tests.conformance.statuses import admission_of
 
@@ -34,6 +36,7 @@ def cycle(case: Case) -> Iterator[str]:
         yield from _admissions(case, cell, before)
         yield from _preemptions(case, cell)
         yield from _waiting(case, cell)
+        yield from _reasons(case, installed)
 
 
 def two_cycles(case: Case) -> Iterator[str]:
@@ -84,9 +87,20 @@ def _admissions(case: Case, cell: Cell, before: dict[str, Any]) -> Iterator[str]
     found = _holders(cell)
     if "wantAssignments" in case.want:
         yield from differences("admitted", _wanted(case.want["wantAssignments"], cell), found)
+    elif "wantNewAssignments" not in case.want:
+        yield from differences("admitted", _wanted(_admissions_in(case), cell), found)
     if "wantNewAssignments" in case.want:
         new = {key: given for key, given in found.items() if before.get(key) != given}
         yield from differences("admitted", _wanted(case.want["wantNewAssignments"], cell), new)
+
+
+def _admissions_in(case: Case) -> dict[str, Any]:
+    """The admissions of the workloads that are wanted."""
+    return {
+        f"{value['metadata'].get('namespace', '')}/{value['metadata']['name']}": admission
+        for value in case.want.get("wantWorkloads") or ()
+        if (admission := (value.get("status") or {}).get("admission"))
+    }
 
 
 def _preemptions(case: Case, cell: Cell) -> Iterator[str]:
@@ -115,6 +129,20 @@ def _waiting(case: Case, cell: Cell) -> Iterator[str]:
         if name:
             found.setdefault(name, []).append(key)
     yield from differences("waiting", {name: sorted(wanted[name]) for name in wanted}, found)
+
+
+def _reasons(case: Case, installed: Installed) -> Iterator[str]:
+    """The kind of reason for each workload that the cycle looked at in vain."""
+    cell = installed.cell
+    for value in case.want.get("wantWorkloads") or ():
+        metadata, status = value["metadata"], value.get("status") or {}
+        waiting = [c for c in status.get("conditions") or () if c["type"] == "QuotaReserved"]
+        workload = cell.workloads.get(key_of(f"{metadata.get('namespace', '')}/{metadata['name']}"))
+        if workload is None or not waiting or waiting[0]["status"] == "True":
+            continue
+        found = explain_waiting(cell, workload, installed.at)
+        told = found.dominant if found else ""
+        yield from differing_reasons(f"reason.{workload.key}", waiting[0]["reason"], told)
 
 
 def _waits_in(cell: Cell, workload: Workload) -> str:

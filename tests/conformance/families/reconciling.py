@@ -15,25 +15,15 @@ from headgate.domain.workloads.state import Workload, is_admitted
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
+from tests.conformance.families.reasons import differing_reasons
 from tests.conformance.installed import CREATED, NAMESPACE, Installed
 from tests.conformance.instants import seconds_of
 
 Given = dict[str, Any]
 
-KINDS_OF_REASON = {
-    "Misconfigured": (
-        "NoQueue",
-        "LocalQueueDoesNotExist",
-        "LocalQueueTerminating",
-        "ClusterQueueDoesNotExist",
-        "Terminating",
-    ),
-    "Suspended": ("LocalQueueStopped", "Stopped"),
-    "Deactivated": ("Deactivated",),
-}
-"""The words that people are shown here, by the words that Kueue has for the same kinds."""
-
 MOST_STEPS = 10
+JUDGED = ("Misconfigured", "Suspended", "Deactivated")
+"""Reasons that follow without a look of the scheduler."""
 
 
 def reconcile(case: Case) -> Iterator[str]:
@@ -77,9 +67,8 @@ def inadmissible(case: Case) -> Iterator[str]:
     _let_happen(installed)
     workload = _workload(installed)
     found = explain_waiting(installed.cell, workload, installed.at) if workload else None
-    shown = found.dominant if found else ""
-    if reason in KINDS_OF_REASON and shown not in KINDS_OF_REASON[reason]:
-        yield f"reason: wanted {reason}, got {shown}"
+    if reason in JUDGED:
+        yield from differing_reasons("reason", reason, found.dominant if found else "")
 
 
 def not_ready(case: Case) -> Iterator[str]:
