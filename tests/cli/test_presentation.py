@@ -4,7 +4,7 @@ import pytest
 
 from headgate.cli.exit_codes import ExitCode, code_of_status, worst
 from headgate.cli.presentation.ages import age, instant_of, seconds_of, timestamp_of
-from headgate.cli.presentation.amounts import amount, share
+from headgate.cli.presentation.amounts import amount, fair_share, share
 from headgate.cli.presentation.tables import columns, comma_separated
 from headgate.cli.program import hoisted
 
@@ -28,6 +28,20 @@ from headgate.cli.program import hoisted
 )
 def test_ages_read_as_in_kubectl(seconds: int, text: str) -> None:
     assert age(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("thousandths", "text"),
+    [
+        (0, ""),
+        (250, "fair share 25%"),
+        (7, "fair share 0.7%"),
+        (2500, "fair share 250%"),
+        ((1 << 63) - 1, "fair share: beyond any, its weight is 0"),
+    ],
+)
+def test_a_fair_share_is_a_percentage_of_what_can_be_lent(thousandths: int, text: str) -> None:
+    assert fair_share(thousandths) == text
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed
 from headgate.cli.options import Limit, NoHeaders, Output
 from headgate.cli.presentation.ages import age_of
-from headgate.cli.presentation.amounts import amount, share
+from headgate.cli.presentation.amounts import amount, fair_share, share
 from headgate.cli.presentation.consoles import page, show
 from headgate.cli.presentation.formats import Format, show_rows, show_value
 from headgate.cli.session import client_of
@@ -44,12 +44,14 @@ def _add(parent: Tree, node: Object) -> None:
 
 
 def _title(node: Object) -> str:
+    borrowing = fair_share(node.get("weightedShare", 0))
+    told_share = f", {borrowing}" if borrowing else ""
     if node["kind"] == "Cohort":
-        return f"[bold]{node['name']}[/bold] (cohort)"
+        return f"[bold]{node['name']}[/bold] (cohort){told_share}"
     counts = {name: count for name, count in (node.get("counts") or {}).items() if count}
     told = ", ".join(f"{count} {name}" for name, count in counts.items()) or "idle"
     inactive = "" if node.get("active", True) else f" [red]{node.get('inactiveReason')}[/red]"
-    return f"[bold]{node['name']}[/bold] {told}{inactive}"
+    return f"[bold]{node['name']}[/bold] {told}{told_share}{inactive}"
 
 
 def _line(line: Object) -> str:

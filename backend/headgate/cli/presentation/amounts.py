@@ -2,6 +2,8 @@
 
 MILLI = 1_000
 _BYTES = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
+UNBOUNDED = (1 << 63) - 1
+"""The share of a borrower whose weight is 0, as the API tells it."""
 
 
 def amount(resource: str, value: int) -> str:
@@ -16,6 +18,15 @@ def amount(resource: str, value: int) -> str:
 def share(used: int, total: int) -> str:
     """A percentage, or `-` where there is nothing to take a share of."""
     return f"{round(100 * used / total)}%" if total else "-"
+
+
+def fair_share(thousandths: int) -> str:
+    """What is borrowed of all that can be lent, by weight; empty where nothing is."""
+    if not thousandths:
+        return ""
+    if thousandths == UNBOUNDED:
+        return "fair share: beyond any, its weight is 0"
+    return f"fair share {_thousandths(thousandths * 100)}%"
 
 
 def _thousandths(value: int) -> str:
