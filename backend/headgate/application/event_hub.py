@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
@@ -11,6 +12,7 @@ from headgate.application.event_rendering import render_event, shown_event
 from headgate.application.ports import EventLog
 from headgate.application.visibility import Scope, Tenants, allows, namespace_of
 from headgate.domain.facts import Recorded
+from headgate.event_log.catalogue import name_of
 
 SECONDS_BETWEEN_FLUSHES = 0.03
 SECONDS_BETWEEN_HEARTBEATS = 15.0
@@ -44,12 +46,23 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         return allows(self.scope, recorded.stream)
 
 
-class Frame(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One event as it goes over the wire to everyone who may see all of it."""
+@dataclass(slots=True)
+class Frame:
+    """One event as it goes over the wire to everyone who may see all of it.
+
+    It is rendered when it is first wanted: most of the time nobody watches.
+    """
 
     recorded: Recorded
     kind: str
-    wire: bytes
+    _wire: bytes = b""
+
+    @property
+    def wire(self) -> bytes:
+        """The frame as bytes, the same for all."""
+        if not self._wire:
+            self._wire = _fact(self.recorded.position, render_event(self.recorded))
+        return self._wire
 
 
 class EventHub:
@@ -176,8 +189,7 @@ class EventHub:
 
 def frame_of(recorded: Recorded) -> Frame:
     """The frame of one event."""
-    kind, body = render_event(recorded)
-    return Frame(recorded=recorded, kind=kind, wire=_fact(recorded.position, body))
+    return Frame(recorded, name_of(type(recorded.event)))
 
 
 def _fact(position: int, body: bytes) -> bytes:

@@ -12,10 +12,10 @@ from headgate.event_log.codec import encode
 _ENCODER = msgspec.json.Encoder()
 
 
-def render_event(recorded: Recorded) -> tuple[str, bytes]:
-    """The event's type, and the whole of it as JSON."""
+def render_event(recorded: Recorded) -> bytes:
+    """The whole of an event as JSON."""
     kind, _, fields = encode(recorded.event)
-    return kind, _ENCODER.encode(_envelope(recorded, kind, msgspec.Raw(fields)))
+    return _ENCODER.encode(_envelope(recorded, kind, msgspec.Raw(fields)))
 
 
 def shown_event(recorded: Recorded, tenants: Tenants, scope: Scope) -> dict[str, Any]:
