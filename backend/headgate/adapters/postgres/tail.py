@@ -14,6 +14,8 @@ CHANNEL = "headgate_log"
 BATCH = 1_000
 POLL_SECONDS = 1.0
 RECONNECT_SECONDS = 0.5
+BUSY_BATCH = 4
+BUSY_SECONDS = 0.01
 _READ = f"SELECT {COLUMNS} FROM event WHERE position > %s ORDER BY position LIMIT {BATCH}"
 
 
@@ -47,7 +49,7 @@ class PostgresTail:
                     position = batch[-1].position
                     yield batch
                 if len(batch) < BATCH:
-                    await _notified(connection, self._poll_seconds)
+                    await _more(connection, self._poll_seconds, is_busy=len(batch) >= BUSY_BATCH)
 
 
 async def _batch(
@@ -57,7 +59,15 @@ async def _batch(
     return list(gapless(rows, position))
 
 
-async def _notified(connection: psycopg.AsyncConnection[tuple[Any, ...]], seconds: float) -> None:
-    """Return at the next notification, or after a while without one."""
+async def _more(
+    connection: psycopg.AsyncConnection[tuple[Any, ...]], seconds: float, *, is_busy: bool
+) -> None:
+    """Return at the next notification, or after a while without one.
+
+    While events come many at once the next ones gather for a moment: looking at each group by
+    itself would cost more than folding it.
+    """
+    if is_busy:
+        await asyncio.sleep(BUSY_SECONDS)
     async for _ in connection.notifies(timeout=seconds, stop_after=1):
         return
