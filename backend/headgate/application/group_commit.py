@@ -36,17 +36,22 @@ class GroupCommit:
 
     async def append(self, unit: Unit) -> Verdict:
         """The verdict on one unit; raises `Unavailable` or `Overloaded`."""
-        if len(self._waiting) >= self._most_waiting:
-            raise Overloaded("too many writes are waiting for the log")
-        answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
-        self._waiting.append((unit, answer))
-        if self._writer is None:
-            self._writer = asyncio.create_task(self._write())
+        (answer,) = self._enqueued([unit])
         return await answer
 
     async def append_each(self, units: Sequence[Unit]) -> list[Verdict]:
         """The verdicts on several units, in order; each stands or falls by itself."""
-        return list(await asyncio.gather(*(self.append(unit) for unit in units)))
+        return list(await asyncio.gather(*self._enqueued(units)))
+
+    def _enqueued(self, units: Sequence[Unit]) -> list[asyncio.Future[Verdict]]:
+        if len(self._waiting) + len(units) > self._most_waiting:
+            raise Overloaded("too many writes are waiting for the log")
+        loop = asyncio.get_running_loop()
+        answers: list[asyncio.Future[Verdict]] = [loop.create_future() for _ in units]
+        self._waiting.extend(zip(units, answers, strict=True))
+        if self._writer is None and units:
+            self._writer = asyncio.create_task(self._write())
+        return answers
 
     async def _write(self) -> None:
         try:
