@@ -31,7 +31,7 @@ async def submit(request: Caller, body: bytes, key: str | None, *, dry_run: bool
         handled = await submit_workloads.submit(installation_of(request), call, wanted)
     except Rejection as rejection:
         raise as_caller_wrote(rejection, desired) from rejection
-    return answer_handled(handled, location=f"{request.url.path.rstrip('/')}/{wanted.name}")
+    return answer_handled(handled, location=f"{request.scope['path'].rstrip('/')}/{wanted.name}")
 
 
 async def replace(request: Caller, target: Target, body: bytes) -> Answer:
