@@ -5,7 +5,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.scheduling.answers import Mode
+from headgate.domain.scheduling.cycle import in_turn, plan_cycle
+from headgate.domain.scheduling.evaluation import Evaluation
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.leaving import holds_quota
@@ -17,6 +19,9 @@ from tests.conformance.families.placements import other_pods, used_by_others
 from tests.conformance.families.reasons import differing_reasons
 from tests.conformance.installed import CREATED, Installed, key_of
 from tests.conformance.statuses import admission_of
+
+ENTRIES = "entries"
+"""The ClusterQueue of entries that name none."""
 
 FIXTURES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Topology", ("topologies",)),
@@ -51,6 +56,27 @@ def two_cycles(case: Case) -> Iterator[str]:
     with one_cycle(installed) as cell:
         wanted = _wanted(case.want["wantAdmissionsOnSecondSchedule"], cell)
         yield from differences("second", wanted, _holders(cell))
+
+
+def turns(case: Case) -> Iterator[str]:
+    """In which order the entries of one cycle are settled."""
+    installed = Installed()
+    ordering = case.given("workloadOrdering") or {}
+    timestamp = ordering.get("podsReadyRequeuingTimestamp", "Eviction")
+    waits = {"timeout": "5m", "requeuingStrategy": {"timestamp": timestamp}}
+    spec = {"namespaceSelector": {}, "waitForPodsReady": waits}
+    installed.add("ClusterQueue", {"metadata": {"name": ENTRIES}, "spec": spec})
+    entries = []
+    for number, entry in enumerate(case.inputs["input"]):
+        # Equal entries keep their order in Kueue; here the uid decides between them.
+        value = {**entry["obj"], "metadata": {**entry["obj"]["metadata"], "uid": f"{number:03}"}}
+        pod_sets = [{"name": "main", "count": 1}]
+        installed.add("Workload", {**value, "spec": {"podSets": pod_sets, **value.get("spec", {})}})
+        workload = installed.cell.workloads[key_of(f"/{value['metadata']['name']}")]
+        level = (entry.get("assignment") or {}).get("borrowing", 0)
+        entries.append(Evaluation(workload, ENTRIES, Mode.FIT, level))
+    found = [entry.workload.name for entry in in_turn(installed.cell.config, entries)]
+    yield from differences("order", case.want["wantOrder"], found)
 
 
 def fixtures(case: Case) -> Installed:
@@ -217,5 +243,6 @@ FAMILIES = {
     "TestScheduleForFairSharing": Family(cycle),
     "TestScheduleRecomputePreemptionTargets": Family(cycle),
     "TestScheduleForAFS": Family(cycle),
+    "TestEntryOrdering": Family(turns),
     "TestLastSchedulingContext": Family(two_cycles),
 }

@@ -8,14 +8,16 @@
    it left.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headgate.domain.cell import Cell
+from headgate.domain.config import Config
 from headgate.domain.scheduling.admission import admit, lose_place, start_round, wait
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.evaluation import Evaluation, evaluate, still_fits
 from headgate.domain.scheduling.housekeeping import keep_house, next_due
-from headgate.domain.scheduling.ordering.order import order_of
+from headgate.domain.scheduling.ordering.order import Order, order_of
 from headgate.domain.scheduling.run import CycleRun, Decision
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
@@ -62,6 +64,16 @@ def plan_cycle(
     return Plan(tuple(run.decisions), next_due(run), run.looked_at)
 
 
+def in_turn(config: Config, found: Iterable[Evaluation]) -> list[Evaluation]:
+    """Who borrows from nearest first, then by priority, then by age (queueing.md §3.7)."""
+
+    def turn(evaluation: Evaluation) -> tuple[int, Order]:
+        spec = config.cluster_queues[evaluation.cluster_queue].spec
+        return evaluation.level, order_of(evaluation.workload, spec)
+
+    return sorted(found, key=turn)
+
+
 def _nominate(run: CycleRun) -> list[Evaluation]:
     """Look at the first competitor of every queue; the most deserving first."""
     partition = run.partition
@@ -74,12 +86,7 @@ def _nominate(run: CycleRun) -> list[Evaluation]:
                 evaluation = _look_at(run, key)
             if evaluation is not None:
                 found.append(evaluation)
-    return sorted(found, key=lambda e: (e.level, *_order(run, e)))
-
-
-def _order(run: CycleRun, evaluation: Evaluation) -> tuple[int, Instant, str, str]:
-    spec = run.cell.config.cluster_queues[evaluation.cluster_queue].spec
-    return order_of(evaluation.workload, spec)
+    return in_turn(run.cell.config, found)
 
 
 def _look_at(run: CycleRun, key: str) -> Evaluation | None:
