@@ -209,3 +209,14 @@ def test_a_pod_too_big_for_every_host_is_told_what_the_hosts_lack() -> None:
         "Needs room for 1 pod; none of the 2 hosts of flavor tas has room for one "
         '(ruled out: 2 by resource "cpu")'
     )
+
+
+def test_a_pod_set_without_pods_lies_nowhere() -> None:
+    world = World()
+    world.hosts({"b/r/a": 1})
+    world.cluster_queue("q", quotas("cpu", tas=10))
+    key = world.submit("w", "q", {"cpu": 1}, count=0, topology=TopologyRequest(required="rack"))
+    world.cycle()
+    admission = world[key].admission
+    assert admission is not None
+    assert admission.pod_set_assignments[0].topology_assignment is None

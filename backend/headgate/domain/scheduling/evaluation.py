@@ -285,7 +285,7 @@ class _Look:
         assignments = []
         for given in choice.pod_sets:
             flavor = next((f for f in given.flavors.values() if f in self.partition.topologies), "")
-            if not flavor:
+            if not flavor or not given.pod_set.count:
                 assignments.append(_assignment(given))
                 continue
             ground = Ground(
