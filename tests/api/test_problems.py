@@ -87,6 +87,29 @@ def test_a_text_that_the_database_cannot_hold(admin: Api) -> None:
     check(answer, 422, "invalid-request")
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/workloads?queueName=a%00b",
+        "/v1/workloads?name=%00",
+        "/v1/events?type=%00",
+        "/v1/events?stream=%00",
+        "/v1/preemptions?workload=%00",
+        "/v1/preemptions/%00",
+        "/v1/clusterqueues/%00",
+        "/v1/namespaces/a%00b/workloads",
+    ],
+)
+def test_a_question_that_the_database_cannot_be_asked(admin: Api, path: str) -> None:
+    found = check(admin.get(path), 422, "invalid-request")
+    assert "U+0000" in found["remedy"]
+
+
+def test_a_token_for_a_namespace_that_cannot_be(admin: Api) -> None:
+    asked = {"name": "odd", "role": "submitter", "namespaces": ["a\u0000b"]}
+    check(admin.post("/v1/tokens", asked), 422, "invalid-request")
+
+
 def test_a_position_that_is_not_reached_in_time(
     admin: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:

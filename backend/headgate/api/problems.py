@@ -119,7 +119,12 @@ BY_FAILURE: dict[type[Exception], Kind] = {
     Overloaded: TOO_MANY,
     NotYetThere: TIMEOUT,
     Unavailable: UNAVAILABLE,
-    Unstorable: INVALID_REQUEST,
+    Unstorable: Kind(
+        422,
+        INVALID_REQUEST.slug,
+        INVALID_REQUEST.title,
+        "Leave the character U+0000 out: no text, name or filter can hold it.",
+    ),
 }
 
 BY_STATUS: dict[int, Kind] = {

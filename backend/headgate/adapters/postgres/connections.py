@@ -9,6 +9,7 @@ import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from headgate.application.ports import Unavailable
+from headgate.event_log.codec import Unstorable
 
 CONNECT_TIMEOUT_SECONDS = 5
 POOL_TIMEOUT_SECONDS = 5.0
@@ -56,10 +57,15 @@ def outages() -> Iterator[None]:
     """Turns the many faces of a lost connection into `Unavailable`.
 
     What was sent before may or may not have been done: only an idempotency key or the expected
-    versions tell on the next try.
+    versions tell on the next try. A value with U+0000, which no text of the database can be
+    compared with, raises `Unstorable`, and nothing was done.
     """
     try:
         yield
+    except psycopg.DataError as failure:
+        if not _is_about_nul(failure):
+            raise
+        raise Unstorable("A value holds the character U+0000.") from failure
     except (psycopg.Error, PoolTimeout) as failure:
         if not _is_outage(failure):
             raise
@@ -70,6 +76,13 @@ def _is_outage(failure: Exception) -> bool:
     if not isinstance(failure, psycopg.Error) or failure.sqlstate is None:
         return isinstance(failure, (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout))
     return failure.sqlstate.startswith(OUTAGE_CLASSES) or failure.sqlstate in OUTAGE_STATES
+
+
+def _is_about_nul(failure: psycopg.DataError) -> bool:
+    """The driver refuses it in a text; the server, where it is escaped in JSON."""
+    if failure.sqlstate is None:
+        return "NUL" in str(failure)
+    return isinstance(failure, psycopg.errors.UntranslatableCharacter)
 
 
 def _check(connection: Connection) -> None:
