@@ -10,10 +10,12 @@ from pathlib import Path
 
 from tests.bench.admissions import measure_admissions
 from tests.bench.commits import measure_bare_commits
+from tests.bench.grouping import measure_grouped_appends
 from tests.bench.installation import running_installation
 from tests.bench.replay import measure_bare_decoding, measure_replay
 from tests.bench.report import Measured, as_json, as_table
-from tests.bench.submits import measure_submits
+from tests.bench.settling import until_nothing_waits
+from tests.bench.submits import measure_batches, measure_submits
 
 
 def main() -> None:
@@ -33,16 +35,21 @@ def parse_options() -> argparse.Namespace:
 
 
 def measure(directory: Path, seconds: int) -> Measured:
-    """All three parts, the yardstick of each before it."""
+    """All parts, the yardstick of each before it."""
     with running_installation(directory) as installation:
         commits = measure_bare_commits(installation.database_url, seconds)
         submits = asyncio.run(measure_submits(installation, seconds))
+        batches = asyncio.run(measure_batches(installation))
+        asyncio.run(until_nothing_waits(installation))
+        grouped = asyncio.run(measure_grouped_appends(installation.database_url))
         waits = asyncio.run(measure_admissions(installation, seconds))
         decoded = measure_bare_decoding(installation.database_url)
         replayed = measure_replay(installation.database_url)
     return Measured(
         commits_per_second=commits,
-        submits_per_second=submits,
+        submits=submits,
+        batches=batches,
+        grouped_per_second=grouped,
         waits_milliseconds=waits,
         decoded_per_second=decoded,
         replayed_per_second=replayed,

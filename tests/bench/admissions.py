@@ -4,11 +4,11 @@ import asyncio
 import json
 import time
 
-from tests.bench.installation import Installation, ask
+from tests.bench.installation import Installation
+from tests.bench.settling import SETTLE_SECONDS, until_nothing_waits
 from tests.bench.wire import connect, head_of, submission
 
 PER_SECOND = 100
-SETTLE_SECONDS = 60
 
 
 async def measure_admissions(installation: Installation, seconds: int) -> tuple[float, ...]:
@@ -21,17 +21,6 @@ async def measure_admissions(installation: Installation, seconds: int) -> tuple[
     await submit_steadily(installation, sent, wanted)
     await asyncio.wait_for(watching, SETTLE_SECONDS)
     return tuple(sorted(waits))
-
-
-async def until_nothing_waits(installation: Installation) -> None:
-    """Let the workers finish what the throughput part has left to them."""
-    until = time.monotonic() + SETTLE_SECONDS
-    while time.monotonic() < until:
-        page = ask(installation, "/v1/workloads?phase=Pending&limit=1")
-        if isinstance(page, dict) and not page["items"]:
-            return
-        await asyncio.sleep(0.2)
-    raise TimeoutError("workloads of the throughput part were still pending after a minute")
 
 
 async def submit_steadily(installation: Installation, sent: dict[str, float], wanted: int) -> None:

@@ -5,20 +5,19 @@ import time
 
 import psycopg
 
+from tests.bench.submits import IN_FLIGHT
 from tests.bench.wire import submission
-
-CONNECTIONS = 8
 
 
 def measure_bare_commits(database_url: str, seconds: int) -> float:
-    """Commits per second of several connections that each insert a row as large as a submit."""
+    """Commits per second of as many connections as submit; a row is as large as a submit."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("CREATE TABLE bare_commit (id bigserial PRIMARY KEY, body bytea)")
     counts: list[int] = []
     until = time.monotonic() + seconds
     threads = [
         threading.Thread(target=lambda: counts.append(commit_until(database_url, until)))
-        for _ in range(CONNECTIONS)
+        for _ in range(IN_FLIGHT)
     ]
     for thread in threads:
         thread.start()

@@ -7,12 +7,22 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from tests.bench.submits import Submits
+
+SUBMITS = {
+    "grouped": "submits per second at the log, grouped",
+    "submits": "submits per second over HTTP, one a request",
+    "batches": "submits per second over HTTP, in batches",
+}
+
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of one run; `waits_milliseconds` is one per workload, in ascending order."""
 
     commits_per_second: float
-    submits_per_second: float
+    grouped_per_second: float
+    submits: Submits
+    batches: Submits
     waits_milliseconds: tuple[float, ...]
     decoded_per_second: float
     replayed_per_second: float
@@ -27,13 +37,13 @@ def as_table(measured: Measured) -> str:
     """The same for people."""
     told = numbers(measured)
     table = Table("measured", "value", "yardstick", "value ", "ratio", title="Headgate bench")
-    table.add_row(
-        "submits per second over HTTP",
-        f"{told['submits']['perSecond']:,.0f}",
-        "bare commits per second",
-        f"{told['submits']['bareCommitsPerSecond']:,.0f}",
-        f"{told['submits']['ratio']:.2f}",
-    )
+    commits = f"{told['bareCommitsPerSecond']:,.0f}"
+    for part, name in SUBMITS.items():
+        rate, ratio = told[part]["perSecond"], told[part]["ratio"]
+        table.add_row(name, f"{rate:,.0f}", "bare commits per second", commits, f"{ratio:.2f}")
+        if "clientMicroseconds" in told[part]:
+            used = f"{told[part]['clientMicroseconds']:,.0f} us"
+            table.add_row("  the client's own processor time for each", used)
     table.add_row(
         "submit to admitted, p50 / p99",
         f"{told['admissions']['p50Milliseconds']:.0f} / "
@@ -58,12 +68,12 @@ def as_table(measured: Measured) -> str:
 def numbers(measured: Measured) -> dict[str, Any]:
     """Each part with its yardstick and the ratio of the two."""
     waits = measured.waits_milliseconds
+    commits = measured.commits_per_second
     return {
-        "submits": {
-            "perSecond": round(measured.submits_per_second, 1),
-            "bareCommitsPerSecond": round(measured.commits_per_second, 1),
-            "ratio": round(measured.submits_per_second / measured.commits_per_second, 3),
-        },
+        "bareCommitsPerSecond": round(commits, 1),
+        "grouped": _rate(measured.grouped_per_second, commits),
+        "submits": _submits(measured.submits, commits),
+        "batches": _submits(measured.batches, commits),
         "admissions": {
             "workloads": len(waits),
             "p50Milliseconds": round(percentile(waits, 50), 1),
@@ -75,6 +85,15 @@ def numbers(measured: Measured) -> dict[str, Any]:
             "ratio": round(measured.replayed_per_second / measured.decoded_per_second, 3),
         },
     }
+
+
+def _submits(submits: Submits, commits: float) -> dict[str, float]:
+    used = round(submits.client_microseconds, 1)
+    return {**_rate(submits.per_second, commits), "clientMicroseconds": used}
+
+
+def _rate(per_second: float, commits: float) -> dict[str, float]:
+    return {"perSecond": round(per_second, 1), "ratio": round(per_second / commits, 3)}
 
 
 def percentile(ascending: tuple[float, ...], percent: int) -> float:

@@ -2,41 +2,39 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
 
 from tests.bench.installation import TOKEN, Installation
 
 
+def manifest(name: str) -> dict[str, Any]:
+    """One small workload."""
+    resources = {"requests": {"cpu": "1m"}}
+    containers = [{"name": "main", "image": "none", "resources": resources}]
+    pod_set = {"name": "main", "count": 1, "template": {"spec": {"containers": containers}}}
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": {"name": name, "namespace": "bench"},
+        "spec": {"queueName": "bench", "podSets": [pod_set]},
+    }
+
+
 def submission(name: str) -> bytes:
     """The request that submits one small workload."""
-    body = json.dumps(
-        {
-            "apiVersion": "kueue.x-k8s.io/v1beta2",
-            "kind": "Workload",
-            "metadata": {"name": name, "namespace": "bench"},
-            "spec": {
-                "queueName": "bench",
-                "podSets": [
-                    {
-                        "name": "main",
-                        "count": 1,
-                        "template": {
-                            "spec": {
-                                "containers": [
-                                    {
-                                        "name": "main",
-                                        "image": "none",
-                                        "resources": {"requests": {"cpu": "1m"}},
-                                    }
-                                ]
-                            }
-                        },
-                    }
-                ],
-            },
-        }
-    ).encode()
-    return head_of("POST", "/v1/namespaces/bench/workloads", len(body)) + body
+    return posting("/v1/namespaces/bench/workloads", manifest(name))
+
+
+def submission_of_many(names: Iterable[str]) -> bytes:
+    """The request that submits as many in one batch."""
+    return posting("/v1/workloads:batch", {"items": [manifest(name) for name in names]})
+
+
+def posting(path: str, content: dict[str, Any]) -> bytes:
+    """A whole request with a body."""
+    body = json.dumps(content).encode()
+    return head_of("POST", path, len(body)) + body
 
 
 def head_of(method: str, path: str, length: int = 0) -> bytes:

@@ -1,0 +1,54 @@
+"""Submits per second at the log: what is left when nothing is parsed, decided or sent over HTTP."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+
+from headgate.adapters.manifests.desired import Desired
+from headgate.adapters.manifests.parse import parse_value
+from headgate.api.installing import install
+from headgate.api.manifests import wanted_of
+from headgate.application.deciding import decided, unit_of_changes, unused
+from headgate.application.installation import Installation
+from headgate.application.ports import Appended, Unit
+from headgate.application.submit_workloads import submission
+from headgate.bootstrap import open_platform
+from headgate.domain.facts import Origin
+from headgate.settings import Settings
+from tests.bench.submits import IN_FLIGHT
+from tests.bench.wire import manifest
+
+UNITS = 20_000
+
+
+async def measure_grouped_appends(database_url: str) -> float:
+    """Units per second through one group commit, with as many in flight as over HTTP."""
+    platform = open_platform(Settings(database_url=database_url, broker_url="memory://"))
+    installation = install(platform)
+    await asyncio.to_thread(installation.clock.look)
+    await installation.reader.start()
+    units = [decided_submit(installation, f"grouped-{number}") for number in range(UNITS)]
+    await installation.reader.stop()
+    left = iter(units)
+    began = time.monotonic()
+    await asyncio.gather(*(append_all(installation, left) for _ in range(IN_FLIGHT)))
+    taken = time.monotonic() - began
+    platform.close()
+    return UNITS / taken
+
+
+def decided_submit(installation: Installation, name: str) -> Unit:
+    """The unit that records one submit."""
+    desired = parse_value(manifest(name))
+    assert isinstance(desired, Desired)
+    change = submission(installation, wanted_of(installation, desired))
+    at = installation.clock.now()
+    changes = decided(installation.reader.cell, [change], unused([change]), at)
+    return unit_of_changes(installation, changes, at, Origin(actor="user:bench"))
+
+
+async def append_all(installation: Installation, left: Iterator[Unit]) -> None:
+    """Append one after the other what is left, sharing it with others."""
+    for unit in left:
+        verdict = await installation.commits.append(unit)
+        assert isinstance(verdict, Appended), verdict
