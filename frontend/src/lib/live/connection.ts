@@ -77,7 +77,9 @@ export class LiveConnection {
     const answer = await openStream(this.freshness.position || knownPosition(), abort.signal);
     if (answer.body === null) return;
     this.attempt = 0;
-    this.report({ link: "connected", heardAt: Date.now() });
+    // Until the first fact comes, the answer itself says where the log stands.
+    const position = this.freshness.position || Number(answer.headers.get("x-log-position") ?? 0);
+    this.report({ link: "connected", heardAt: Date.now(), position });
     this.hearer.everything();
     await this.readAll(answer.body, abort);
   }
