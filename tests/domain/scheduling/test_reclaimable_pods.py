@@ -6,6 +6,7 @@ from headgate.application.queries.queue_status import status_of
 from headgate.application.verify.history import History
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.rejection import IllegalNow, InvalidObject
+from headgate.domain.topology.events import NodeCordoned
 from headgate.domain.workloads.commands import ReportReclaimable
 from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import WorkloadPodsReclaimed
@@ -148,6 +149,18 @@ def test_pods_in_slices_are_needed_by_whole_slices() -> None:
     assert counts(world, key) == [4]
     world.reclaim(key, 2)
     assert status_of(world.cell, "q").usage == {("tas", "cpu"): 2}
+
+
+def test_a_workload_that_needs_no_pods_any_more_needs_no_host() -> None:
+    world = World()
+    world.hosts({"b1/r1/h1": 4})
+    world.cluster_queue("q", quotas("cpu", tas=4))
+    world.record("node/h1", NodeCordoned())
+    key = world.submit("w", "q", {"cpu": 1}, count=2)
+    world.reclaim(key, 2)
+    world.settle()
+    assert counts(world, key) == [0]
+    assert world.placed(key) == {}
 
 
 def test_a_recount_of_the_log_agrees() -> None:
