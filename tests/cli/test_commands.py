@@ -38,6 +38,28 @@ metadata: {name: main, namespace: default}
 spec: {clusterQueue: small}
 """
 
+NODE = """
+apiVersion: v1
+kind: Node
+metadata: {name: host-1}
+status: {allocatable: {cpu: 4}}
+"""
+KEPT = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: kept}
+spec: {}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: keeper}
+spec:
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors:
+    - {name: kept, resources: [{name: cpu, nominalQuota: 1}]}
+"""
+
 
 @pytest.fixture(scope="module", autouse=True)
 def configured(client: HeadgateClient) -> None:
@@ -190,3 +212,44 @@ def test_tokens_are_made_listed_and_revoked(headgate: Invoker) -> None:
     assert headgate("stop", "cq/small", "--token", secret, code=4).stdout == ""
     headgate("token", "revoke", "reader")
     headgate("whoami", "--token", secret, code=4)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("wait", "anything", "--timeout", "soon"),
+        ("hold", "anything", "--for", "a while"),
+        ("stop", "cq/small", "--for", "5 parsecs"),
+        ("submit", "--queue", "main", "--cpu", "1", "--wait", "--timeout", "-3"),
+        ("token", "create", "brief", "--role", "viewer", "--for", "x"),
+    ],
+)
+def test_what_is_no_length_of_time_is_wrong_usage(
+    headgate: Invoker, words: tuple[str, ...]
+) -> None:
+    assert "30s" in headgate(*words, code=2).output
+
+
+def test_a_file_and_flags_together_are_wrong_usage(headgate: Invoker) -> None:
+    answer = headgate("submit", "-f", "-", "--queue", "main", given="", code=2)
+    assert "not both" in answer.output
+
+
+def test_a_dry_run_on_what_is_not_there_says_so(headgate: Invoker) -> None:
+    assert "There is no workload" in headgate("hold", "nothing", "--dry-run", code=3).output
+
+
+def test_a_node_may_be_named_as_lists_name_it(headgate: Invoker) -> None:
+    headgate("apply", "-f", "-", given=NODE)
+    (listed,) = headgate("get", "nodes", "-o", "name").stdout.split()
+    assert headgate("cordon", listed, "--reason", "disk").stdout == f"{listed} cordoned\n"
+    assert headgate("uncordon", listed).stdout == f"{listed} uncordoned\n"
+    headgate("delete", listed)
+
+
+def test_deleting_what_is_in_use_says_that_it_stays_meanwhile(headgate: Invoker) -> None:
+    headgate("apply", "-f", "-", given=KEPT)
+    used = headgate("delete", "rf/kept").stdout
+    assert used == "resourceflavor/kept is in use, and goes when nothing uses it any more\n"
+    assert headgate("delete", "cq/keeper").stdout == "clusterqueue/keeper deleted\n"
+    headgate("watch", "--type", "resource_flavor.deleted", "--after", "1", "--count", "1")

@@ -5,9 +5,21 @@ from typing import Annotated
 import typer
 
 from headgate.cli.completion import complete_names, complete_namespaces
+from headgate.cli.presentation.ages import seconds_of
 from headgate.cli.presentation.formats import Format
 
 DEFAULT_NAMESPACE = "default"
+
+
+def _length_of_time(text: str) -> str:
+    """The text if it says how long; a mistake is told before anything is asked of the server."""
+    try:
+        if text:
+            seconds_of(text)
+    except ValueError as mistake:
+        raise typer.BadParameter(str(mistake)) from mistake
+    return text
+
 
 Namespace = Annotated[
     str,
@@ -22,7 +34,12 @@ NoHeaders = Annotated[bool, typer.Option("--no-headers", help="Leave out the lin
 Watching = Annotated[bool, typer.Option("--watch", "-w", help="Go on showing changes.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; kept with the event for ever.")]
 ExpiresIn = Annotated[
-    str, typer.Option("--for", help="How long, such as 30m or 2d; without it until undone.")
+    str,
+    typer.Option(
+        "--for",
+        help="How long, such as 30m or 2d; without it until undone.",
+        callback=_length_of_time,
+    ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -30,5 +47,10 @@ Names = Annotated[
     list[str],
     typer.Argument(help="KIND NAME..., or KIND/NAME...", autocompletion=complete_names),
 ]
-Timeout = Annotated[str, typer.Option("--timeout", help="How long at most, such as 90s or 10m.")]
+Timeout = Annotated[
+    str,
+    typer.Option(
+        "--timeout", help="How long at most, such as 90s or 10m.", callback=_length_of_time
+    ),
+]
 Limit = Annotated[int, typer.Option("--limit", min=1, help="How many at most.")]

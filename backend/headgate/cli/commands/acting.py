@@ -59,14 +59,15 @@ def perform(client: HeadgateClient, action: Action, targets: Iterable[tuple[str,
 
 
 def _perform_one(client: HeadgateClient, action: Action, reference: str, path: str) -> ExitCode:
-    if action.dry_run:
-        show(f"{reference} would be {action.done} (dry run)")
-        return ExitCode.OK
     try:
-        answer = client.act(f"{path}/{action.verb}", action.body)
+        asked = f"{path}/{action.verb}"
+        answer = client.read(path) if action.dry_run else client.act(asked, action.body)
     except ServerProblem as refused:
         tell_problem(refused.problem, reference)
         return code_of_status(refused.problem.status)
+    if action.dry_run:
+        show(f"{reference} would be {action.done} (dry run)")
+        return ExitCode.OK
     unchanged = isinstance(answer, dict) and answer.get("changed") is False
     show(f"{reference} {'unchanged' if unchanged else action.done}")
     return ExitCode.OK
@@ -176,7 +177,7 @@ def cordon(
     """Let nodes take no new pods; what runs there, runs on."""
     action = Action(verb="cordon", done="cordoned", body={"reason": reason}, dry_run=dry_run)
     with client_of(ctx) as client:
-        perform(client, action, [(f"node/{name}", NODE.path("", name)) for name in nodes])
+        perform(client, action, [_node_target(word) for word in nodes])
 
 
 def uncordon(
@@ -185,7 +186,7 @@ def uncordon(
     """Let nodes take pods again."""
     action = Action(verb="uncordon", done="uncordoned", body={"reason": reason}, dry_run=dry_run)
     with client_of(ctx) as client:
-        perform(client, action, [(f"node/{name}", NODE.path("", name)) for name in nodes])
+        perform(client, action, [_node_target(word) for word in nodes])
 
 
 def _queue_action(ctx: typer.Context, queue: str, namespace: str, action: Action) -> None:
@@ -204,6 +205,13 @@ def queue_target(queue: str, namespace: str) -> tuple[str, str]:
         place, name = placed(rest, namespace)
         return f"localqueue/{name}", LOCAL_QUEUE.path(place, name)
     raise CommandFailed(f"{queue} is no queue", remedy="cq/NAME or lq/NAME", code=ExitCode.USAGE)
+
+
+def _node_target(word: str) -> tuple[str, str]:
+    """Reference and path of `NAME` or `no/NAME`, as `get -o name` writes it."""
+    kind, slash, rest = word.partition("/")
+    name = rest if slash and kind.lower() in NODE.words else word
+    return f"node/{name}", NODE.path("", name)
 
 
 def _targets(

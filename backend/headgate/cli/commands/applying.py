@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -121,12 +121,15 @@ def delete(
 
 def _delete_one(client: HeadgateClient, path: str, reference: str, *, dry_run: bool) -> ExitCode:
     try:
-        if dry_run:
-            client.read(path)
-        else:
-            client.remove(path)
+        answer = client.read(path) if dry_run else client.remove(path)
     except ServerProblem as refused:
         tell_problem(refused.problem, reference)
         return code_of_status(refused.problem.status)
-    show(f"{reference} {'would be deleted (dry run)' if dry_run else 'deleted'}")
+    show(f"{reference} {'would be deleted (dry run)' if dry_run else _how_deleted(answer)}")
     return ExitCode.OK
+
+
+def _how_deleted(answer: dict[str, Any] | None) -> str:
+    """What is in use stays until nothing uses it, and is not yet gone."""
+    stays = (answer or {}).get("metadata", {}).get("deletionTimestamp")
+    return "is in use, and goes when nothing uses it any more" if stays else "deleted"

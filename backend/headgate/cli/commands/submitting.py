@@ -28,8 +28,10 @@ API_VERSION = "kueue.x-k8s.io/v1beta2"
 RUN_SECONDS = "headgate.dev/run-seconds"
 
 Object = dict[str, Any]
-RunSeconds = Annotated[int | None, typer.Option(help="How long a simulated executor runs it.")]
-MaximumSeconds = Annotated[int | None, typer.Option(help="Stop it after that long.")]
+RunSeconds = Annotated[
+    int | None, typer.Option(min=0, help="How long a simulated executor runs it.")
+]
+MaximumSeconds = Annotated[int | None, typer.Option(min=1, help="Stop it after that long.")]
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +59,7 @@ def submit(
     queue: Annotated[str, typer.Option("--queue", "-q", help="The LocalQueue.")] = "",
     cpu: Annotated[str, typer.Option(help="CPU of one pod, such as 500m or 4.")] = "",
     memory: Annotated[str, typer.Option(help="Memory of one pod, such as 4Gi.")] = "",
-    gpu: Annotated[int, typer.Option(help="GPUs of one pod (nvidia.com/gpu).")] = 0,
+    gpu: Annotated[int, typer.Option(min=0, help="GPUs of one pod (nvidia.com/gpu).")] = 0,
     request: Annotated[list[str], typer.Option(help="Any other resource, NAME=AMOUNT.")] = [],  # noqa: B006
     pods: Annotated[int, typer.Option(min=1, help="How many equal pods.")] = 1,
     min_pods: Annotated[int | None, typer.Option(help="Start with fewer, down to this.")] = None,
@@ -80,6 +82,8 @@ def submit(
     output: Output = Format.TABLE,
 ) -> None:
     """Submit a workload: `submit --queue team-a --cpu 4 --memory 8Gi --gpu 1 --pods 8`."""
+    if files and (name or queue or cpu or memory or gpu or request):
+        raise CommandFailed("give a file or flags, not both", code=ExitCode.USAGE)
     if files:
         documents = documents_of(files)
     else:
