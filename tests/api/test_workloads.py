@@ -216,3 +216,16 @@ def test_a_class_is_known_to_the_very_next_submit(admin: Api) -> None:
         made = admin.post(HERE, workload(f"fresh-{number}", priorityClassRef=reference))
         assert made.status_code == 201, made.text
         assert made.json()["spec"]["priority"] == number
+
+
+def test_a_large_batch_is_answered_in_its_order_with_repetitions_refused(admin: Api) -> None:
+    items = [workload(f"large-{number}") for number in range(450)]
+    items[430] = workload("large-7")
+
+    answer = admin.post("/v1/workloads:batch", {"items": items})
+
+    results = answer.json()["results"]
+    assert answer.status_code == 207
+    assert [result["name"] for result in results] == [item["metadata"]["name"] for item in items]
+    assert [n for n, result in enumerate(results) if result["outcome"] != "created"] == [430]
+    assert admin.get(f"{HERE}/large-449").status_code == 200

@@ -6,6 +6,7 @@ from headgate.application.commands import Call, Change, Changed, Handled, Situat
 from headgate.application.handle_command import handle, handle_each
 from headgate.application.installation import Installation
 from headgate.application.wanted import Wanted
+from headgate.domain.facts import Origin
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
@@ -19,11 +20,11 @@ async def submit(installation: Installation, call: Call, wanted: Wanted) -> Hand
 
 
 async def submit_each(
-    installation: Installation, call: Call, wanted: Sequence[Wanted]
+    installation: Installation, origin: Origin, wanted: Sequence[Wanted]
 ) -> tuple[list[Changed], int]:
     """Record of each workload by itself that it asks for a place; and the position."""
     changes = [submission(installation, one) for one in wanted]
-    return await handle_each(installation, call.origin, changes)
+    return await handle_each(installation, origin, changes)
 
 
 async def submit_together(

@@ -1,5 +1,6 @@
 """Submitting many workloads at once, each decided by itself."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.documents import read_documents
 from headgate.adapters.manifests.parse import parse_value
 from headgate.api.answers import Answer, answer
-from headgate.api.callers import Caller, installation_of, need_namespace
+from headgate.api.callers import Caller, installation_of, need_namespace, origin_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.manifests import as_caller_wrote, wanted_of
 from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of
@@ -21,6 +22,7 @@ from headgate.application.wanted import Wanted
 from headgate.domain.rejection import InvalidObject
 
 MOST_ITEMS = 10_000
+ITEMS_IN_PART = 200
 SHAPE_OF_BODY = 'A batch is an object like {"items": [ ... ]}.'
 
 
@@ -37,22 +39,50 @@ class Entry(msgspec.Struct, frozen=True):
 
 async def submit_batch(request: Caller, body: bytes, key: str | None) -> Answer:
     """Submit every item; the answer tells of each, in order."""
-    entries = [_entry(request, value) for value in _items(request, body)]
-    wanted = [entry.wanted for entry in entries if entry.wanted is not None]
+    items = _items(request, body)
+    if key is None:
+        return await _submit_in_parts(request, items)
+    return await _submit_together(request, items, key)
+
+
+async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> Answer:
+    entries = [_entry(request, value) for value in items]
 
     def write(results: Sequence[Changed]) -> Written:
         outcomes = outcomes_of(entries, results)
         content = {"position": OPEN_POSITION, "results": outcomes}
         return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
 
-    installation = installation_of(request)
     call = await call_of(request, write, Asking(key=key, tells_failures=True))
-    if key is not None:
-        return answer_handled(await submit_workloads.submit_together(installation, call, wanted))
-    results, position = await submit_workloads.submit_each(installation, call, wanted)
-    outcomes = outcomes_of(entries, results)
+    installation = installation_of(request)
+    handled = await submit_workloads.submit_together(installation, call, _wanted_by(entries))
+    return answer_handled(handled)
+
+
+async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
+    """While one part is being written the next is read, and other requests have their turn."""
+    installation, origin = installation_of(request), origin_of(request)
+    parts: list[list[Entry]] = []
+    writing: list[asyncio.Task[tuple[list[Changed], int]]] = []
+    for start in range(0, len(items), ITEMS_IN_PART):
+        entries = [_entry(request, value) for value in items[start : start + ITEMS_IN_PART]]
+        submits = submit_workloads.submit_each(installation, origin, _wanted_by(entries))
+        parts.append(entries)
+        writing.append(asyncio.create_task(submits))
+        await asyncio.sleep(0)
+    written = await asyncio.gather(*writing)
+    position = max((position for _, position in written), default=installation.reader.position)
+    outcomes = [
+        outcome
+        for entries, (results, _) in zip(parts, written, strict=True)
+        for outcome in outcomes_of(entries, results)
+    ]
     content = {"position": position, "results": outcomes}
     return answer(content, position=position, status=status_of(outcomes))
+
+
+def _wanted_by(entries: Sequence[Entry]) -> list[Wanted]:
+    return [entry.wanted for entry in entries if entry.wanted is not None]
 
 
 def outcomes_of(entries: Sequence[Entry], results: Sequence[Changed]) -> list[dict[str, Any]]:
