@@ -51,13 +51,7 @@ def read_documents(body: bytes, content_type: str = "") -> tuple[Document, ...]:
 
 def _json_value(text: str) -> Any:
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_object_without_repetition,
-            parse_constant=_refused_constant,
-            parse_float=_finite,
-            parse_int=_limited,
-        )
+        value = _DECODER.decode(text)
     except RecursionError as problem:
         raise _unreadable(f"Values are nested at most {DEEPEST_NESTING} deep.") from problem
     if text.count("{") + text.count("[") > DEEPEST_NESTING:
@@ -93,6 +87,14 @@ def _limited(text: str) -> int:
     if len(text) > 20 or abs(int(text)) > LARGEST_INTEGER:  # noqa: PLR2004  (64 bits and a sign)
         raise _unreadable(f"{text[:40]} is too large an integer.")
     return int(text)
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object_without_repetition,
+    parse_constant=_refused_constant,
+    parse_float=_finite,
+    parse_int=_limited,
+)
 
 
 def _check_depth(value: Any) -> None:

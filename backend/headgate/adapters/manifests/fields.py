@@ -25,6 +25,7 @@ class Fields:
         self.pointer = pointer
         self.problems = problems
         self._known: set[str] = set()
+        self._passed_over: tuple[str, ...] = ()
 
     def has(self, name: str) -> bool:
         """Whether the field is given."""
@@ -38,7 +39,7 @@ class Fields:
 
     def ignore(self, *names: str) -> None:
         """Fields that may be there and mean nothing to us."""
-        self._known.update(names)
+        self._passed_over += names
 
     def text(self, name: str, default: str = "") -> str:
         """A text."""
@@ -178,10 +179,11 @@ class Fields:
     def close(self) -> None:
         """Note every field that nobody asked for, with the name that may have been meant."""
         for name in self.values:
-            if name in self._known:
+            if name in self._known or name in self._passed_over:
                 continue
-            near = get_close_matches(name, sorted(self._known), 1)
-            listed = ", ".join(sorted(self._known))
+            known = sorted({*self._known, *self._passed_over})
+            near = get_close_matches(name, known, 1)
+            listed = ", ".join(known)
             remedy = f"Did you mean {near[0]}?" if near else f"Known here: {listed}."
             self.note(name, f"There is no field {name!r:.80} here.", remedy)
 

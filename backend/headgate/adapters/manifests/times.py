@@ -10,7 +10,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def rfc3339(at: Instant) -> str:
     """The instant in UTC, to the second, as in `creationTimestamp`."""
     moment = _EPOCH + timedelta(microseconds=at)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 def instant_of(text: str) -> Instant | None:
