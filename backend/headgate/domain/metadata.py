@@ -61,7 +61,7 @@ def refuse(kind: str, name: str, violations: Iterable[Violation]) -> None:
         return
     rules = "one rule" if len(found) == 1 else f"{len(found)} rules"
     raise InvalidObject(
-        f"{kind} {name} breaks {rules}: {found[0].rule}",
+        f"{f'{kind} {name}'.strip()} breaks {rules}: {found[0].rule}",
         remedy="Correct what each entry of errors points to and send the object again.",
         violations=found,
     )

@@ -38,9 +38,19 @@ def _queues(cell: Cell) -> Iterator[Attention]:
             kind="QueueInactive",
             severity="info" if stopped and not waiting else "warning",
             title=f"ClusterQueue {name} admits nothing",
-            detail=f"{activity.message} {waiting} workloads wait.",
+            detail=f"{activity.message.removesuffix('.')}. {_who_waits(waiting)}.",
             link=f"/queues/{name}",
         )
+
+
+def _who_waits(count: int) -> str:
+    match count:
+        case 0:
+            return "Nobody waits"
+        case 1:
+            return "1 workload waits"
+        case _:
+            return f"{count} workloads wait"
 
 
 def _nodes(cell: Cell) -> Iterator[Attention]:

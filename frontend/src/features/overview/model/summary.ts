@@ -8,8 +8,8 @@ export function summaryOf({ attention, counts }: Pick<Overview, "attention" | "c
   const waiting = (counts.Pending ?? 0) + (counts.BackingOff ?? 0) + (counts.Nominated ?? 0);
   const running = (counts.Running ?? 0) + (counts.Starting ?? 0);
   const state = `${running} running, ${waiting} waiting.`;
-  if (attention.length === 0) return `Nothing needs attention: ${state}`;
-  return `${attention.length} ${attention.length === 1 ? "thing needs" : "things need"} attention: ${state}`;
+  if (attention.length === 0) return `Nothing needs attention; ${state}`;
+  return `${attention.length} ${attention.length === 1 ? "thing needs" : "things need"} attention; ${state}`;
 }
 
 /** The most severe first; the server's order within one severity. */
