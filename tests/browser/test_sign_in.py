@@ -27,6 +27,14 @@ def test_a_token_in_the_address_does_not_stay_there(screen: Screen) -> None:
     expect(screen.page).to_have_url(f"{screen.url}/")
 
 
+def test_an_address_with_a_token_of_old_says_that_it_is_refused(
+    tab: BrowserContext, headgate: Up
+) -> None:
+    page = tab.new_page()
+    page.goto(f"{headgate.url}/#token=of-last-year")
+    expect(page.get_by_role("alert")).to_contain_text("does not know this token")
+
+
 def test_a_viewer_is_told_what_they_may_not_do(
     tab: BrowserContext, headgate: Up, client: HeadgateClient
 ) -> None:

@@ -3,13 +3,15 @@ import { type SubmitEvent, useEffect, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/fields";
-import { signIn } from "@/lib/api/session";
+import { signIn, wasRefused } from "@/lib/api/session";
 
 import styles from "./sign-in.module.css";
 
+const UNKNOWN = "The server does not know this token, or it has expired.";
+
 export function SignIn() {
   const [token, setToken] = useState("");
-  const [refused, setRefused] = useState("");
+  const [refused, setRefused] = useState(wasRefused() ? UNKNOWN : "");
   const [checking, setChecking] = useState(false);
   useEffect(() => {
     document.title = "Sign in · Headgate";
@@ -65,6 +67,6 @@ async function problemWith(token: string): Promise<string> {
   }
   const answer = await fetch("/v1/whoami", { headers }).catch(() => null);
   if (answer === null) return "The server cannot be reached. Try again in a moment.";
-  if (answer.status === 401) return "The server does not know this token, or it has expired.";
+  if (answer.status === 401) return UNKNOWN;
   return answer.ok ? "" : `The server answered with status ${answer.status}. Try again in a moment.`;
 }

@@ -4,7 +4,7 @@ import createClient, { type Middleware } from "openapi-fetch";
 import type { paths } from "./generated/schema";
 import { knownPosition, notePosition } from "./position";
 import { ProblemError, UNREACHABLE, problemFrom } from "./problem";
-import { currentToken, signOut } from "./session";
+import { currentToken, forgetRefusedToken } from "./session";
 
 /** The API as its description has it: `api.GET("/v1/queues")`. */
 export const api = createClient<paths>({
@@ -59,7 +59,7 @@ function sign(headers: Headers): void {
 
 async function refuseProblem(answer: Response): Promise<void> {
   if (answer.ok) return;
-  if (answer.status === 401) signOut();
+  if (answer.status === 401) forgetRefusedToken();
   throw new ProblemError(await problemFrom(answer));
 }
 

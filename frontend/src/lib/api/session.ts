@@ -1,6 +1,7 @@
 // The token of this browser tab: taken once from the URL's fragment, then kept for the session only.
 const KEY = "headgate.token";
 const listeners = new Set<() => void>();
+let refused = false;
 
 /** Moves a token from `#token=…` into the session, so that it stays in no history and no link. */
 export function takeTokenFromUrl(location: Location, history: History): void {
@@ -20,6 +21,7 @@ export function currentToken(): string | null {
 
 /** Uses this token from now on. */
 export function signIn(token: string): void {
+  refused = false;
   sessionStorage.setItem(KEY, token.trim());
   announce();
 }
@@ -29,6 +31,18 @@ export function signOut(): void {
   if (currentToken() === null) return;
   sessionStorage.removeItem(KEY);
   announce();
+}
+
+/** Forgets a token that the server does not take, and remembers that to say it. */
+export function forgetRefusedToken(): void {
+  if (currentToken() === null) return;
+  refused = true;
+  signOut();
+}
+
+/** Whether the last token was forgotten because the server did not take it. */
+export function wasRefused(): boolean {
+  return refused;
 }
 
 /** Calls back whenever somebody signs in or out. */

@@ -18,7 +18,9 @@ export function situationOf(workload: WorkloadObject): string {
   if (finished) return finished.message ?? "";
   const held = conditions.find((found) => found.type === "Held" && found.status === "True");
   if (held?.message) return held.message;
-  return conditions.find((found) => found.type === "QuotaReserved")?.message ?? "";
+  const reason = conditions.find((found) => found.type === "QuotaReserved")?.message ?? "";
+  // Who asks for the same as one before it is not looked at anew; its page shows that one's reason.
+  return reason === "" && status?.phase === "Pending" ? "Not evaluated by itself yet; open it for the reason" : reason;
 }
 
 function hostWords(assignments: PodSetAssignment[]): string {
