@@ -326,3 +326,16 @@ def test_what_was_seen_is_never_forgotten(adapters: Adapters) -> None:
         session.commit_idle(idle_position=1, next_due=None)
 
     assert row_of(adapters).idle_position == 2
+
+
+def test_what_is_due_beyond_all_time_keeps_nobody_from_committing(adapters: Adapters) -> None:
+    shape(adapters, "p")
+    settle(adapters, next_due=2**80)
+    assert "p" not in adapters.partitions.due()
+
+    adapters.log.append([unit(event(ONE, wakes=("p",)))])
+    session = adapters.partitions.try_lock("p", "worker")
+    assert session is not None
+    with session:
+        verdicts = session.commit_decisions([unit(event(TWO))], next_due=2**80)
+        assert are_appended(verdicts) == [True]

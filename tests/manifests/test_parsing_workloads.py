@@ -366,3 +366,9 @@ def test_a_job_set_has_a_pod_set_for_each_replicated_job() -> None:
     same = [replicated("a", 1, 1), replicated("a", 1, 1)]
     bad = job_set | {"spec": {"replicatedJobs": same, "networks": {}}}
     assert sorted(refused(bad)) == ["/spec/networks", "/spec/replicatedJobs/1/name"]
+
+
+@pytest.mark.parametrize("seconds", [2**31, 10**18, -(2**31) - 1])
+def test_an_integer_that_kubernetes_could_not_hold_is_refused(seconds: int) -> None:
+    manifest = a_workload_manifest(maximumExecutionTimeSeconds=seconds)
+    assert list(refused(manifest)) == ["/spec/maximumExecutionTimeSeconds"]

@@ -11,6 +11,8 @@ from headgate.domain.values.pointers import child
 
 Problems = list[Violation]
 
+LARGEST_INTEGER = 2**31 - 1
+
 
 class Fields:
     """A mapping of which each field is asked for by name and type.
@@ -68,8 +70,15 @@ class Fields:
         if value is None:
             return None
         if isinstance(value, int) and not isinstance(value, bool):
-            return value
+            return self._of_32_bits(name, value)
         self._mistyped(name, "an integer", "Write it without quotes, point or unit.")
+        return None
+
+    def _of_32_bits(self, name: str, value: int) -> int | None:
+        """The value if it is one of Kubernetes' int32, as all integers in Kueue's manifests are."""
+        if -LARGEST_INTEGER - 1 <= value <= LARGEST_INTEGER:
+            return value
+        self.note(name, f"{name} is at most {LARGEST_INTEGER}.", "Give a number nearer to zero.")
         return None
 
     def integer(self, name: str, default: int) -> int:

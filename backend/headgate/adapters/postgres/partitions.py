@@ -13,6 +13,7 @@ from headgate.application.ports import Appended, Conflict, Fence, PartitionRow, 
 from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
 
+LATEST_INSTANT = 2**63 - 1
 HANG_SECONDS = 10.0
 """After so long without a word from a worker its session ends, and another may take over."""
 
@@ -150,7 +151,7 @@ class PostgresPartitionSession:
         with outages():
             row = self._connection.execute(
                 "SELECT log_append_decisions(%s::jsonb, %b, %s, %s, %s)::text",
-                (runs, bodies, self.row.key, self._owner, next_due),
+                (runs, bodies, self.row.key, self._owner, _within_reach(next_due)),
             ).fetchone()
             assert row is not None
             verdicts = verdicts_of(fenced, row[0])
@@ -160,7 +161,7 @@ class PostgresPartitionSession:
 
     def commit_idle(self, *, idle_position: int, next_due: Instant | None) -> None:
         """Record "seen everything up to here, nothing to do" and commit."""
-        values = (idle_position, next_due, self._owner, self.row.key)
+        values = (idle_position, _within_reach(next_due), self._owner, self.row.key)
         with outages():
             self._connection.execute(_COMMIT_IDLE, values)
             self._connection.execute("COMMIT")
@@ -207,3 +208,8 @@ def _partition_row(row: Sequence[Any]) -> PartitionRow:
         halted_position=row[9],
         retry_at=row[10],
     )
+
+
+def _within_reach(due: Instant | None) -> Instant | None:
+    """The instant, or None where it lies beyond what a column holds: it comes as good as never."""
+    return due if due is not None and due <= LATEST_INSTANT else None
