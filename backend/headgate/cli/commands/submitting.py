@@ -82,10 +82,8 @@ def submit(
     output: Output = Format.TABLE,
 ) -> None:
     """Submit a workload: `submit --queue team-a --cpu 4 --memory 8Gi --gpu 1 --pods 8`."""
-    if files and (name or queue or cpu or memory or gpu or request):
-        raise CommandFailed("give a file or flags, not both", code=ExitCode.USAGE)
     if files:
-        documents = documents_of(files)
+        documents = _documents_alone(files, name, queue, cpu, memory)
     else:
         wanted = Wanted(
             name=name or f"workload-{unique_key()[:8]}",
@@ -113,6 +111,12 @@ def submit(
             _say_what_next(batch)
         if wait and not dry_run:
             _wait_for_admissions(client, batch, seconds_of(timeout))
+
+
+def _documents_alone(files: list[str], *flags: str) -> bytes:
+    if any(flags):
+        raise CommandFailed("give a file or flags, not both", code=ExitCode.USAGE)
+    return documents_of(files)
 
 
 def _wait_for_admissions(client: HeadgateClient, batch: Batch, seconds: float) -> None:
