@@ -270,3 +270,16 @@ def test_a_cluster_queue_goes_when_its_last_workload_has() -> None:
     world.finish(key)
     assert names(world.settle()) == ["ClusterQueueDeleted"]
     assert world.cell.partition_keys() == ("installation",)
+
+
+@pytest.mark.parametrize(
+    ("queue", "help_"),
+    [("nowhere", "create the LocalQueue, or name another queue"), ("", "name a queue")],
+)
+def test_who_has_no_queue_is_told_how_to_get_one(queue: str, help_: str) -> None:
+    world = World()
+    key = world.submit("w", queue)
+    world.settle()
+    found = explain_waiting(world.cell, world[key], world.at)
+    assert found is not None
+    assert found.would_unblock == (help_,)

@@ -61,12 +61,12 @@ def goal_of(text: str) -> Goal:
             name, _, status = rest.partition("=")
             wanted = (status or "True").capitalize()
             return Goal(
-                said=f"condition {name} is {wanted}",
+                said=f"at {name}={wanted}",
                 reached=lambda found: _condition(found, name) == wanted,
             )
         case "phase" if rest:
             return Goal(
-                said=f"phase is {rest}",
+                said=f"in phase {rest}",
                 reached=lambda found: phase_of(found).lower() == rest.lower(),
             )
         case "finished":

@@ -128,8 +128,16 @@ def _kept_out_by_queues(cell: Cell, workload: Workload) -> Explanation | None:
         return None
     mine = local_queue_obstacle(cell.config, workload) is not None
     what = "LocalQueue" if mine else "ClusterQueue"
-    help_ = f"resume the {what}" if "Stopped" in found.reason else f"repair the {what}"
-    return _not_looked_at("Queue", found.reason, found.message, help_)
+    return _not_looked_at("Queue", found.reason, found.message, _mending(found.reason, what))
+
+
+def _mending(reason: str, what: str) -> str:
+    """What ends an obstacle of a queue."""
+    if reason == "NoQueue":
+        return "name a queue"
+    if reason.endswith("DoesNotExist"):
+        return f"create the {what}, or name another queue"
+    return f"resume the {what}" if reason.endswith("Stopped") else f"repair the {what}"
 
 
 def _competing(cell: Cell, workload: Workload, at: Instant) -> Explanation:
