@@ -2,7 +2,7 @@
 
 import warnings
 
-from celery.exceptions import SecurityWarning
+from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
 
 from headgate.bootstrap import celery_application
 from headgate.settings import from_environment
@@ -10,6 +10,8 @@ from headgate_workers.steps import Deciding, TidyingUp
 
 # Celery warns of root because of pickled messages; here only JSON is accepted.
 warnings.filterwarnings("ignore", category=SecurityWarning)
+# It announces a default that does not matter to messages which carry no facts.
+warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
 
 app = celery_application(from_environment())
 app.conf.imports = ("headgate_workers.tasks.admission", "headgate_workers.tasks.upkeep")
