@@ -96,7 +96,7 @@ def _begin(up: Up, asked: argparse.Namespace) -> Replay:
     command = [
         HEADGATE, "replay", "openb", "--nodes", str(asked.traces / NODES),
         "--pods", str(asked.traces / PODS), "--limit", str(asked.limit),
-        "--run", NAMESPACE, "--window", "128", "--batch", "32", "--output", "json",
+        "--run", NAMESPACE, "--window", "16", "--batch", "8", "--output", "json",
     ]  # fmt: skip
     with output.open("wb") as out, complaints.open("wb") as err:
         process = subprocess.Popen(command, env=_pointing_at(up), stdout=out, stderr=err)
@@ -107,10 +107,10 @@ def _throw(up: Up, faults: list[Fault], replay: Replay, limit: int) -> int:
     """Throw the faults evenly over the submissions; how many were thrown before the end."""
     for number, fault in enumerate(faults):
         share = (number + 1) / (len(faults) + 2)
-        while _submitted(up) < share * limit:
-            if replay.process.poll() is not None:
-                return number
+        while _submitted(up) < share * limit and replay.process.poll() is None:
             time.sleep(0.2)
+        if replay.process.poll() is not None:
+            return number
         print(f"{_submitted(up):>6} submitted: {fault(up)}", flush=True)
     return len(faults)
 
