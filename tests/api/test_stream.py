@@ -71,6 +71,13 @@ def test_a_watcher_sees_what_happens_from_now_on(server: Server) -> None:
     assert event["data"]["name"] == "after"
 
 
+def test_a_stream_says_where_the_log_stands_before_its_first_fact(server: Server) -> None:
+    position = submit(server, "before-the-stream")
+    url = f"{server.url}/v1/stream"
+    with httpx.stream("GET", url, headers=server.headers, timeout=SECONDS) as answer:
+        assert int(answer.headers["x-log-position"]) >= position
+
+
 def test_a_watcher_goes_on_where_it_was(server: Server) -> None:
     first = submit(server, "resume-1")
     second = submit(server, "resume-2")

@@ -55,10 +55,11 @@ class EventStream(Controller):
             namespaces=frozenset(listed(namespaces)),
             scope=request.user.namespaces,
         )
-        hub = installation_of(request).hub
+        installation = installation_of(request)
         resume = _position(last_event_id, after)
-        frames = hub.watch(wanted, resume, lambda: is_still_allowed(request))
-        return Stream(frames, media_type="text/event-stream", headers=HEADERS)
+        frames = installation.hub.watch(wanted, resume, lambda: is_still_allowed(request))
+        headers = {**HEADERS, "X-Log-Position": str(installation.reader.position)}
+        return Stream(frames, media_type="text/event-stream", headers=headers)
 
 
 def _position(last_event_id: str | None, after: int | None) -> int | None:
