@@ -1,10 +1,7 @@
 """Why a queue cannot admit, in Kueue's order and words, and who uses what."""
 
-import json
-from pathlib import Path
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from headgate.domain.queues.activity import (
@@ -21,7 +18,6 @@ from tests.builders.queues import a_cluster_queue, a_cohort, a_local_queue
 from tests.builders.topology import a_flavor
 from tests.builders.workloads import a_workload, running, with_cluster_queue
 
-VECTORS = Path(__file__).parents[3] / "shared/conformance/kueue"
 MULTI = "kueue.x-k8s.io/multikueue"
 PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 
@@ -91,31 +87,6 @@ def test_a_flavor_without_its_topology_makes_the_queue_inactive() -> None:
         admission_checks=by_name(a_check("one", MULTI)),
     )
     assert elsewhere[0] == "Ready"
-
-
-def checks_of_vector(case: dict[str, Any]) -> dict[str, Any]:
-    found = case["inputs"]["admissionChecks"].items()
-    return by_name(
-        *(a_check(name, c["controller"], active=c.get("active", False)) for name, c in found)
-    )
-
-
-@pytest.mark.skipif(not VECTORS.exists(), reason="the test vectors of Kueue are not beside us")
-def test_reasons_and_messages_are_those_of_kueue() -> None:
-    file = VECTORS / "cache-TestClusterQueueUpdateWithAdmissionCheck.json"
-    for case in json.loads(file.read_text())["cases"]:
-        spec = case["inputs"]["cq"]["spec"]
-        listed = spec.get("admissionChecksStrategy", {}).get("admissionChecks", [])
-        rules = tuple(
-            AdmissionCheckRule(name=c["name"], on_flavors=tuple(c.get("onFlavors", ())))
-            for c in listed
-        )
-        leaving = case["inputs"]["cqStatus"] == "terminating"
-        queue = a_cluster_queue(
-            terminating_at=T0 if leaving else None, resource_groups=(), admission_checks=rules
-        )
-        found = reason_of(cluster_queues=by_name(queue), admission_checks=checks_of_vector(case))
-        assert found == (case["want"]["wantReason"], case["want"]["wantMessage"]), case["name"]
 
 
 def test_a_local_queue_is_as_active_as_what_lies_behind_it() -> None:

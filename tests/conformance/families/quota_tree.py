@@ -225,6 +225,8 @@ def _usage(partition: Partition, usage: dict[str, Any]) -> dict[str, FlavorUsage
 def _activity(installed: Installed, name: str, want: dict[str, Any]) -> Iterator[str]:
     found = cluster_queue_activity(installed.cell.config, name)
     yield from differences("reason", want["wantReason"], found.reason)
+    if want.get("wantMessage"):
+        yield from differences("message", want["wantMessage"], found.message)
     if want["wantStatus"]:
         yield from differences("active", want["wantStatus"] in {"True", "active"}, found.active)
 
