@@ -9,6 +9,7 @@ from headgate.domain.budgets.evolve import evolve_disruption_budget
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.checks.evolve import evolve_admission_check
 from headgate.domain.checks.specs import AdmissionCheckSpec
+from headgate.domain.configuration.specs import ConfigurationSpec
 from headgate.domain.configured import Absent, Configured
 from headgate.domain.namespaces.evolve import evolve_namespace
 from headgate.domain.namespaces.specs import NamespaceSpec
@@ -42,12 +43,22 @@ class Config(msgspec.Struct, kw_only=True):
     admission_checks: dict[str, Configured[AdmissionCheckSpec]] = {}
     disruption_budgets: dict[str, Configured[DisruptionBudgetSpec]] = {}
     namespaces: dict[str, Configured[NamespaceSpec]] = {}
+    configurations: dict[str, Configured[ConfigurationSpec]] = {}
+
+    @property
+    def configuration(self) -> ConfigurationSpec:
+        """What holds for the whole installation; Kueue's defaults while nobody has said anything."""
+        written = self.configurations.get(ONLY_CONFIGURATION)
+        return written.spec if written else ConfigurationSpec()
 
     def of_kind(self, kind: str) -> dict[str, Configured[Any]]:
         """The objects of one kind, named as in their streams."""
         objects: dict[str, Configured[Any]] = getattr(self, FIELDS[kind])
         return objects
 
+
+ONLY_CONFIGURATION = "default"
+"""The name of the one Configuration."""
 
 FIELDS: dict[str, str] = {
     "clusterqueue": "cluster_queues",
@@ -60,6 +71,7 @@ FIELDS: dict[str, str] = {
     "admissioncheck": "admission_checks",
     "disruptionbudget": "disruption_budgets",
     "namespace": "namespaces",
+    "configuration": "configurations",
 }
 """Kind of stream to field of `Config`."""
 

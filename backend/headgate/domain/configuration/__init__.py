@@ -1,0 +1,1 @@
+"""What holds for the whole installation, in one object: Kueue's Configuration."""
