@@ -47,7 +47,7 @@ class Config(msgspec.Struct, kw_only=True):
 
     @property
     def configuration(self) -> ConfigurationSpec:
-        """What holds for the whole installation; Kueue's defaults while nobody has said anything."""
+        """What holds for the whole installation; Kueue's defaults where nobody has said so."""
         written = self.configurations.get(ONLY_CONFIGURATION)
         return written.spec if written else ConfigurationSpec()
 
