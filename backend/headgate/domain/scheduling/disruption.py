@@ -1,0 +1,160 @@
+"""How much preemption may take from those that DisruptionBudgets watch (preemption.md §6.2, T11).
+
+A budget watches the workloads of its namespace that its selector selects. Those that run, or ran
+and were taken away and wait to come back, are expected; what never started cannot be disrupted.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from headgate.domain.budgets.specs import DisruptionBudgetSpec
+from headgate.domain.configured import Configured
+from headgate.domain.scheduling.matching import matches_selector
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.state import Workload, holds
+
+Budgets = Mapping[str, Configured[DisruptionBudgetSpec]]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetStanding:
+    """A budget as it stands, in units of `spec.unit`; `allowed` is how many more may be taken.
+
+    `disrupted` names the workloads that are on their way out or were taken away.
+    """
+
+    name: str
+    namespace: str
+    spec: DisruptionBudgetSpec
+    expected: int
+    healthy: int
+    allowed: int
+    disrupted: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+    def watches(self, workload: Workload) -> bool:
+        """Whether the budget counts this workload."""
+        return workload.namespace == self.namespace and matches_selector(
+            workload.labels, self.spec.selector
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """`pods` of a workload that would be taken; `is_whole` if nothing of it stays."""
+
+    workload: Workload
+    pods: int
+    is_whole: bool = True
+
+
+def whole(workload: Workload) -> Removal:
+    """The removal of everything a workload runs."""
+    return Removal(workload, placed_pods(workload))
+
+
+def placed_pods(workload: Workload) -> int:
+    """How many pods its admission gives a place."""
+    admission = workload.admission
+    return sum(given.count for given in admission.pod_set_assignments) if admission else 0
+
+
+def budget_standings(budgets: Budgets, workloads: Iterable[Workload]) -> tuple[BudgetStanding, ...]:
+    """Every budget as it stands among these workloads, by name; none looks at no workload."""
+    if not budgets:
+        return ()
+    known = [workload for workload in workloads if _is_expected(workload)]
+    return tuple(_standing(budget, known) for _, budget in sorted(budgets.items()))
+
+
+def violated_budgets(
+    standings: Sequence[BudgetStanding], removals: Sequence[Removal]
+) -> tuple[tuple[str, ...], ...]:
+    """For each removal the budgets (`namespace/name`) it breaks if all before it happen as well.
+
+    Earlier removals use the allowance up, so give the most important first (trap T11). What no
+    budget watches breaks none and is still told of, by an empty tuple (Volcano drops it). The
+    violation count of a set is the number of entries that are not empty, counted again on the set
+    that is chosen in the end. `is_strict` tells which of these budgets forbid rather than cost.
+    """
+    left = {standing.key: standing.allowed for standing in standings}
+    found = []
+    for removal in removals:
+        broken = []
+        for standing in standings:
+            cost = _cost(standing.spec, removal)
+            if not cost or not standing.watches(removal.workload):
+                continue
+            left[standing.key] -= cost
+            if left[standing.key] < 0:
+                broken.append(standing.key)
+        found.append(tuple(broken))
+    return tuple(found)
+
+
+def is_strict(standings: Sequence[BudgetStanding], budgets: Sequence[str]) -> bool:
+    """Whether one of these budgets is Strict: then a discretionary victim is none (C7)."""
+    return any(s.key in budgets and s.spec.enforcement == "Strict" for s in standings)
+
+
+def _is_expected(workload: Workload) -> bool:
+    return holds_quota(workload) or _was_taken_away(workload)
+
+
+def _was_taken_away(workload: Workload) -> bool:
+    return (
+        workload.finished_at is None
+        and workload.terminating_at is None
+        and workload.cancelling_at is None
+        and workload.spec.active
+        and holds(workload, "Evicted")
+    )
+
+
+def _is_healthy(workload: Workload) -> bool:
+    return holds_quota(workload) and workload.eviction is None
+
+
+def _standing(
+    budget: Configured[DisruptionBudgetSpec], known: Sequence[Workload]
+) -> BudgetStanding:
+    spec = budget.spec
+    watched = [
+        workload
+        for workload in known
+        if workload.namespace == budget.namespace
+        and matches_selector(workload.labels, spec.selector)
+    ]
+    expected = sum(_units(spec, workload) for workload in watched)
+    healthy = sum(_units(spec, workload) for workload in watched if _is_healthy(workload))
+    if spec.min_available is not None:
+        must_stay = spec.min_available
+    else:
+        must_stay = max(0, expected - (spec.max_unavailable or 0))
+    return BudgetStanding(
+        name=budget.name,
+        namespace=budget.namespace,
+        spec=spec,
+        expected=expected,
+        healthy=healthy,
+        allowed=max(0, healthy - must_stay),
+        disrupted=tuple(sorted(found.key for found in watched if not _is_healthy(found))),
+    )
+
+
+def _units(spec: DisruptionBudgetSpec, workload: Workload) -> int:
+    if spec.unit == "Workload":
+        return 1
+    if workload.admission is not None:
+        return placed_pods(workload)
+    return sum(pod_set.count for pod_set in workload.spec.pod_sets)
+
+
+def _cost(spec: DisruptionBudgetSpec, removal: Removal) -> int:
+    if spec.unit == "Pod":
+        return removal.pods
+    return 1 if removal.is_whole else 0
