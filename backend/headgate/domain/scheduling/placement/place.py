@@ -22,6 +22,7 @@ class Ground:
     """Where a pod set is to be placed: hosts, flavor, and the views that must all have room.
 
     `assumed` are amounts taken per resource and row by earlier pod sets of the same workload.
+    `within` is a mask over the flavor's places, where only some of them may serve.
     """
 
     table: HostTable
@@ -29,6 +30,7 @@ class Ground:
     flavor: ResourceFlavorSpec
     views: tuple[int, ...]
     assumed: dict[str, Ints]
+    within: Bools | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ def place_pod_set(ground: Ground, pod_set: PodSet) -> Placed | Unplaced:
     requests = per_pod(pod_set)
     mask, _ = eligible_hosts(ground.topology, ground.table, ground.flavor, pod_set.scheduling)
     open_places = mask & ground.table.usable[ground.topology.rows]
+    if ground.within is not None:
+        open_places &= ground.within
     pods = np.where(open_places, pods_that_fit(ground, requests), 0)
     found = search(ground.topology, pods, wanted)
     if isinstance(found, Shortfall):
@@ -173,6 +177,10 @@ def _excluded(ground: Ground, pod_set: PodSet, pods: Ints) -> tuple[tuple[str, i
     _, refusals = eligible_hosts(ground.topology, ground.table, ground.flavor, pod_set.scheduling)
     counts: Counter[str] = Counter(reason for reason in refusals if reason)
     allowed = np.array([not reason for reason in refusals], dtype=np.bool_)
+    if ground.within is not None:
+        if outside := int((allowed & ~ground.within).sum()):
+            counts["topologyDomain"] = outside
+        allowed &= ground.within
     usable = ground.table.usable[ground.topology.rows]
     if unusable := int((allowed & ~usable).sum()):
         counts["not ready or cordoned"] = unusable
