@@ -11,6 +11,8 @@ StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
 PreemptionPolicy = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"]
 ReclaimPolicy = Literal["Never", "LowerPriority", "Any"]
 FungibilityPolicy = Literal["MayStopSearch", "TryNextFlavor"]
+OrderProfile = Literal["ScopeFirst", "PriorityFirst"]
+EvictionMode = Literal["Immediate", "Soft"]
 
 
 class ResourceQuota(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,12 +53,44 @@ class BorrowWithinCohort(msgspec.Struct, frozen=True, kw_only=True):
     max_priority_threshold: int | None = None
 
 
+class MinimumRuntime(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a workload runs before it may be a victim (preemption.md §6.6).
+
+    `preempt_seconds` shields it from its own ClusterQueue, `reclaim_seconds` from others.
+    """
+
+    preempt_seconds: int = 0
+    reclaim_seconds: int = 0
+
+
+class SoftEviction(msgspec.Struct, frozen=True, kw_only=True):
+    """How workloads that say nothing themselves are evicted, and the longest anyone may take."""
+
+    default: EvictionMode = "Immediate"
+    max_grace_seconds: int = 1800
+
+
+class PreemptionRate(msgspec.Struct, frozen=True, kw_only=True):
+    """How many rounds the ClusterQueue may start: so many a minute, `burst` of them at once."""
+
+    per_minute: int
+    burst: int = 1
+
+
 class ClusterQueuePreemption(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom the workloads of this ClusterQueue may preempt."""
+    """Whom the workloads of this ClusterQueue may preempt, in which order, and how they leave.
+
+    `reserve_for_pending_non_preemptible` keeps nominal quota for such work that waits (§6.4).
+    """
 
     within_cluster_queue: PreemptionPolicy = "Never"
     reclaim_within_cohort: ReclaimPolicy = "Never"
     borrow_within_cohort: BorrowWithinCohort = BorrowWithinCohort()
+    order_profile: OrderProfile = "ScopeFirst"
+    min_runtime: MinimumRuntime = MinimumRuntime()
+    soft_eviction: SoftEviction = SoftEviction()
+    reserve_for_pending_non_preemptible: bool = False
+    rate_limit: PreemptionRate | None = None
 
 
 class AdmissionCheckRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,12 +101,20 @@ class AdmissionCheckRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RequeuingStrategy(msgspec.Struct, frozen=True, kw_only=True):
-    """Backoff after a pods-ready timeout; a missing limit means endless retries."""
+    """Backoff after a pods-ready timeout; a missing limit means endless retries.
+
+    `backoff_limit_count` and `retry_limit_seconds` are the two maximum-retry conditions of
+    KEP-1282, whichever is met first: so many requeues, and so long from the first start to ready
+    pods. `reset_after_seconds` is how long pods must stay ready for the count to start over; Kueue
+    never starts it over (trap T7), and None does as Kueue does.
+    """
 
     timestamp: Literal["Eviction", "Creation"] = "Eviction"
     backoff_limit_count: int | None = None
     backoff_base_seconds: int = 60
     backoff_max_seconds: int = 3600
+    retry_limit_seconds: int | None = None
+    reset_after_seconds: int | None = None
 
 
 class WaitForPodsReady(msgspec.Struct, frozen=True, kw_only=True):
