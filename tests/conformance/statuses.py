@@ -190,11 +190,12 @@ def _assignment(given: dict[str, Any], count: int) -> PodSetAssignment:
             for resource, amount in (given.get("resourceUsage") or {}).items()
         },
         count=given.get("count", count),
-        topology_assignment=_topology(topology) if topology else None,
+        topology_assignment=topology_assignment(topology) if topology else None,
     )
 
 
-def _topology(value: dict[str, Any]) -> TopologyAssignment:
+def topology_assignment(value: dict[str, Any]) -> TopologyAssignment:
+    """The places of a pod set as Kueue writes them."""
     domains = tuple(TopologyDomain(values=values, count=n) for values, n in decoded(value))
     return TopologyAssignment(levels=tuple(value["levels"]), domains=domains)
 

@@ -5,11 +5,11 @@ from tests.conformance.families import (
     cycles,
     flavors,
     lifecycle,
-    placements,
     preemptions,
     queues,
     quota_tree,
     reconciling,
+    replacements,
     validation,
     visibility,
 )
@@ -17,7 +17,7 @@ from tests.conformance.families.family import Family
 
 _BY_FOLDER: tuple[tuple[str, dict[str, Family]], ...] = (
     ("pkg/cache/queue", queues.FAMILIES),
-    ("pkg/cache/scheduler", placements.FAMILIES),
+    ("pkg/cache/scheduler", replacements.FAMILIES),
     ("pkg/cache/scheduler", quota_tree.FAMILIES),
     ("pkg/controller/core", reconciling.FAMILIES),
     ("pkg/scheduler", cycles.FAMILIES),
@@ -34,4 +34,4 @@ FAMILIES: dict[str, Family] = {
     f"{folder}:{test}": family
     for folder, families in _BY_FOLDER
     for test, family in families.items()
-} | {PLACEMENTS: placements.LINES}
+} | {PLACEMENTS: replacements.LINES}

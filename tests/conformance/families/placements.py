@@ -27,25 +27,35 @@ Given = dict[str, Any]
 
 def random_problem(case: Case) -> Iterator[str]:
     """One line of random problems: hosts, what they hold already, and pod sets."""
-    if case.given("unhealthy"):
-        yield "a host of a running workload is not replaced yet"
-        return
+    installed = hosts_of_line(case)
+    pod_sets = [pod_set_of_line(pod_set) for pod_set in case.inputs["podSets"]]
+    wanted = {name: as_domains(expected.get("domains")) for name, expected in case.want.items()}
+    yield from judged(wanted, _placed(installed, pod_sets))
+
+
+def hosts_of_line(case: Case) -> Installed:
+    """The hosts of a line, with what they hold already."""
     others = used_by_others(case.given("nonTas") or ())
     nodes = [_node(node, others.get(node["name"], {})) for node in case.inputs["nodes"]]
-    installed = _installed(case.inputs["levels"], {}, nodes)
+    installed = installed_hosts(case.inputs["levels"], {}, nodes)
     usage = [] if case.given("simulateEmpty") else case.given("usage") or []
-    _take(installed.partition_of(QUEUE), [(u["values"], u["count"], u["req"]) for u in usage])
-    pod_sets = [_pod_set_of_line(pod_set) for pod_set in case.inputs["podSets"]]
-    wanted = {name: _as_domains(expected.get("domains")) for name, expected in case.want.items()}
-    yield from _judged(wanted, _placed(installed, pod_sets))
+    take(installed.partition_of(QUEUE), [(u["values"], u["count"], u["req"]) for u in usage])
+    return installed
 
 
 def topology_assignments(case: Case) -> Iterator[str]:
     """Hosts as nodes, with pods of others on them, and pod sets of one workload."""
-    workload = case.given("workload") or {}
-    if (workload.get("status") or {}).get("unhealthyNodes"):
-        yield "a host of a running workload is not replaced yet"
-        return
+    installed = hosts_of_table(case)
+    pod_sets = [pod_set_of_table(pod_set) for pod_set in case.inputs["podSets"]]
+    wanted = {
+        name or MAIN: None if found["wantAssignment"] is None else decoded(found["wantAssignment"])
+        for name, found in (case.want["wantPodSets"] or {}).items()
+    }
+    yield from judged(wanted, _placed(installed, pod_sets))
+
+
+def hosts_of_table(case: Case, levels: list[str] | None = None) -> Installed:
+    """The nodes of a case of the table, with pods of others and of earlier workloads on them."""
     others = used_by_others(other_pods(case.given("pods") or ()))
     nodes = [
         {**node, "status": {**node["status"], "usedByOthers": others[node["metadata"]["name"]]}}
@@ -53,26 +63,19 @@ def topology_assignments(case: Case) -> Iterator[str]:
         else node
         for node in case.given("nodes") or ()
     ]
-    installed = _installed(case.inputs["levels"], case.given("nodeLabels") or {}, nodes)
+    installed = installed_hosts(
+        levels or case.inputs["levels"], case.given("nodeLabels") or {}, nodes
+    )
     prior = [*(case.given("priorFlavorUsage") or ()), *(case.given("priorOwnUsage") or ())]
-    _take(
+    take(
         installed.partition_of(QUEUE),
         [(u["values"], u["count"], u.get("singlePodRequests") or {}) for u in prior],
     )
-    pod_sets = [_pod_set_of_table(pod_set) for pod_set in case.inputs["podSets"]]
-    wanted = {
-        name or MAIN: None if found["wantAssignment"] is None else decoded(found["wantAssignment"])
-        for name, found in (case.want["wantPodSets"] or {}).items()
-    }
-    yield from _judged(wanted, _placed(installed, pod_sets))
+    return installed
 
 
-def replacement(case: Case) -> Iterator[str]:
-    """Another host for one that failed."""
-    yield "a host of a running workload is not replaced yet"
-
-
-def _judged(wanted: dict[str, Domains | None], got: dict[str, Domains | None]) -> Iterator[str]:
+def judged(wanted: dict[str, Domains | None], got: dict[str, Domains | None]) -> Iterator[str]:
+    """Where pod sets lie otherwise than wanted."""
     for name, domains in wanted.items():
         yield from differences(name, domains, got.get(name))
 
@@ -80,18 +83,22 @@ def _judged(wanted: dict[str, Domains | None], got: dict[str, Domains | None]) -
 def _placed(installed: Installed, pod_sets: list[Given]) -> dict[str, Domains | None]:
     """The domains of each pod set, one after the other; None from the first that finds no place."""
     try:
-        spec = read("Workload", _workload(pod_sets)).spec
+        spec = read("Workload", workload_of(pod_sets)).spec
     except Unreadable:
         return {}
+    return dict(_placed_one_by_one(ground_of(installed), spec.pod_sets))
+
+
+def ground_of(installed: Installed) -> Ground:
+    """All hosts of the one flavor there is."""
     partition = installed.partition_of(QUEUE)
-    ground = Ground(
+    return Ground(
         partition.hosts,
         partition.topologies[FLAVOR],
         installed.cell.config.resource_flavors[FLAVOR].spec,
         (ACTUAL,),
         {},
     )
-    return dict(_placed_one_by_one(ground, spec.pod_sets))
 
 
 def _placed_one_by_one(
@@ -106,7 +113,8 @@ def _placed_one_by_one(
         yield pod_set.name, [(d.values, d.count) for d in placed.assignment.domains]
 
 
-def _installed(levels: list[str], labels: dict[str, str], nodes: list[Given]) -> Installed:
+def installed_hosts(levels: list[str], labels: dict[str, str], nodes: list[Given]) -> Installed:
+    """Hosts of one flavor under one topology, and a ClusterQueue for it."""
     installed = Installed()
     spec = {"levels": [{"nodeLabel": level} for level in levels]}
     installed.add("Topology", {"metadata": {"name": "tree"}, "spec": spec})
@@ -120,7 +128,7 @@ def _installed(levels: list[str], labels: dict[str, str], nodes: list[Given]) ->
     return installed
 
 
-def _take(partition: Partition, usage: Iterable[tuple[list[str], int, dict[str, int]]]) -> None:
+def take(partition: Partition, usage: Iterable[tuple[list[str], int, dict[str, int]]]) -> None:
     """Pods of other workloads on the hosts."""
     for values, count, requests in usage:
         rows, counts = partition.hosts.rows([(tuple(values), count)])
@@ -145,7 +153,7 @@ def other_pods(pods: Iterable[Given]) -> Iterator[Given]:
         labels = pod["metadata"].get("labels") or {}
         node = pod["spec"].get("nodeName")
         if node and not ended and "kueue.x-k8s.io/tas" not in labels:
-            (pod_set,) = read("Workload", _workload([_template(pod["spec"])])).spec.pod_sets
+            (pod_set,) = read("Workload", workload_of([_template(pod["spec"])])).spec.pod_sets
             yield {"values": [node], "count": 1, "req": pod_set.scheduling.requests}
 
 
@@ -162,7 +170,8 @@ def _node(node: Given, others: dict[str, str]) -> Given:
     }
 
 
-def _pod_set_of_line(given: Given) -> Given:
+def pod_set_of_line(given: Given) -> Given:
+    """A pod set as lines write it."""
     pod = {
         "nodeSelector": given.get("selector") or {},
         "tolerations": given.get("tol") or [],
@@ -172,7 +181,8 @@ def _pod_set_of_line(given: Given) -> Given:
     return _pod_set(given["name"], given["count"], pod, {**(given.get("tr") or {}), **group})
 
 
-def _pod_set_of_table(given: Given) -> Given:
+def pod_set_of_table(given: Given) -> Given:
+    """A pod set as the table writes it."""
     pod = {
         "nodeSelector": given.get("nodeSelector") or {},
         "tolerations": given.get("tolerations") or [],
@@ -205,15 +215,17 @@ def _quantities(amounts: dict[str, int]) -> dict[str, str]:
     return {name: f"{n}m" if name == "cpu" else str(n) for name, n in amounts.items()}
 
 
-def _workload(pod_sets: list[Given]) -> Given:
+def workload_of(pod_sets: list[Given]) -> Given:
+    """A workload of these pod sets."""
     return {"metadata": {"name": "wl"}, "spec": {"podSets": pod_sets}}
 
 
-def _as_domains(domains: list[Any] | None) -> Domains | None:
+def as_domains(domains: list[Any] | None) -> Domains | None:
+    """Domains as lines write them."""
     return None if domains is None else [(tuple(values), count) for values, count in domains]
 
 
-def _one_profile(case: Case, gate: str) -> bool:
+def one_profile(case: Case, gate: str) -> bool:
     """The mixed profile only matters to pods that name no level to be together in."""
     requests = [pod_set.get("tr") or {} for pod_set in case.inputs["podSets"]]
     return gate == "TASProfileMixed=false" and all(
@@ -221,8 +233,5 @@ def _one_profile(case: Case, gate: str) -> bool:
     )
 
 
-LINES = Family(random_problem, _one_profile)
-FAMILIES = {
-    "TestFindTopologyAssignments": Family(topology_assignments),
-    "TestFindTopologyAssignmentsMultiLayerReplacement": Family(replacement),
-}
+LINES = Family(random_problem, one_profile)
+FAMILIES = {"TestFindTopologyAssignments": Family(topology_assignments)}

@@ -1,0 +1,111 @@
+"""Other hosts for those that failed (`pkg/cache/scheduler/tas_*`, and lines of random problems)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headgate.domain.scheduling.answers import Unplaced
+from headgate.domain.scheduling.placement.replacement import replace_hosts
+from headgate.domain.workloads.admission import TopologyAssignment
+from tests.conformance.cases import Case
+from tests.conformance.families.family import Family
+from tests.conformance.families.placements import (
+    MAIN,
+    Domains,
+    as_domains,
+    ground_of,
+    hosts_of_line,
+    hosts_of_table,
+    judged,
+    one_profile,
+    pod_set_of_line,
+    pod_set_of_table,
+    random_problem,
+    topology_assignments,
+    workload_of,
+)
+from tests.conformance.installed import Installed, read
+from tests.conformance.statuses import decoded, topology_assignment
+
+ONE_POD = {"cpu": 1000}
+"""What a pod of a case of several layers asks for."""
+
+
+def line(case: Case) -> Iterator[str]:
+    """A random problem: a new place, or another host for one that failed."""
+    lost = case.given("unhealthy")
+    if not lost:
+        yield from random_problem(case)
+        return
+    given = {
+        pod_set["name"]: {
+            "levels": case.inputs["levels"][-1:],
+            "domains": [{"values": d["values"], "count": d["count"]} for d in pod_set["existing"]],
+        }
+        for pod_set in case.inputs["podSets"]
+        if pod_set.get("existing")
+    }
+    pod_sets = [pod_set_of_line(pod_set) for pod_set in case.inputs["podSets"]]
+    wanted = {name: as_domains(expected.get("domains")) for name, expected in case.want.items()}
+    yield from judged(wanted, _replaced(hosts_of_line(case), pod_sets, given, lost))
+
+
+def table(case: Case) -> Iterator[str]:
+    """A case of the table: a new place, or another host for one that failed."""
+    status = (case.given("workload") or {}).get("status") or {}
+    if not status.get("unhealthyNodes"):
+        yield from topology_assignments(case)
+        return
+    lost = status["unhealthyNodes"][0]["name"]
+    given = {
+        found["name"]: found["topologyAssignment"]
+        for found in status["admission"]["podSetAssignments"]
+    }
+    pod_sets = [pod_set_of_table(pod_set) for pod_set in case.inputs["podSets"]]
+    wanted = {
+        name or MAIN: None if found["wantAssignment"] is None else decoded(found["wantAssignment"])
+        for name, found in case.want["wantPodSets"].items()
+    }
+    yield from judged(wanted, _replaced(hosts_of_table(case), pod_sets, given, lost))
+
+
+def several_layers(case: Case) -> Iterator[str]:
+    """Slices within slices, one host of which failed."""
+    hosts = hosts_of_table(case, case.given("levels") or case.shared["defaultLevels"])
+    pod_set = pod_set_of_table(
+        {
+            "count": case.inputs["count"],
+            "requests": ONE_POD,
+            "topologyRequest": case.given("topologyRequest"),
+        }
+    )
+    wanted = case.want["wantAssignment"]
+    given = {MAIN: case.inputs["existingTA"]}
+    found = _replaced(hosts, [pod_set], given, case.inputs["unhealthyNode"])
+    yield from judged({MAIN: None if wanted is None else decoded(wanted)}, found)
+
+
+def _replaced(
+    installed: Installed,
+    pod_sets: list[dict[str, Any]],
+    given: Mapping[str, dict[str, Any]],
+    lost: str,
+) -> dict[str, Domains | None]:
+    spec = read("Workload", workload_of(pod_sets)).spec
+    ground = ground_of(installed)
+    found: dict[str, Domains | None] = {}
+    for pod_set in spec.pod_sets:
+        known = topology_assignment(given[pod_set.name])
+        placed = replace_hosts(ground, pod_set, known, {lost})
+        found[pod_set.name] = None if isinstance(placed, Unplaced) else _shown(placed)
+    return found
+
+
+def _shown(assignment: TopologyAssignment) -> Domains:
+    return [(domain.values, domain.count) for domain in assignment.domains]
+
+
+LINES = Family(line, one_profile)
+FAMILIES = {
+    "TestFindTopologyAssignments": Family(table),
+    "TestFindTopologyAssignmentsMultiLayerReplacement": Family(several_layers),
+}
