@@ -1,9 +1,10 @@
-"""Priority classes, AdmissionChecks, DisruptionBudgets and Namespaces."""
+"""Priority classes, AdmissionChecks, DisruptionBudgets, Namespaces and the Configuration."""
 
 from typing import Any
 
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.checks.specs import AdmissionCheckSpec
+from headgate.domain.configuration.specs import ConfigurationSpec
 from headgate.domain.configured import Configured
 from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
@@ -49,4 +50,10 @@ def a_budget(
 def a_namespace(name: str = "team-a", **labels: str) -> Configured[NamespaceSpec]:
     return Configured(
         name=name, uid=f"uid-{name}", labels=labels, created_at=T0, spec=NamespaceSpec()
+    )
+
+
+def a_configuration(**fields: Any) -> Configured[ConfigurationSpec]:
+    return Configured(
+        name="default", uid="uid-default", created_at=T0, spec=ConfigurationSpec(**fields)
     )

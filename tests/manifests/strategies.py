@@ -6,6 +6,16 @@ from hypothesis import strategies as st
 
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.checks.specs import AdmissionCheckSpec, CheckParameters
+from headgate.domain.configuration.specs import (
+    AdmissionFairSharing,
+    ConfigurationSpec,
+    FairSharing,
+    PreemptionRules,
+    ResourceRules,
+    Retention,
+    TopologyRules,
+    Transformation,
+)
 from headgate.domain.configured import Configured
 from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
@@ -59,6 +69,18 @@ TAINTS = st.lists(
     max_size=3,
     unique_by=lambda taint: (taint.key, taint.effect),
 ).map(tuple)
+WAITS = st.builds(
+    WaitForPodsReady,
+    timeout_seconds=SECONDS,
+    recovery_timeout_seconds=st.one_of(st.none(), st.just(0), SECONDS),
+    requeuing_strategy=st.builds(
+        RequeuingStrategy,
+        timestamp=st.sampled_from(["Eviction", "Creation"]),
+        backoff_limit_count=st.one_of(st.none(), st.integers(0, 9)),
+        backoff_base_seconds=SECONDS,
+        backoff_max_seconds=SECONDS,
+    ),
+)
 TOLERATIONS = st.lists(
     st.one_of(
         st.just(Toleration(operator="Exists")),
@@ -101,19 +123,6 @@ def cluster_queue_specs(draw: st.DrawFn) -> ClusterQueueSpec:
     check = st.builds(
         AdmissionCheckRule, name=NAMES, on_flavors=st.sampled_from([(), tuple(flavors)])
     )
-    limit = st.one_of(st.none(), st.integers(0, 9))
-    wait = st.builds(
-        WaitForPodsReady,
-        timeout_seconds=SECONDS,
-        recovery_timeout_seconds=st.one_of(st.none(), st.just(0), SECONDS),
-        requeuing_strategy=st.builds(
-            RequeuingStrategy,
-            timestamp=st.sampled_from(["Eviction", "Creation"]),
-            backoff_limit_count=limit,
-            backoff_base_seconds=SECONDS,
-            backoff_max_seconds=SECONDS,
-        ),
-    )
     return ClusterQueueSpec(
         resource_groups=resource_groups,
         cohort_name=cohort,
@@ -149,7 +158,7 @@ def cluster_queue_specs(draw: st.DrawFn) -> ClusterQueueSpec:
         stop_policy=draw(POLICIES),
         fair_weight_milli=draw(WEIGHTS),
         admission_mode=draw(st.sampled_from([None, "NoAdmissionFairSharing"])),
-        wait_for_pods_ready=draw(st.one_of(st.none(), wait)),
+        wait_for_pods_ready=draw(st.one_of(st.none(), WAITS)),
     )
 
 
@@ -162,6 +171,85 @@ def cohort_specs(draw: st.DrawFn) -> CohortSpec:
             st.one_of(st.just(()), groups(has_parent=bool(parent), lends_more=True))
         ),
         fair_weight_milli=draw(WEIGHTS),
+    )
+
+
+_RESOURCE_RULES = st.builds(
+    ResourceRules,
+    exclude_resource_prefixes=st.lists(NAMES, max_size=2).map(tuple),
+    transformations=st.lists(
+        st.builds(
+            Transformation,
+            input=KEYS,
+            strategy=st.sampled_from(["Retain", "Replace"]),
+            outputs_milli=st.dictionaries(
+                st.one_of(KEYS, st.sampled_from(RESOURCES)),
+                st.integers(-(10**9), 10**9),
+                max_size=2,
+            ),
+            multiply_by=st.one_of(st.just(""), KEYS),
+        ),
+        max_size=3,
+        unique_by=lambda transformation: transformation.input,
+    ).map(tuple),
+)
+
+
+@st.composite
+def configuration_specs(draw: st.DrawFn) -> ConfigurationSpec:
+    wait = draw(st.one_of(st.none(), WAITS))
+    maybe_seconds = st.one_of(st.none(), st.just(0), SECONDS)
+    return ConfigurationSpec(
+        wait_for_pods_ready=wait,
+        block_admission=wait is not None and draw(st.booleans()),
+        fair_sharing=draw(
+            st.sampled_from(
+                [None, FairSharing(), FairSharing(preemption_strategies=("LessThanInitialShare",))]
+            )
+        ),
+        admission_fair_sharing=draw(
+            st.one_of(
+                st.none(),
+                st.builds(
+                    AdmissionFairSharing,
+                    usage_half_life_seconds=SECONDS,
+                    usage_sampling_interval_seconds=SECONDS,
+                    resource_weights_milli=st.dictionaries(KEYS, WEIGHTS, max_size=2),
+                ),
+            )
+        ),
+        resources=draw(
+            st.one_of(
+                _RESOURCE_RULES, st.just(ResourceRules(quota_check_strategy="IgnoreUndeclared"))
+            )
+        ),
+        preemption=draw(
+            st.builds(
+                PreemptionRules,
+                default_preemptible=st.sampled_from([None, True, False]),
+                legacy_non_preemptible_from=st.one_of(st.none(), st.integers(-9, 9)),
+                default_can_preempt=st.booleans(),
+                priority_divergence=st.sampled_from(["Report", "Reject"]),
+                round_ttl_seconds=SECONDS,
+                most_domains=st.integers(1, 99),
+            )
+        ),
+        retention=draw(
+            st.builds(
+                Retention,
+                after_finished_seconds=maybe_seconds,
+                after_deactivated_seconds=maybe_seconds,
+            )
+        ),
+        topology=draw(
+            st.builds(
+                TopologyRules,
+                not_ready_seconds=SECONDS,
+                replace_failed_nodes=st.booleans(),
+                fail_fast=st.booleans(),
+            )
+        ),
+        quota_release=draw(st.sampled_from(["OnStopped", "OnTerminating"])),
     )
 
 
@@ -210,6 +298,7 @@ _SPECS: dict[str, st.SearchStrategy[Any]] = {
         enforcement=st.sampled_from(["BestEffort", "Strict"]),
     ),
     "Namespace": st.just(NamespaceSpec()),
+    "Configuration": configuration_specs(),
 }
 
 
@@ -218,7 +307,7 @@ def configured_objects(draw: st.DrawFn) -> tuple[str, Configured[Any]]:
     """A kind, and an object of it as it may stand."""
     kind = draw(st.sampled_from(sorted(_SPECS)))
     state: Configured[Any] = Configured(
-        name=draw(NAMES),
+        name="default" if kind == "Configuration" else draw(NAMES),
         namespace=draw(NAMES) if kind in {"LocalQueue", "DisruptionBudget"} else "",
         uid=draw(NAMES),
         labels=draw(LABELS),

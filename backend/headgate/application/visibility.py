@@ -21,6 +21,7 @@ OPEN_KINDS = (
     "node",
     "workloadpriorityclass",
     "admissioncheck",
+    "configuration",
 )
 SOMEBODY = "a workload of another team"
 _KEY = re.compile(r"(?<![\w./-])([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)/([a-z0-9][-a-z0-9.]*)")

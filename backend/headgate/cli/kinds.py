@@ -62,6 +62,11 @@ KINDS = (
         words=("disruptionbudget", "disruptionbudgets", "db"),
         namespaced=True,
     ),
+    Kind(
+        name="Configuration",
+        plural="configurations",
+        words=("configuration", "configurations", "config"),
+    ),
     Kind(name="Namespace", plural="namespaces", words=("namespace", "namespaces", "ns")),
 )
 

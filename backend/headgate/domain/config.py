@@ -9,6 +9,7 @@ from headgate.domain.budgets.evolve import evolve_disruption_budget
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.checks.evolve import evolve_admission_check
 from headgate.domain.checks.specs import AdmissionCheckSpec
+from headgate.domain.configuration.evolve import evolve_configuration
 from headgate.domain.configuration.specs import ConfigurationSpec
 from headgate.domain.configured import Absent, Configured
 from headgate.domain.namespaces.evolve import evolve_namespace
@@ -51,6 +52,10 @@ class Config(msgspec.Struct, kw_only=True):
         written = self.configurations.get(ONLY_CONFIGURATION)
         return written.spec if written else ConfigurationSpec()
 
+    def copied(self) -> "Config":
+        """The same objects in containers of their own."""
+        return Config(**{field: dict(getattr(self, field)) for field in FIELDS.values()})
+
     def of_kind(self, kind: str) -> dict[str, Configured[Any]]:
         """The objects of one kind, named as in their streams."""
         objects: dict[str, Configured[Any]] = getattr(self, FIELDS[kind])
@@ -86,5 +91,6 @@ CONFIGURED_EVOLVE: dict[str, Callable[[Any, Any, Instant], Absent | Configured[A
     "admissioncheck": evolve_admission_check,
     "disruptionbudget": evolve_disruption_budget,
     "namespace": evolve_namespace,
+    "configuration": evolve_configuration,
 }
 """How a fact changes an object of each configured kind."""

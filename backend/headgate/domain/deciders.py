@@ -4,6 +4,7 @@ from typing import Any
 
 from headgate.domain.budgets.decide import DISRUPTION_BUDGET
 from headgate.domain.checks.decide import ADMISSION_CHECK
+from headgate.domain.configuration.decide import CONFIGURATION
 from headgate.domain.decider import Decider
 from headgate.domain.namespaces.decide import NAMESPACE
 from headgate.domain.priorities.decide import WORKLOAD_PRIORITY_CLASS
@@ -21,4 +22,5 @@ CONFIGURED_DECIDERS: dict[str, Decider[Any, Any, Any]] = {
     "admissioncheck": ADMISSION_CHECK,
     "disruptionbudget": DISRUPTION_BUDGET,
     "namespace": NAMESPACE,
+    "configuration": CONFIGURATION,
 }

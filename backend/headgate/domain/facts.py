@@ -6,6 +6,7 @@ import msgspec
 
 from headgate.domain.budgets.events import BudgetEvent
 from headgate.domain.checks.events import CheckEvent
+from headgate.domain.configuration.events import ConfigurationEvent
 from headgate.domain.namespaces.events import NamespaceEvent
 from headgate.domain.priorities.events import PriorityEvent
 from headgate.domain.queues.events import QueueEvent
@@ -21,6 +22,7 @@ DomainEvent: TypeAlias = (
     | CheckEvent
     | BudgetEvent
     | NamespaceEvent
+    | ConfigurationEvent
     | WorkloadEvent
     | RoundEvent
 )

@@ -17,9 +17,19 @@ _LABELS = "/metadata/labels"
 _ANNOTATIONS = "/metadata/annotations"
 
 
+def _broken_rule_of_the_only_name(text: str) -> str | None:
+    return None if text == "default" else "is no Configuration: the only one is named default"
+
+
+_NAME_RULES: dict[str, Callable[[str], str | None]] = {
+    "Namespace": broken_rule_of_dns_label,
+    "Configuration": _broken_rule_of_the_only_name,
+}
+
+
 def identity_violations(kind: str, name: str, namespace: str) -> tuple[Violation, ...]:
     """What is wrong with the name and namespace of a new object."""
-    name_rule = broken_rule_of_dns_label if kind == "Namespace" else broken_rule_of_name
+    name_rule = _NAME_RULES.get(kind, broken_rule_of_name)
     found = [violation_of("/metadata/name", name, name_rule)]
     if namespace:
         found.append(violation_of("/metadata/namespace", namespace, broken_rule_of_dns_label))

@@ -5,6 +5,7 @@ from typing import Any
 
 from headgate.domain.budgets.rules import budget_violations
 from headgate.domain.checks.rules import check_violations
+from headgate.domain.configuration.rules import configuration_violations
 from headgate.domain.namespaces.rules import namespace_violations
 from headgate.domain.priorities.rules import priority_class_violations
 from headgate.domain.queues.rules import (
@@ -31,6 +32,7 @@ _RULES: dict[str, Callable[[Any], tuple[Violation, ...]]] = {
     "AdmissionCheck": check_violations,
     "DisruptionBudget": budget_violations,
     "Namespace": namespace_violations,
+    "Configuration": configuration_violations,
     "Workload": workload_violations,
 }
 

@@ -13,6 +13,7 @@ ConfiguredKind = Literal[
     "admissioncheck",
     "disruptionbudget",
     "namespace",
+    "configuration",
 ]
 Kind = Literal[ConfiguredKind, "workload", "round"]
 

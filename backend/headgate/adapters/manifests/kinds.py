@@ -6,6 +6,7 @@ import msgspec
 
 KUEUE = ("kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1")
 OURS = "headgate.dev/v1"
+KUEUE_CONFIGURATION = ("config.kueue.x-k8s.io/v1beta2", "config.kueue.x-k8s.io/v1beta1")
 
 ObjectKind = Literal[
     "ClusterQueue",
@@ -18,17 +19,22 @@ ObjectKind = Literal[
     "AdmissionCheck",
     "DisruptionBudget",
     "Namespace",
+    "Configuration",
     "Workload",
 ]
 
 
 class ManifestKind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of manifest: the versions it is read in (the first is written), and our kind."""
+    """A kind of manifest: the versions it is read in (the first is written), and our kind.
+
+    `only_name` is the name of the one object of a kind of which there is one.
+    """
 
     name: str
     versions: tuple[str, ...]
     becomes: ObjectKind
     namespaced: bool = False
+    only_name: str = ""
 
 
 _KINDS = (
@@ -47,6 +53,12 @@ _KINDS = (
     ),
     ManifestKind(name="Node", versions=("v1", OURS), becomes="Node"),
     ManifestKind(name="Namespace", versions=("v1", OURS), becomes="Namespace"),
+    ManifestKind(
+        name="Configuration",
+        versions=(OURS, *KUEUE_CONFIGURATION),
+        becomes="Configuration",
+        only_name="default",
+    ),
     ManifestKind(
         name="PriorityClass",
         versions=("scheduling.k8s.io/v1",),

@@ -9,7 +9,8 @@ import msgspec
 from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.documents import Document, read_documents
 from headgate.adapters.manifests.fields import Fields, Problems
-from headgate.adapters.manifests.kinds import MANIFEST_KINDS, ManifestKind
+from headgate.adapters.manifests.kinds import KUEUE_CONFIGURATION, MANIFEST_KINDS, ManifestKind
+from headgate.adapters.manifests.parsing.configuration import read_configuration
 from headgate.adapters.manifests.parsing.jobs import Places, read_job, read_job_set
 from headgate.adapters.manifests.parsing.metadata import Metadata, read_metadata
 from headgate.adapters.manifests.parsing.policies import (
@@ -49,6 +50,7 @@ _SIMPLE = {
     "AdmissionCheck": read_admission_check,
     "DisruptionBudget": read_budget,
     "Namespace": read_namespace,
+    "Configuration": read_configuration,
 }
 _OLD_NAMES = (
     ("/spec/cohortName", "cohort"),
@@ -128,7 +130,7 @@ def _parsed(document: Document, namespace: str) -> Desired | Refused:
     kind = _kind(root)
     if kind is None:
         return _refused(document, problems, None, root.text("kind"))
-    metadata = read_metadata(root, namespaced=kind.namespaced, namespace=namespace)
+    metadata = read_metadata(root, kind, namespace)
     spec, keeps, places = _spec(kind, root, metadata)
     root.close()
     desired = Desired(
@@ -177,6 +179,8 @@ def _kind(root: Fields) -> ManifestKind | None:
 def _spec(kind: ManifestKind, root: Fields, metadata: Metadata) -> Read:
     if kind.becomes == "WorkloadPriorityClass":
         return (*read_priority_class(root), ())
+    if root.text("apiVersion") in KUEUE_CONFIGURATION:
+        return (*read_configuration(root), (("/spec", ""),))
     spec = root.child_or_empty("spec")
     places = _old_places(spec)
     if kind.name == "Job":

@@ -6,6 +6,7 @@ from typing import Any, get_args
 import msgspec
 
 from headgate.adapters.manifests.kinds import ObjectKind
+from headgate.adapters.manifests.rendering.configuration import configuration_body
 from headgate.adapters.manifests.rendering.metadata import rendered_head
 from headgate.adapters.manifests.rendering.policies import (
     admission_check_body,
@@ -94,4 +95,5 @@ _BODIES: dict[str, Callable[[Any, Extras], dict[str, Any]]] = {
     "AdmissionCheck": _plain(admission_check_body),
     "DisruptionBudget": _plain(budget_body),
     "Namespace": _plain(namespace_body),
+    "Configuration": _plain(configuration_body),
 }

@@ -6,6 +6,7 @@ import msgspec
 
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.checks.specs import AdmissionCheckSpec
+from headgate.domain.configuration.specs import ConfigurationSpec
 from headgate.domain.configured import Absent, Configured
 from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
@@ -28,6 +29,7 @@ SPECS: dict[str, type] = {
     "admissioncheck": AdmissionCheckSpec,
     "disruptionbudget": DisruptionBudgetSpec,
     "namespace": NamespaceSpec,
+    "configuration": ConfigurationSpec,
 }
 
 DECODERS: dict[str, Decoder] = {

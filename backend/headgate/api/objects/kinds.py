@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from headgate.api.objects import place_shapes, policy_shapes, queue_shapes
+from headgate.api.objects import configuration_shapes, place_shapes, policy_shapes, queue_shapes
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 OURS = "headgate.dev/v1"
@@ -34,6 +34,10 @@ KINDS: tuple[ObjectKind, ...] = (
     ObjectKind(
         "ClusterQueue", "ClusterQueues", KUEUE,
         queue_shapes.ClusterQueueObject, queue_shapes.ClusterQueueList,
+    ),
+    ObjectKind(
+        "Configuration", "Configurations", OURS,
+        configuration_shapes.ConfigurationObject, configuration_shapes.ConfigurationList,
     ),
     ObjectKind("Cohort", "Cohorts", KUEUE, queue_shapes.CohortObject, queue_shapes.CohortList),
     ObjectKind(

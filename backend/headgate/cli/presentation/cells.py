@@ -126,6 +126,16 @@ def _budget(found: Object) -> tuple[Cells, Cells]:
     return [("unit", spec.get("unit", "Workload")), *bounds], enforcement
 
 
+def _configuration(found: Object) -> tuple[Cells, Cells]:
+    spec = found["spec"]
+    middle = [
+        ("fairsharing", "on" if "fairSharing" in spec else "off"),
+        ("waitforpodsready", (spec.get("waitForPodsReady") or {}).get("timeout", "off")),
+        ("quotarelease", spec.get("quotaRelease", "OnStopped")),
+    ]
+    return middle, [("undeclared", spec.get("resources", {}).get("quotaCheckStrategy", "-"))]
+
+
 def _nothing_more(_found: Object) -> tuple[Cells, Cells]:
     return [], []
 
@@ -145,4 +155,5 @@ _SPECIAL: dict[str, Callable[[Object], tuple[Cells, Cells]]] = {
     "WorkloadPriorityClass": _priority_class,
     "AdmissionCheck": _check,
     "DisruptionBudget": _budget,
+    "Configuration": _configuration,
 }

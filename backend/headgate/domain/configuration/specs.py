@@ -68,12 +68,17 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TopologyRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What happens to those whose hosts fail (topology.md §6).
+    """How hosts are chosen, and what happens to those whose hosts fail (topology.md §4, §6).
 
+    `profile`: what names no level to be together in goes to the hosts with least free capacity, or
+    to those that fit best as all others do.
+    `respect_preferred_affinity`: hosts that a pod's preferred node affinity scores come first.
     `not_ready_seconds`: how long a host may be not ready before it counts as failed.
     `fail_fast`: evict at once where no replacement is found; otherwise wait for one.
     """
 
+    profile: Literal["Mixed", "BestFit"] = "Mixed"
+    respect_preferred_affinity: bool = False
     not_ready_seconds: int = 30
     replace_failed_nodes: bool = True
     fail_fast: bool = True

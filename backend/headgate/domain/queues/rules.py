@@ -35,7 +35,7 @@ def cluster_queue_violations(spec: ClusterQueueSpec) -> tuple[Violation, ...]:
         *_check_violations(spec.admission_checks),
         *_selector_violations(spec),
         *_weight_violations(spec.fair_weight_milli),
-        *_wait_violations(spec.wait_for_pods_ready),
+        *wait_violations("/spec/waitForPodsReady", spec.wait_for_pods_ready),
     )
 
 
@@ -167,7 +167,8 @@ def _weight_violations(weight_milli: int) -> Iterator[Violation]:
         )
 
 
-def _wait_violations(wait: WaitForPodsReady | None) -> Iterator[Violation]:
+def wait_violations(pointer: str, wait: WaitForPodsReady | None) -> Iterator[Violation]:
+    """What is wrong with the wait for pods that is written at `pointer`."""
     if wait is None:
         return
     requeuing = wait.requeuing_strategy
@@ -177,11 +178,13 @@ def _wait_violations(wait: WaitForPodsReady | None) -> Iterator[Violation]:
         ("requeuingStrategy/backoffLimitCount", requeuing.backoff_limit_count),
         ("requeuingStrategy/backoffBaseSeconds", requeuing.backoff_base_seconds),
         ("requeuingStrategy/backoffMaxSeconds", requeuing.backoff_max_seconds),
+        ("requeuingStrategy/maxBackOffRetryTimeout", requeuing.retry_limit_seconds),
+        ("requeuingStrategy/backoffResetAfter", requeuing.reset_after_seconds),
     )
     for field, length in lengths:
         if length is not None and length < 0:
             yield Violation(
-                pointer=f"/spec/waitForPodsReady/{field}",
+                pointer=f"{pointer}/{field}",
                 rule=f"{field.rpartition('/')[2]} is at least 0.",
                 remedy="Give a length that is not negative.",
             )

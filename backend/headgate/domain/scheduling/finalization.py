@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from headgate.domain.budgets.events import DisruptionBudgetDeleted
 from headgate.domain.checks.events import AdmissionCheckDeleted
 from headgate.domain.config import FIELDS, Config
+from headgate.domain.configuration.events import ConfigurationDeleted
 from headgate.domain.facts import DomainEvent
 from headgate.domain.namespaces.events import NamespaceDeleted
 from headgate.domain.priorities.events import WorkloadPriorityClassDeleted
@@ -24,6 +25,7 @@ DELETED: dict[str, DomainEvent] = {
     "admissioncheck": AdmissionCheckDeleted(),
     "disruptionbudget": DisruptionBudgetDeleted(),
     "namespace": NamespaceDeleted(),
+    "configuration": ConfigurationDeleted(),
 }
 """The last fact about an object of each kind."""
 

@@ -3,6 +3,7 @@
 import msgspec
 
 from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.kinds import ManifestKind
 
 READ_BY_SERVER_ONLY = (
     "creationTimestamp",
@@ -28,17 +29,17 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     annotations: dict[str, str]
 
 
-def read_metadata(root: Fields, *, namespaced: bool, namespace: str) -> Metadata:
+def read_metadata(root: Fields, kind: ManifestKind, namespace: str) -> Metadata:
     """The metadata; `namespace` is the one for objects that name none."""
     root.ignore("apiVersion", "kind", "status")
     fields = root.child_or_empty("metadata")
     fields.ignore(*READ_BY_SERVER_ONLY)
     named = fields.text("namespace")
-    if named and not namespaced:
+    if named and not kind.namespaced:
         fields.note("namespace", "Objects of this kind have no namespace.", "Remove it.")
     read = Metadata(
-        name=fields.text("name"),
-        namespace=(named or namespace) if namespaced else "",
+        name=fields.text("name", kind.only_name),
+        namespace=(named or namespace) if kind.namespaced else "",
         generate_name=fields.text("generateName"),
         uid=fields.text("uid"),
         resource_version=fields.text("resourceVersion"),

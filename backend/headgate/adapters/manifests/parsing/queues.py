@@ -2,9 +2,9 @@
 
 from typing import get_args
 
-from headgate.adapters.manifests.durations import seconds_of
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.parsing.selectors import read_label_selector
+from headgate.adapters.manifests.parsing.waiting import read_wait
 from headgate.domain.queues.specs import (
     AdmissionCheckRule,
     BorrowWithinCohort,
@@ -17,11 +17,9 @@ from headgate.domain.queues.specs import (
     LocalQueueSpec,
     PreemptionPolicy,
     ReclaimPolicy,
-    RequeuingStrategy,
     ResourceGroup,
     ResourceQuota,
     StopPolicy,
-    WaitForPodsReady,
 )
 
 _ADMISSION_MODES = ("UsageBasedAdmissionFairSharing", "NoAdmissionFairSharing")
@@ -36,6 +34,12 @@ def read_cluster_queue(spec: Fields) -> tuple[ClusterQueueSpec, tuple[str, ...]]
     preemption = spec.child("preemption")
     wait = spec.child("waitForPodsReady")
     scope = spec.child_or_empty("admissionScope")
+    if wait:
+        wait.refuse_if_given(
+            "blockAdmission",
+            "Admission is blocked for the whole installation or not at all.",
+            "Set it in the Configuration named default.",
+        )
     read = ClusterQueueSpec(
         resource_groups=read_groups(spec),
         cohort_name=spec.text("cohortName") or spec.text("cohort"),
@@ -49,7 +53,7 @@ def read_cluster_queue(spec: Fields) -> tuple[ClusterQueueSpec, tuple[str, ...]]
         stop_policy=spec.choice("stopPolicy", get_args(StopPolicy), "None"),
         fair_weight_milli=read_weight(spec),
         admission_mode=scope.choice("admissionMode", _ADMISSION_MODES, None),
-        wait_for_pods_ready=_wait(wait) if wait else None,
+        wait_for_pods_ready=read_wait(wait) if wait else None,
     )
     scope.close()
     spec.refuse_if_given(
@@ -180,37 +184,3 @@ def _check(fields: Fields) -> AdmissionCheckRule:
     )
     fields.close()
     return read
-
-
-def _wait(fields: Fields) -> WaitForPodsReady:
-    fields.refuse_if_given(
-        "blockAdmission", "Blocking all admission is not served.", "Remove blockAdmission."
-    )
-    strategy = fields.child_or_empty("requeuingStrategy")
-    usual = RequeuingStrategy()
-    requeuing = RequeuingStrategy(
-        timestamp=strategy.choice("timestamp", ("Eviction", "Creation"), usual.timestamp),
-        backoff_limit_count=strategy.optional_integer("backoffLimitCount"),
-        backoff_base_seconds=strategy.integer("backoffBaseSeconds", usual.backoff_base_seconds),
-        backoff_max_seconds=strategy.integer("backoffMaxSeconds", usual.backoff_max_seconds),
-    )
-    strategy.close()
-    timeout = _seconds(fields, "timeout")
-    read = WaitForPodsReady(
-        timeout_seconds=timeout or WaitForPodsReady().timeout_seconds,
-        recovery_timeout_seconds=_seconds(fields, "recoveryTimeout"),
-        requeuing_strategy=requeuing,
-    )
-    fields.close()
-    return read
-
-
-def _seconds(fields: Fields, name: str) -> int | None:
-    value = fields.raw(name)
-    in_seconds = fields.optional_integer(f"{name}Seconds")
-    if value is None:
-        return in_seconds
-    seconds = seconds_of(value) if isinstance(value, str) else None
-    if seconds is None:
-        fields.note(name, f"{name} is a length of time.", "Write it like 30m or 1h30m.")
-    return seconds

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from headgate.adapters.manifests.durations import duration_of
 from headgate.adapters.manifests.rendering.metadata import rendered_condition
 from headgate.adapters.manifests.rendering.selectors import rendered_selector
+from headgate.adapters.manifests.rendering.waiting import rendered_wait
 from headgate.adapters.manifests.times import rfc3339
 from headgate.domain.configured import Configured
 from headgate.domain.queues.activity import Activity
@@ -17,7 +17,6 @@ from headgate.domain.queues.specs import (
     ResourceGroup,
     ResourceQuota,
     Stop,
-    WaitForPodsReady,
 )
 from headgate.domain.values.amounts import milli_quantity, quantity_of
 from headgate.domain.values.instants import Instant
@@ -64,7 +63,7 @@ def cluster_queue_spec(spec: ClusterQueueSpec) -> dict[str, Any]:
     if spec.admission_mode is not None:
         rendered["admissionScope"] = {"admissionMode": spec.admission_mode}
     if spec.wait_for_pods_ready is not None:
-        rendered["waitForPodsReady"] = _wait(spec.wait_for_pods_ready)
+        rendered["waitForPodsReady"] = rendered_wait(spec.wait_for_pods_ready)
     return rendered
 
 
@@ -182,22 +181,6 @@ def _preemption(spec: ClusterQueueSpec) -> dict[str, Any]:
             **({} if threshold is None else {"maxPriorityThreshold": threshold}),
         },
         "withinClusterQueue": spec.preemption.within_cluster_queue,
-    }
-
-
-def _wait(wait: WaitForPodsReady) -> dict[str, Any]:
-    requeuing = wait.requeuing_strategy
-    limit = requeuing.backoff_limit_count
-    recovery = wait.recovery_timeout_seconds
-    return {
-        "timeout": duration_of(wait.timeout_seconds),
-        **({} if recovery is None else {"recoveryTimeout": duration_of(recovery)}),
-        "requeuingStrategy": {
-            "timestamp": requeuing.timestamp,
-            **({} if limit is None else {"backoffLimitCount": limit}),
-            "backoffBaseSeconds": requeuing.backoff_base_seconds,
-            "backoffMaxSeconds": requeuing.backoff_max_seconds,
-        },
     }
 
 

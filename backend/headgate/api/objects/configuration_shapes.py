@@ -1,0 +1,122 @@
+"""The Configuration as it is written and read: Kueue's fields, and ours beside them."""
+
+from typing import Literal
+
+from headgate.api.shapes import ListMeta, ObjectMeta, Shape
+
+Quantity = str | int | float
+Duration = str
+
+
+class RequeuingStrategyShape(Shape, kw_only=True, frozen=True):
+    """How long a workload waits after its pods were not ready in time, longer each time."""
+
+    timestamp: Literal["Eviction", "Creation"] = "Eviction"
+    backoff_limit_count: int | None = None
+    backoff_base_seconds: int = 60
+    backoff_max_seconds: int = 3600
+
+
+class InstallationWaitShape(Shape, kw_only=True, frozen=True):
+    """How long admitted pods may take to become ready; for queues that say nothing themselves."""
+
+    timeout: Duration = "30m0s"
+    recovery_timeout: Duration | None = None
+    block_admission: bool = False
+    requeuing_strategy: RequeuingStrategyShape | None = None
+
+
+class InstallationFairSharingShape(Shape, kw_only=True, frozen=True):
+    """Fair sharing is on where this is given."""
+
+    preemption_strategies: list[str] = []
+
+
+class AdmissionFairSharingShape(Shape, kw_only=True, frozen=True):
+    """LocalQueues that used little come first; off where this is not given."""
+
+    usage_half_life_time: Duration = "0s"
+    usage_sampling_interval: Duration = "5m0s"
+    resource_weights: dict[str, Quantity] = {}
+
+
+class TransformationShape(Shape, kw_only=True, frozen=True):
+    """What a resource counts as for quota."""
+
+    input: str
+    strategy: Literal["Retain", "Replace"] = "Retain"
+    multiply_by: str | None = None
+    outputs: dict[str, Quantity] = {}
+
+
+class ResourceRulesShape(Shape, kw_only=True, frozen=True):
+    """What requests count for quota before any queue looks at them."""
+
+    exclude_resource_prefixes: list[str] = []
+    quota_check_strategy: Literal["BlockUndeclared", "IgnoreUndeclared"] = "BlockUndeclared"
+    transformations: list[TransformationShape] = []
+
+
+class PreemptionRulesShape(Shape, kw_only=True, frozen=True):
+    """Defaults for workloads that say nothing themselves, and bounds of rounds."""
+
+    default_preemptible: bool | None = None
+    legacy_non_preemptible_from: int | None = None
+    default_can_preempt: bool = True
+    priority_divergence: Literal["Report", "Reject"] = "Report"
+    round_time_to_live: Duration = "1h0m0s"
+    most_domains: int = 32
+
+
+class WorkloadRetentionShape(Shape, kw_only=True, frozen=True):
+    """How long workloads are kept after their end."""
+
+    after_finished: Duration | None = None
+    after_deactivated_by_kueue: Duration | None = None
+
+
+class RetentionShape(Shape, kw_only=True, frozen=True):
+    """How long objects are kept that nothing needs any more."""
+
+    workloads: WorkloadRetentionShape | None = None
+
+
+class TopologyRulesShape(Shape, kw_only=True, frozen=True):
+    """How hosts are chosen, and what happens to those whose hosts fail."""
+
+    profile: Literal["Mixed", "BestFit"] = "Mixed"
+    respect_preferred_affinity: bool = False
+    not_ready_timeout: Duration = "30s"
+    replace_failed_nodes: bool = True
+    fail_fast: bool = True
+
+
+class ConfigurationSpecShape(Shape, kw_only=True, frozen=True):
+    """The rules of the whole installation."""
+
+    wait_for_pods_ready: InstallationWaitShape | None = None
+    fair_sharing: InstallationFairSharingShape | None = None
+    admission_fair_sharing: AdmissionFairSharingShape | None = None
+    resources: ResourceRulesShape | None = None
+    preemption: PreemptionRulesShape | None = None
+    object_retention_policies: RetentionShape | None = None
+    topology: TopologyRulesShape | None = None
+    quota_release: Literal["OnStopped", "OnTerminating"] = "OnStopped"
+
+
+class ConfigurationObject(Shape, kw_only=True, frozen=True):
+    """The Configuration."""
+
+    api_version: str
+    kind: Literal["Configuration"]
+    metadata: ObjectMeta
+    spec: ConfigurationSpecShape
+
+
+class ConfigurationList(Shape, kw_only=True, frozen=True):
+    """One page of Configurations; there is at most one."""
+
+    api_version: str
+    kind: Literal["ConfigurationList"]
+    metadata: ListMeta
+    items: list[ConfigurationObject]

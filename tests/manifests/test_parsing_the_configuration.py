@@ -1,0 +1,155 @@
+"""The manifest of the Configuration, in Kueue's form and in ours."""
+
+import pytest
+
+from headgate.adapters.manifests.desired import Desired
+from headgate.adapters.manifests.parse import parse
+from headgate.domain.configuration.specs import (
+    AdmissionFairSharing,
+    ConfigurationSpec,
+    FairSharing,
+    PreemptionRules,
+    ResourceRules,
+    Retention,
+    TopologyRules,
+    Transformation,
+)
+from headgate.domain.queues.specs import RequeuingStrategy, WaitForPodsReady
+from tests.manifests.reading import a_manifest, read, refused
+
+OURS = "headgate.dev/v1"
+KUEUES_FILE = b"""
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+health: {healthProbeBindAddress: ":8081"}
+manageJobsWithoutQueueName: false
+integrations: {frameworks: [batch/job]}
+waitForPodsReady:
+  timeout: 10m
+  recoveryTimeout: 3m
+  blockAdmission: true
+  requeuingStrategy: {timestamp: Creation, backoffLimitCount: 5, backoffBaseSeconds: 10}
+fairSharing:
+  preemptionStrategies: [LessThanInitialShare]
+admissionFairSharing:
+  usageHalfLifeTime: 168h
+  usageSamplingInterval: 1m
+  resourceWeights: {cpu: 2.0, memory: 0.5}
+resources:
+  excludeResourcePrefixes: [networking.example.com/]
+  transformations:
+  - input: nvidia.com/mig-1g.5gb
+    strategy: Replace
+    outputs: {example.com/accelerator-memory: 5Gi, example.com/credits: "0.25"}
+  - {input: cpu, multiplyBy: nodes, outputs: {example.com/cores: 1}}
+objectRetentionPolicies:
+  workloads: {afterFinished: 0s, afterDeactivatedByKueue: 1h}
+"""
+
+
+def test_a_file_of_kueues_is_read_as_it_is() -> None:
+    (found,) = parse(KUEUES_FILE)
+    assert isinstance(found, Desired), found
+    assert (found.kind, found.name) == ("Configuration", "default")
+    assert found.spec == ConfigurationSpec(
+        wait_for_pods_ready=WaitForPodsReady(
+            timeout_seconds=600,
+            recovery_timeout_seconds=180,
+            requeuing_strategy=RequeuingStrategy(
+                timestamp="Creation", backoff_limit_count=5, backoff_base_seconds=10
+            ),
+        ),
+        block_admission=True,
+        fair_sharing=FairSharing(preemption_strategies=("LessThanInitialShare",)),
+        admission_fair_sharing=AdmissionFairSharing(
+            usage_half_life_seconds=168 * 3600,
+            usage_sampling_interval_seconds=60,
+            resource_weights_milli={"cpu": 2000, "memory": 500},
+        ),
+        resources=ResourceRules(
+            exclude_resource_prefixes=("networking.example.com/",),
+            transformations=(
+                Transformation(
+                    input="nvidia.com/mig-1g.5gb",
+                    strategy="Replace",
+                    outputs_milli={
+                        "example.com/accelerator-memory": 5 * 2**30 * 1000,
+                        "example.com/credits": 250,
+                    },
+                ),
+                Transformation(
+                    input="cpu", multiply_by="nodes", outputs_milli={"example.com/cores": 1000}
+                ),
+            ),
+        ),
+        retention=Retention(after_finished_seconds=0, after_deactivated_seconds=3600),
+    )
+
+
+def test_our_own_fields_stand_beside_kueues() -> None:
+    spec = {
+        "preemption": {
+            "defaultPreemptible": False,
+            "legacyNonPreemptibleFrom": 1000,
+            "defaultCanPreempt": False,
+            "priorityDivergence": "Reject",
+            "roundTimeToLive": "30m",
+            "mostDomains": 8,
+        },
+        "topology": {"notReadyTimeout": "90s", "replaceFailedNodes": False, "failFast": False},
+        "quotaRelease": "OnTerminating",
+    }
+    assert read(
+        a_manifest("Configuration", OURS, metadata={"name": "default"}, spec=spec)
+    ).spec == (
+        ConfigurationSpec(
+            preemption=PreemptionRules(
+                default_preemptible=False,
+                legacy_non_preemptible_from=1000,
+                default_can_preempt=False,
+                priority_divergence="Reject",
+                round_ttl_seconds=1800,
+                most_domains=8,
+            ),
+            topology=TopologyRules(
+                not_ready_seconds=90, replace_failed_nodes=False, fail_fast=False
+            ),
+            quota_release="OnTerminating",
+        )
+    )
+
+
+def test_parts_that_are_disabled_are_off() -> None:
+    spec = {"waitForPodsReady": {"enable": False}, "fairSharing": {"enable": False}}
+    found = read(a_manifest("Configuration", OURS, metadata={"name": "default"}, spec=spec))
+    assert found.spec == ConfigurationSpec()
+
+
+@pytest.mark.parametrize(
+    ("part", "pointer"),
+    [
+        ({"multiKueue": {"gcInterval": "1m"}}, "/spec/multiKueue"),
+        ({"fairSharing": {"preemptionStrategies": ["Any"]}}, "/spec/fairSharing"),
+        ({"waitForPodsReady": {"timeout": "soon"}}, "/spec/waitForPodsReady/timeout"),
+        ({"resources": {"deviceClassMappings": [{"name": "x"}]}}, "/spec/resources"),
+        ({"resources": {"quotaCheckStrategy": "Any"}}, "/spec/resources/quotaCheckStrategy"),
+        (
+            {"resources": {"transformations": [{"input": "cpu", "outputs": {"x": "much"}}]}},
+            "/spec/resources/transformations/0/outputs/x",
+        ),
+        ({"fairsharing": {}}, "/spec/fairsharing"),
+    ],
+)
+def test_what_cannot_be_read_is_pointed_to(part: dict[str, object], pointer: str) -> None:
+    found = refused(a_manifest("Configuration", OURS, metadata={"name": "default"}, spec=part))
+    assert any(told.startswith(pointer) for told in found), found
+
+
+def test_a_rule_about_kueues_file_points_into_that_file() -> None:
+    body = {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta1",
+        "kind": "Configuration",
+        "resources": {"transformations": [{"input": "cpu"}, {"input": "cpu"}]},
+        "multikueue": {},
+    }
+    assert "/resources/transformations/1/input" in refused(body)
