@@ -497,6 +497,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/configurations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Configurations */
+        get: operations["listConfigurations"];
+        put?: never;
+        /** Create a Configuration */
+        post: operations["createConfiguration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/configurations/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a Configuration */
+        get: operations["getConfiguration"];
+        /** Replace a Configuration */
+        put: operations["replaceConfiguration"];
+        post?: never;
+        /** Delete a Configuration; one in use goes when nothing uses it any more */
+        delete: operations["deleteConfiguration"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/cohorts": {
         parameters: {
             query?: never;
@@ -1460,6 +1497,16 @@ export interface components {
         AdmissionChecksStrategyShape: {
             admissionChecks?: components["schemas"]["AdmissionCheckRuleShape"][];
         };
+        /** AdmissionFairSharingShape */
+        AdmissionFairSharingShape: {
+            /** @default 0s */
+            usageHalfLifeTime?: string;
+            /** @default 5m0s */
+            usageSamplingInterval?: string;
+            resourceWeights?: {
+                [key: string]: string | number;
+            };
+        };
         /** AdmissionShape */
         AdmissionShape: {
             clusterQueue: string;
@@ -1711,6 +1758,37 @@ export interface components {
             lastTransitionTime: string;
             observedGeneration?: number | null;
         };
+        /** ConfigurationList */
+        ConfigurationList: {
+            apiVersion: string;
+            /** @constant */
+            kind: "ConfigurationList";
+            metadata: components["schemas"]["ListMeta"];
+            items: components["schemas"]["ConfigurationObject"][];
+        };
+        /** ConfigurationObject */
+        ConfigurationObject: {
+            apiVersion: string;
+            /** @constant */
+            kind: "Configuration";
+            metadata: components["schemas"]["ObjectMeta"];
+            spec: components["schemas"]["ConfigurationSpecShape"];
+        };
+        /** ConfigurationSpecShape */
+        ConfigurationSpecShape: {
+            waitForPodsReady?: components["schemas"]["InstallationWaitShape"] | null;
+            fairSharing?: components["schemas"]["InstallationFairSharingShape"] | null;
+            admissionFairSharing?: components["schemas"]["AdmissionFairSharingShape"] | null;
+            resources?: components["schemas"]["ResourceRulesShape"] | null;
+            preemption?: components["schemas"]["PreemptionRulesShape"] | null;
+            objectRetentionPolicies?: components["schemas"]["RetentionShape"] | null;
+            topology?: components["schemas"]["TopologyRulesShape"] | null;
+            /**
+             * @default OnStopped
+             * @enum {string}
+             */
+            quotaRelease?: "OnStopped" | "OnTerminating";
+        };
         /** CountAt */
         CountAt: {
             /**
@@ -1934,6 +2012,19 @@ export interface components {
             pods: number;
             clusterQueue: string;
             priority: number;
+        };
+        /** InstallationFairSharingShape */
+        InstallationFairSharingShape: {
+            preemptionStrategies?: string[];
+        };
+        /** InstallationWaitShape */
+        InstallationWaitShape: {
+            /** @default 30m0s */
+            timeout?: string;
+            recoveryTimeout?: string | null;
+            /** @default false */
+            blockAdmission?: boolean;
+            requeuingStrategy?: components["schemas"]["RequeuingStrategyShape"] | null;
         };
         /** LabelSelector */
         LabelSelector: {
@@ -2212,6 +2303,22 @@ export interface components {
             /** @default  */
             message?: string;
         };
+        /** PreemptionRulesShape */
+        PreemptionRulesShape: {
+            defaultPreemptible?: boolean | null;
+            legacyNonPreemptibleFrom?: number | null;
+            /** @default true */
+            defaultCanPreempt?: boolean;
+            /**
+             * @default Report
+             * @enum {string}
+             */
+            priorityDivergence?: "Report" | "Reject";
+            /** @default 1h0m0s */
+            roundTimeToLive?: string;
+            /** @default 32 */
+            mostDomains?: number;
+        };
         /** PreemptionShape */
         PreemptionShape: {
             withinClusterQueue?: string | null;
@@ -2394,6 +2501,19 @@ export interface components {
              */
             requeueAt?: string | null;
         };
+        /** RequeuingStrategyShape */
+        RequeuingStrategyShape: {
+            /**
+             * @default Eviction
+             * @enum {string}
+             */
+            timestamp?: "Eviction" | "Creation";
+            backoffLimitCount?: number | null;
+            /** @default 60 */
+            backoffBaseSeconds?: number;
+            /** @default 3600 */
+            backoffMaxSeconds?: number;
+        };
         /** ResourceFlavorList */
         ResourceFlavorList: {
             apiVersion: string;
@@ -2431,11 +2551,25 @@ export interface components {
             borrowingLimit?: string | number | null;
             lendingLimit?: string | number | null;
         };
+        /** ResourceRulesShape */
+        ResourceRulesShape: {
+            excludeResourcePrefixes?: string[];
+            /**
+             * @default BlockUndeclared
+             * @enum {string}
+             */
+            quotaCheckStrategy?: "BlockUndeclared" | "IgnoreUndeclared";
+            transformations?: components["schemas"]["TransformationShape"][];
+        };
         /** ResourceUsageShape */
         ResourceUsageShape: {
             name: string;
             total: string;
             borrowed?: string | null;
+        };
+        /** RetentionShape */
+        RetentionShape: {
+            workloads?: components["schemas"]["WorkloadRetentionShape"] | null;
         };
         /** RoundPage */
         RoundPage: {
@@ -2673,9 +2807,38 @@ export interface components {
             metadata: components["schemas"]["ObjectMeta"];
             spec: components["schemas"]["TopologySpecShape"];
         };
+        /** TopologyRulesShape */
+        TopologyRulesShape: {
+            /**
+             * @default Mixed
+             * @enum {string}
+             */
+            profile?: "Mixed" | "BestFit";
+            /** @default false */
+            respectPreferredAffinity?: boolean;
+            /** @default 30s */
+            notReadyTimeout?: string;
+            /** @default true */
+            replaceFailedNodes?: boolean;
+            /** @default true */
+            failFast?: boolean;
+        };
         /** TopologySpecShape */
         TopologySpecShape: {
             levels: components["schemas"]["TopologyLevelShape"][];
+        };
+        /** TransformationShape */
+        TransformationShape: {
+            input: string;
+            /**
+             * @default Retain
+             * @enum {string}
+             */
+            strategy?: "Retain" | "Replace";
+            multiplyBy?: string | null;
+            outputs?: {
+                [key: string]: string | number;
+            };
         };
         /** VictimShape */
         VictimShape: {
@@ -2735,6 +2898,11 @@ export interface components {
             globalDefault?: boolean;
             preemptionPolicy?: string | null;
             maxProtectionDelta?: number | null;
+        };
+        /** WorkloadRetentionShape */
+        WorkloadRetentionShape: {
+            afterFinished?: string | null;
+            afterDeactivatedByKueue?: string | null;
         };
         /** WorkloadSpecShape */
         WorkloadSpecShape: {
@@ -4395,6 +4563,210 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClusterQueueObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    listConfigurations: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
+                labelSelector?: string | null;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of Configurations; there is at most one. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigurationList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    createConfiguration: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing */
+                dryRun?: "All" | null;
+            };
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfigurationObject"];
+                "application/yaml": components["schemas"]["ConfigurationObject"];
+            };
+        };
+        responses: {
+            /** @description The Configuration. */
+            201: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigurationObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    getConfiguration: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+            };
+            header?: {
+                /** @description The ETag one has already */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The Configuration. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigurationObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    replaceConfiguration: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing */
+                dryRun?: "All" | null;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfigurationObject"];
+                "application/yaml": components["schemas"]["ConfigurationObject"];
+            };
+        };
+        responses: {
+            /** @description The Configuration. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigurationObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            428: components["responses"]["Problem428"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    deleteConfiguration: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing */
+                dryRun?: "All" | null;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The Configuration. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigurationObject"];
                 };
             };
             401: components["responses"]["Problem401"];
