@@ -26,6 +26,8 @@ from headgate.adapters.system.log_lines import configure_log_lines
 from headgate.adapters.system.source_version import fold_version
 from headgate.application.follow import Following
 from headgate.application.housekeeping import Chore, ChoreList
+from headgate.application.past.cells import PastCells
+from headgate.application.past.machine import TimeMachine
 from headgate.application.run_partition import Budget, Scheduler
 from headgate.application.warm_cell import WarmCell
 from headgate.settings import Settings
@@ -70,6 +72,10 @@ class Platform:
     def warm_cell(self) -> WarmCell:
         """A fold of the whole log for one thread; nothing is read before it is used."""
         return WarmCell(self.event_log, self.state_cache, fold_version(), time.monotonic)
+
+    def time_machine(self) -> TimeMachine:
+        """What reads of the past are answered with; nothing is read before it is used."""
+        return TimeMachine(PastCells(self.event_log, self.state_cache, fold_version))
 
     def scheduler(self, report: Report) -> Scheduler:
         """What a worker decides with; `report` is told of partitions that were set aside."""

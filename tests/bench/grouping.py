@@ -8,10 +8,12 @@ from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse_value
 from headgate.api.installing import install
 from headgate.api.manifests import wanted_of
+from headgate.application.database_clock import DatabaseClock
 from headgate.application.deciding import decided, unit_of_changes, unused
 from headgate.application.installation import Installation
 from headgate.application.ports import Appended, Unit
 from headgate.application.submit_workloads import submission
+from headgate.application.warm_reader import WarmReader
 from headgate.bootstrap import open_platform
 from headgate.domain.facts import Origin
 from headgate.settings import Settings
@@ -25,10 +27,13 @@ async def measure_grouped_appends(database_url: str) -> float:
     """Units per second through one group commit, with as many in flight as over HTTP."""
     platform = open_platform(Settings(database_url=database_url, broker_url="memory://"))
     installation = install(platform)
-    await asyncio.to_thread(installation.clock.look)
-    await installation.reader.start()
+    reader, clock = installation.reader, installation.clock
+    assert isinstance(reader, WarmReader), "appends are measured in the present"
+    assert isinstance(clock, DatabaseClock), "by a clock that goes"
+    await asyncio.to_thread(clock.look)
+    await reader.start()
     units = [decided_submit(installation, f"grouped-{number}") for number in range(UNITS)]
-    await installation.reader.stop()
+    await reader.stop()
     left = iter(units)
     began = time.monotonic()
     await asyncio.gather(*(append_all(installation, left) for _ in range(IN_FLIGHT)))

@@ -119,3 +119,19 @@ def test_the_clock_of_the_log_goes_on(adapters: Adapters) -> None:
     first = adapters.log.now()
 
     assert AT - 10**15 < first <= adapters.log.now()
+
+
+def test_the_place_of_an_event_is_found_by_its_stream_and_version(adapters: Adapters) -> None:
+    fill(adapters)
+
+    places = [("workload/a/1", 2), ("node/n", 1), ("node/n", 3), ("never/used", 0)]
+    assert adapters.log.positions_of(places) == [5, 4, 0, 0]
+    assert adapters.log.positions_of([]) == []
+
+
+def test_reads_may_end_at_a_position(adapters: Adapters) -> None:
+    fill(adapters)
+
+    assert positions(adapters, EventFilter(up_to=3)) == [3, 2, 1]
+    counts = adapters.log.histogram(EventFilter(up_to=3), width=MINUTE)
+    assert sum(count.count for count in counts) == 3

@@ -28,3 +28,13 @@ def test_a_fold_at_the_same_position_takes_the_place_of_the_older(adapters: Adap
     adapters.state_cache.put("cell", "1", 5, b"newer")
 
     assert adapters.state_cache.newest("cell", "1") == (5, b"newer")
+
+
+def test_old_folds_far_apart_are_kept_for_reads_of_the_past(adapters: Adapters) -> None:
+    for position in range(10_000, 400_000, 10_000):
+        adapters.state_cache.put("cell", "1", position, b"%d" % position)
+
+    for position in (70_000, 160_000, 390_000):
+        found = adapters.state_cache.newest("cell", "1", at_most=position)
+        assert found is not None
+        assert position - found[0] <= 50_000

@@ -81,16 +81,28 @@ class Day:
 def live(seed: int, steps: int = 250) -> Day:
     """One simulated day; any broken rule is an AssertionError."""
     cluster = Cluster(seed)
-    _install(cluster)
+    install(cluster)
     cluster.partitions.rate = cluster.chance.choice([0.0, 0.05, 0.2])
     for _ in range(steps):
-        _step(cluster)
+        step(cluster)
     cluster.partitions.rate = 0.0
     _settle(cluster)
     return Day(cluster.witness.seen, cluster.crashes, repr(cluster.database.events))
 
 
-def _install(cluster: Cluster) -> None:
+def morning(seed: int, steps: int, fault_rate: float = 0.0) -> Cluster:
+    """A day that is broken off while much is under way."""
+    cluster = Cluster(seed)
+    install(cluster)
+    cluster.partitions.rate = fault_rate
+    for _ in range(steps):
+        step(cluster)
+    cluster.partitions.rate = 0.0
+    return cluster
+
+
+def install(cluster: Cluster) -> None:
+    """Queues, flavors and hosts for a day."""
     spec = TopologySpec(levels=("block", "rack", HOSTNAME_LABEL))
     tas = ResourceFlavorSpec(node_labels={"pool": "gpu"}, topology_name="tree")
     cluster.record(
@@ -117,7 +129,8 @@ def _install(cluster: Cluster) -> None:
         cluster.record((f"localqueue/team/{name}", local))
 
 
-def _step(cluster: Cluster) -> None:
+def step(cluster: Cluster) -> None:
+    """A little later, something happens."""
     cluster.now += cluster.chance.randint(0, 5 * SECONDS)
     acts: dict[Callable[[Cluster], None], int] = {
         Cluster.submit: 30,

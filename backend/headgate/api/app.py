@@ -19,6 +19,7 @@ from headgate.api.installing import install
 from headgate.api.nodes.controller import NodeActions
 from headgate.api.objects.controller import controllers as object_controllers
 from headgate.api.overview.controller import OverviewPage
+from headgate.api.past import go_back
 from headgate.api.positions import check_media_type, reach_position
 from headgate.api.preemptions.controller import Preemptions
 from headgate.api.problems import exception_handlers
@@ -32,7 +33,9 @@ from headgate.api.topologies.controller import TopologyMaps
 from headgate.api.user_interface import user_interface
 from headgate.api.workloads.actions import router as workload_actions
 from headgate.api.workloads.controller import AllWorkloads, Workloads
+from headgate.application.database_clock import DatabaseClock
 from headgate.application.installation import Installation
+from headgate.application.warm_reader import WarmReader
 from headgate.bootstrap import open_platform
 from headgate.settings import from_environment
 
@@ -121,25 +124,29 @@ async def before_request(request: Request[Any, Any, Any]) -> None:
     """What every request under /v1 goes through first."""
     check_media_type(request)
     await reach_position(request)
+    await go_back(request)
 
 
 def _living(installation: Installation, close: Callable[[], None]) -> Lifespan:
     @asynccontextmanager
     async def living(_: Litestar) -> AsyncIterator[None]:
-        reader, hub = installation.reader, installation.hub
-        await asyncio.to_thread(installation.clock.look)
+        reader, hub, clock = installation.reader, installation.hub, installation.clock
+        assert isinstance(reader, WarmReader), "what is started is the present"
+        assert isinstance(clock, DatabaseClock), "and its clock goes"
+        await asyncio.to_thread(clock.look)
         await reader.start()
         hub.begin(reader.position)
         installation.tenants.learn(reader.cell.versions)
         reader.listen(installation.tenants.learn_from)
         reader.listen(lambda batch: installation.tally.count(batch, reader.cell))
         reader.listen(hub.publish)
-        in_step = asyncio.create_task(installation.clock.keep_in_step())
+        in_step = asyncio.create_task(clock.keep_in_step())
         try:
             yield
         finally:
             hub.close()
             in_step.cancel()
+            installation.past.backstage.close()
             await reader.stop()
             close()
 

@@ -17,9 +17,14 @@ from headgate.domain.facts import Origin
 Caller = Request[Identity, None, Any]
 
 
+PAST = "past"
+"""Where a request that asks with `at` keeps the installation as it was."""
+
+
 def installation_of(request: Request[Any, Any, Any]) -> Installation:
-    """What the use cases work with."""
-    return request.app.state.installation  # type: ignore[no-any-return]
+    """What the use cases work with, as it was then where the request asks with `at`."""
+    past: Installation | None = request.scope["state"].get(PAST)
+    return past or request.app.state.installation  # type: ignore[no-any-return]
 
 
 def origin_of(request: Caller, reason: str = "") -> Origin:

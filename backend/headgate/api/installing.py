@@ -46,6 +46,7 @@ def install(platform: Platform) -> Installation:
         tenants=tenants,
         rebuilds=Rebuilds(platform.followers),
         tally=Tally(),
+        past=platform.time_machine(),
         ui_directory=platform.settings.ui_directory,
         version=VERSION,
         started_at=time.monotonic(),

@@ -13,7 +13,7 @@ from litestar import Litestar
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme, Tag
 
-from headgate.api.parameters import MIN_POSITION
+from headgate.api.parameters import AT, MIN_POSITION
 from headgate.api.problems import BY_STATUS, MEDIA_TYPE
 from headgate.api.version import VERSION
 from headgate.api.workloads.schemas import WorkloadBatch
@@ -56,6 +56,7 @@ MIN_POSITION_PARAMETER = {
     "description": MIN_POSITION,
     "schema": {"type": "integer", "minimum": 0},
 }
+AT_PARAMETER = {"name": "at", "in": "query", "description": AT, "schema": {"type": "string"}}
 PROBLEM_REF = {"$ref": "#/components/schemas/Problem"}
 
 
@@ -84,7 +85,7 @@ def document(app: Litestar) -> dict[str, Any]:
     schemas["WorkloadBatch"] = batch["WorkloadBatch"]
     found["components"]["responses"] = {f"Problem{s}": _problem(s) for s in sorted(BY_STATUS)}
     found["components"]["headers"] = {"LogPosition": POSITION_HEADER}
-    found["components"]["parameters"] = {"MinPosition": MIN_POSITION_PARAMETER}
+    found["components"]["parameters"] = {"MinPosition": MIN_POSITION_PARAMETER, "At": AT_PARAMETER}
     for path, item in found["paths"].items():
         for method, operation in item.items():
             _complete(path, method, operation)
@@ -106,8 +107,8 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
                 "$ref": "#/components/headers/LogPosition"
             }
     if method == "get" and path != "/v1/stream":
-        operation.setdefault("parameters", []).append(
-            {"$ref": "#/components/parameters/MinPosition"}
+        operation.setdefault("parameters", []).extend(
+            {"$ref": f"#/components/parameters/{name}"} for name in ("MinPosition", "At")
         )
 
 

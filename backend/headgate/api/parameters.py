@@ -31,6 +31,10 @@ Selector = Annotated[
         description="`a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes",
     ),
 ]
+AT = (
+    "A position, or an RFC 3339 time in the past: the answer is what it would have been then; "
+    "X-Log-Position says at which position"
+)
 MIN_POSITION = "Wait until this position has been seen, at most five seconds"
 
 

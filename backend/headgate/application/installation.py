@@ -6,6 +6,8 @@ from pathlib import Path
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.group_commit import GroupCommit
+from headgate.application.past.machine import TimeMachine
+from headgate.application.past.reading import PastClock, PastReader
 from headgate.application.ports import (
     EventLog,
     Followers,
@@ -23,7 +25,7 @@ from headgate.application.warm_reader import WarmReader
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """The ports, and what a process keeps warm above them."""
+    """The ports, and what a process keeps warm above them; for reading, also as it was in the past."""
 
     log: EventLog
     models: ReadModels
@@ -31,14 +33,15 @@ class Installation:
     followers: Followers
     tokens: Tokens
     ids: Ids
-    clock: DatabaseClock
+    clock: DatabaseClock | PastClock
     book: TokenBook
     commits: GroupCommit
-    reader: WarmReader
+    reader: WarmReader | PastReader
     hub: EventHub
     tenants: Tenants
     rebuilds: Rebuilds
     tally: Tally
+    past: TimeMachine
     ui_directory: Path
     version: str
     started_at: float

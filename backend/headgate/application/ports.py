@@ -120,7 +120,9 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events to read; empty means all. `streams` match whole or, ending in `/`, by prefix."""
+    """Which events to read; empty means all. `streams` match whole or, ending in `/`, by prefix;
+    `up_to` is the last position.
+    """
 
     types: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
@@ -128,6 +130,7 @@ class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
     correlation: str = ""
     since: Instant | None = None
     until: Instant | None = None
+    up_to: int | None = None
 
 
 class EventCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,6 +164,9 @@ class EventLog(Protocol):
 
     def read_stream(self, stream: str, after_version: int = 0) -> list[Recorded]:
         """One stream from its beginning, or after a version."""
+
+    def positions_of(self, places: Sequence[tuple[str, int]]) -> list[int]:
+        """The position of each event, given by stream and version; 0 where there is none."""
 
     def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[Recorded]:
         """The newest events matching `where`, before a position, newest first."""

@@ -47,6 +47,11 @@ class MemoryEventLog:
         with self._database.lock:
             return self._database.by_stream.get(stream, [])[after_version:]
 
+    def positions_of(self, places: Sequence[tuple[str, int]]) -> list[int]:
+        """The position of each event, given by stream and version; 0 where there is none."""
+        with self._database.lock:
+            return [self._position_of(stream, version) for stream, version in places]
+
     def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[Recorded]:
         """The newest events matching `where`, before a position, newest first."""
         with self._database.lock:
@@ -70,6 +75,10 @@ class MemoryEventLog:
             )
         return [EventCount(at=at, type=kind, count=n) for (at, kind), n in sorted(counted.items())]
 
+    def _position_of(self, stream: str, version: int) -> int:
+        known = self._database.by_stream.get(stream, [])
+        return known[version - 1].position if 0 < version <= len(known) else 0
+
 
 def matches(where: EventFilter, recorded: Recorded) -> bool:
     """Whether an event passes a filter."""
@@ -81,6 +90,7 @@ def matches(where: EventFilter, recorded: Recorded) -> bool:
         and (not where.correlation or origin.correlation == where.correlation)
         and (where.since is None or recorded.at >= where.since)
         and (where.until is None or recorded.at < where.until)
+        and (where.up_to is None or recorded.position <= where.up_to)
     )
 
 

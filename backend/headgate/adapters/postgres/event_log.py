@@ -19,6 +19,12 @@ _READ = f"SELECT {COLUMNS} FROM event WHERE position > %s ORDER BY position LIMI
 _READ_UP_TO = (
     f"SELECT {COLUMNS} FROM event WHERE position > %s AND position <= %s ORDER BY position LIMIT %s"
 )
+_POSITIONS = """
+    SELECT coalesce(event.position, 0)
+    FROM unnest(%s::text[], %s::int[]) WITH ORDINALITY AS wanted(stream, version, nth)
+        LEFT JOIN event ON event.stream = wanted.stream AND event.version = wanted.version
+    ORDER BY wanted.nth
+"""
 _READ_STREAM = f"SELECT {COLUMNS} FROM event WHERE stream = %s AND version > %s ORDER BY version"
 
 
@@ -74,6 +80,13 @@ class PostgresEventLog:
         with connection_of(self._pool) as connection:
             rows = connection.execute(_READ_STREAM, (stream, after_version)).fetchall()
         return [recorded_of(row) for row in rows]
+
+    def positions_of(self, places: Sequence[tuple[str, int]]) -> list[int]:
+        """The position of each event, given by stream and version; 0 where there is none."""
+        streams = [stream for stream, _ in places]
+        versions = [version for _, version in places]
+        with connection_of(self._pool) as connection:
+            return [row[0] for row in connection.execute(_POSITIONS, (streams, versions))]
 
     def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[Recorded]:
         """The newest events matching `where`, before a position, newest first."""

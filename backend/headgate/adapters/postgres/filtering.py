@@ -28,6 +28,8 @@ def matching(where: EventFilter, before: int | None) -> tuple[str, list[Any]]:
         require("at >= %s", where.since)
     if where.until is not None:
         require("at < %s", where.until)
+    if where.up_to is not None:
+        require("position <= %s", where.up_to)
     return " AND ".join(conditions), values
 
 

@@ -5,6 +5,8 @@ import hashlib
 from headgate.adapters.postgres.connections import Pool, connection_of
 
 KEPT = 3
+APART = 50_000
+MOST_APART = 40
 _NEWEST = """
     SELECT position, sha256, body FROM state_cache
     WHERE name = %s AND fold_version = %s AND position <= coalesce(%s, position)
@@ -17,14 +19,27 @@ _PUT = """
     DO UPDATE SET sha256 = excluded.sha256, body = excluded.body
 """
 _FORGET = """
-    DELETE FROM state_cache WHERE name = %s AND (fold_version, position) NOT IN (
-        SELECT fold_version, position FROM state_cache WHERE name = %s
-        ORDER BY created_at DESC, position DESC LIMIT %s)
+    DELETE FROM state_cache AS old WHERE name = %(name)s AND (
+        fold_version <> %(fold_version)s AND (fold_version, position) NOT IN (
+            SELECT fold_version, position FROM state_cache WHERE name = %(name)s
+            ORDER BY created_at DESC, position DESC LIMIT %(kept)s)
+        OR fold_version = %(fold_version)s AND position NOT IN (
+            SELECT position FROM state_cache
+            WHERE name = %(name)s AND fold_version = %(fold_version)s
+            ORDER BY position DESC LIMIT %(kept)s)
+        AND EXISTS (
+            SELECT FROM state_cache AS newer
+            WHERE newer.name = old.name AND newer.fold_version = old.fold_version
+                AND newer.position > old.position
+                AND newer.position / %(apart)s = old.position / %(apart)s))
 """
 
 
 class PostgresStateCache:
-    """Fills the port `StateCache`; keeps the newest few folds of a name."""
+    """Fills the port `StateCache`; keeps the newest few folds of a name, and older ones apart.
+
+    Those far apart make reads of the past fast; the further the log goes, the fewer are kept.
+    """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -48,4 +63,13 @@ class PostgresStateCache:
             # Losing a cached fold in a crash costs time only.
             connection.execute("SET LOCAL synchronous_commit = off")
             connection.execute(_PUT, (name, fold_version, position, digest, body))
-            connection.execute(_FORGET, (name, name, KEPT))
+            values = {"name": name, "fold_version": fold_version, "kept": KEPT}
+            connection.execute(_FORGET, {**values, "apart": _apart(position)})
+
+
+def _apart(position: int) -> int:
+    """How far apart old folds are kept: at most so many of them, whatever the length of the log."""
+    apart = APART
+    while apart * MOST_APART < position:
+        apart *= 2
+    return apart

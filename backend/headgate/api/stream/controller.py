@@ -27,6 +27,7 @@ class EventStream(Controller):
     @get(
         operation_id="watchEvents",
         summary="New events as they come",
+        opt={"live": True},
         media_type="text/event-stream",
         responses={
             200: ResponseSpec(

@@ -1,0 +1,38 @@
+"""`at=<position or time>` on any read: the request is answered as it would have been then."""
+
+from typing import Any
+
+from litestar import Request
+
+from headgate.api.callers import PAST, installation_of
+from headgate.api.instants import instant_or_none
+from headgate.api.problems import INVALID_REQUEST, ApiFailure
+from headgate.api.shapes import ProblemError
+from headgate.application.past.travel import Wish, as_it_was
+
+MOST_DIGITS = 18
+
+
+async def go_back(request: Request[Any, Any, Any]) -> None:
+    """Let the request see the past that `at` names; refuse to change it."""
+    text = request.query_params.get("at") if b"at=" in request.scope["query_string"] else None
+    if text is None:
+        return
+    if request.method != "GET" and not request.route_handler.opt.get("past"):
+        raise _refused("Only reads take it: the past cannot be changed.", "Leave `at` out.")
+    if request.route_handler.opt.get("live"):
+        raise _refused("This follows the log as it grows.", "Read `/v1/events` with `at`.")
+    past = await as_it_was(installation_of(request), wish_of(str(text)))
+    request.scope["state"][PAST] = past
+
+
+def wish_of(text: str) -> Wish:
+    """The position or instant that a text names; raises `InvalidObject`."""
+    if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS:
+        return Wish(position=int(text))
+    return Wish(at=instant_or_none(text.replace(" ", "+"), "/at"))
+
+
+def _refused(rule: str, remedy: str) -> ApiFailure:
+    error = ProblemError(pointer="/at", rule=rule, remedy=remedy)
+    return ApiFailure(INVALID_REQUEST, "`at` cannot be used here.", errors=(error,))

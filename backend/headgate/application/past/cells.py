@@ -1,0 +1,98 @@
+"""Folds of the log at past positions, found fast: the nearest known one, and on from there.
+
+A fold is shared by everyone who reads it and never changed; the next position is reached on a fork
+of it, which shares all states. Known are a few folds in memory and those of the state cache.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+
+from headgate.application.ports import EventLog, StateCache
+from headgate.application.warm_cell import CACHE_NAME
+from headgate.domain.cell import Cell
+from headgate.domain.facts import Recorded
+
+DECODING = 20_000
+"""Reading a fold from the state cache takes as long as folding about so many events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much is kept: folds in memory, their workloads in all, and how far apart caches are."""
+
+    cells: int = 12
+    workloads: int = 2_000_000
+    cache_events: int = 50_000
+
+
+@dataclass(slots=True)
+class PastCells:
+    """Reaches any position; one caller at a time works, the others wait.
+
+    `fold_version` names the code that folds, as in `WarmCell`.
+    """
+
+    event_log: EventLog
+    state_cache: StateCache
+    fold_version: Callable[[], str]
+    bounds: Bounds = field(default_factory=Bounds)
+    _known: OrderedDict[int, Cell] = field(default_factory=OrderedDict)
+    _log_id: str = ""
+    _lock: Lock = field(default_factory=Lock)
+
+    def at(self, position: int) -> Cell:
+        """The fold of the first `position` events, with its partitions; not to be changed.
+
+        `position` must not lie past the head of the log.
+        """
+        with self._lock:
+            self._forget_another_log()
+            found = self._known.get(position)
+            if found is None:
+                found = self._reach(position)
+            self._remember(found)
+            return found
+
+    def _forget_another_log(self) -> None:
+        log_id = self.event_log.log_id()
+        if log_id != self._log_id:
+            self._known.clear()
+            self._log_id = log_id
+
+    def _reach(self, position: int) -> Cell:
+        cell = self._nearest(position)
+        for recorded in self.event_log.read_all(cell.position, up_to=position):
+            cell.apply(recorded)
+            self._cache_on_the_way(cell, recorded)
+        assert cell.position == position, f"the log ends at {cell.position}, before {position}"
+        # Built here, in the caller's thread, for whoever reads it must not wait for it.
+        assert cell.partitioning is not None
+        return cell
+
+    def _nearest(self, position: int) -> Cell:
+        """A fold of one's own to go on with: of memory or the cache, whichever is less work."""
+        warm = max((known for known in self._known if known <= position), default=0)
+        cached = self._newest_cached(position)
+        if cached is not None and cached[0] > warm + DECODING:
+            return Cell.load(cached[1])
+        return self._known[warm].fork() if warm else Cell()
+
+    def _newest_cached(self, position: int) -> tuple[int, bytes] | None:
+        return self.state_cache.newest(CACHE_NAME, self.fold_version(), at_most=position)
+
+    def _cache_on_the_way(self, cell: Cell, recorded: Recorded) -> None:
+        if recorded.position % self.bounds.cache_events == 0:
+            body = cell.dump()
+            self.state_cache.put(CACHE_NAME, self.fold_version(), cell.position, body)
+
+    def _remember(self, cell: Cell) -> None:
+        self._known[cell.position] = cell
+        self._known.move_to_end(cell.position)
+        while len(self._known) > 1 and self._is_too_much():
+            self._known.popitem(last=False)
+
+    def _is_too_much(self) -> bool:
+        workloads = sum(len(cell.workloads) for cell in self._known.values())
+        return len(self._known) > self.bounds.cells or workloads > self.bounds.workloads

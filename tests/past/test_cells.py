@@ -1,0 +1,81 @@
+"""Any position is reached exactly, by whichever way is the shortest."""
+
+from random import Random
+
+import pytest
+
+from headgate.adapters.memory.database import MemoryDatabase
+from headgate.adapters.memory.event_log import MemoryEventLog
+from headgate.adapters.memory.state_cache import MemoryStateCache
+from headgate.application.past.cells import Bounds, PastCells
+from headgate.application.past.moments import moment_at, moment_of_position
+from headgate.domain.cell import Cell
+from tests.properties.portrait import portrait_text
+from tests.simulation.cluster import Cluster
+from tests.simulation.life import morning
+
+POSITIONS = 200
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Cluster:
+    """A morning with crashes, in whose log the tests read."""
+    return morning(11, 200, fault_rate=0.05)
+
+
+def replayed(cluster: Cluster, position: int) -> Cell:
+    cell = Cell()
+    for recorded in cluster.log.read_all(0, position):
+        cell.apply(recorded)
+    return cell
+
+
+def past_cells(cluster: Cluster, **bounds: int) -> PastCells:
+    given = {"cells": 5, "cache_events": 40, **bounds}
+    return PastCells(cluster.log, MemoryStateCache(), lambda: "1", Bounds(**given))
+
+
+def test_every_position_is_as_if_replayed(cluster: Cluster) -> None:
+    chance, cells = Random(1), past_cells(cluster)
+    for position in chance.choices(range(cluster.log.head() + 1), k=POSITIONS):
+        assert cells.at(position).dump() == replayed(cluster, position).dump()
+
+
+def test_what_is_derived_is_as_if_replayed(cluster: Cluster) -> None:
+    chance, cells = Random(2), past_cells(cluster)
+    for position in chance.choices(range(cluster.log.head() + 1), k=20):
+        assert portrait_text(cells.at(position)) == portrait_text(replayed(cluster, position))
+
+
+def test_reading_the_past_leaves_other_readers_alone(cluster: Cluster) -> None:
+    cells = past_cells(cluster)
+    earlier = cells.at(50)
+    before = portrait_text(earlier)
+    cells.at(cluster.log.head())
+    assert portrait_text(earlier) == before
+
+
+def test_no_more_folds_are_kept_than_allowed(cluster: Cluster) -> None:
+    cells = past_cells(cluster, cells=3)
+    first = cells.at(10)
+    for position in range(20, 60, 10):
+        cells.at(position)
+    assert cells.at(50) is cells.at(50)
+    assert cells.at(10) is not first
+
+
+def test_a_fold_of_another_log_is_forgotten(cluster: Cluster) -> None:
+    cells = past_cells(cluster)
+    cells.at(50)
+    cells.event_log = MemoryEventLog(MemoryDatabase(lambda: 1))
+    assert cells.at(0).workloads == {}
+
+
+def test_an_instant_names_the_last_position_decided_by_then(cluster: Cluster) -> None:
+    for recorded in cluster.log.read_all():
+        found = moment_at(cluster.log, recorded.at)
+        following = cluster.log.read(found.position, limit=1)
+        assert cluster.log.read(found.position - 1, limit=1)[0].at <= recorded.at
+        assert not following or following[0].at > recorded.at
+    assert moment_at(cluster.log, 0).position == 0
+    assert moment_of_position(cluster.log, 5).at == cluster.log.read(4, limit=1)[0].at
