@@ -34,6 +34,7 @@ TOLD: dict[type, Callable[[Any], Told]] = {
     facts.WorkloadStopped: lambda _: ("Stopped", "Quota and hosts are free"),
     facts.ReservationDropped: lambda e: ("Reservation given back", e.reason),
     facts.WorkloadRequeued: lambda e: (f"Waits again: {e.reason}", ""),
+    facts.RequeueCountReset: lambda _: ("Count of requeues reset", "Its pods stayed ready"),
     facts.WorkloadHeld: lambda e: (f"Held by {e.owner}", e.reason + _until(e.expires_at)),
     facts.WorkloadReleased: lambda e: ("Released", "The hold ran out" if e.expired else ""),
     facts.WorkloadDeactivated: lambda e: (f"Deactivated: {e.cause}", e.message),

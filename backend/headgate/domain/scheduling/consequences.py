@@ -8,9 +8,13 @@ from headgate.domain.scheduling.backoff import is_past_limit, wait_microseconds
 from headgate.domain.scheduling.checks import after_checks
 from headgate.domain.scheduling.timers import (
     execution_deadline,
+    lost_queue,
     must_be_requeued,
     must_leave,
     pods_ready_deadline,
+    retention_end,
+    retry_deadline,
+    stable_from,
     waits_for_pods_ready,
 )
 from headgate.domain.values.instants import Instant
@@ -18,6 +22,7 @@ from headgate.domain.workloads.commands import ReleaseWorkload
 from headgate.domain.workloads.events import (
     DeactivationCause,
     EvictionReason,
+    RequeueCountReset,
     RequeueReason,
     ReservationDropped,
     WorkloadDeactivated,
@@ -59,6 +64,8 @@ def _wish_for_its_end(workload: Workload, eviction_id: str) -> Events:
 
 
 def _while_alive(config: Config, workload: Workload, at: Instant, eviction_id: str) -> Events:
+    if _is_past(retention_end(config, workload), at):
+        return (WorkloadDeleted(),)
     if workload.finished_at is not None:
         return ()
     if holds_quota(workload) and workload.eviction is None:
@@ -80,14 +87,22 @@ def _while_it_has_a_place(
     stop = must_leave(config, workload)
     if stop is not None:
         return _sent_away(workload, stop, STOP_MESSAGES[stop], eviction_id)
+    lost = lost_queue(config, workload)
+    if lost:
+        return (ReservationDropped(reason=lost),)
     checked = after_checks(config, workload, at, eviction_id)
     if checked:
         return checked
     if _is_past(execution_deadline(workload), at):
         message = f"It ran for {workload.spec.maximum_execution_time_seconds} s, as long as it may"
         return _deactivated(workload, "MaximumExecutionTimeExceeded", message, eviction_id)
+    if _is_past(retry_deadline(config, workload), at):
+        message = _tried_too_long(config, workload)
+        return _deactivated(workload, "RequeuingTimeExceeded", message, eviction_id)
     if _is_past(pods_ready_deadline(config, workload), at):
         return _not_ready_in_time(config, workload, at, eviction_id)
+    if _is_past(stable_from(config, workload), at):
+        return (RequeueCountReset(),)
     return ()
 
 
@@ -116,7 +131,16 @@ def _not_ready_in_time(config: Config, workload: Workload, at: Instant, eviction
     return (evicted,)
 
 
+def _tried_too_long(config: Config, workload: Workload) -> str:
+    waits = waits_for_pods_ready(config, workload)
+    limit = waits.requeuing_strategy.retry_limit_seconds if waits else None
+    return f"Its pods were not ready within {limit} s over all its attempts"
+
+
 def _may_come_back(config: Config, workload: Workload, at: Instant) -> Events:
+    if workload.spec.active and _is_past(retry_deadline(config, workload), at):
+        message = _tried_too_long(config, workload)
+        return (WorkloadDeactivated(cause="RequeuingTimeExceeded", message=message),)
     if _is_past(workload.requeue.requeue_at, at):
         return (WorkloadRequeued(reason="BackoffFinished"),)
     if must_be_requeued(config, workload):

@@ -23,6 +23,7 @@ from headgate.domain.scheduling.placement.place import (
 from headgate.domain.scheduling.preemption.candidates import Candidates, Claim, candidates
 from headgate.domain.scheduling.preemption.victims import Victims, choose_victims
 from headgate.domain.scheduling.quota.answer import QuotaView
+from headgate.domain.scheduling.standing import effective_spec
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.remaining import needed_pod_sets
@@ -133,7 +134,7 @@ class _Look:
         local = config.local_queues[f"{workload.namespace}/{workload.spec.queue_name}"]
         self.cluster_queue = local.spec.cluster_queue
         self.node = f"clusterqueue/{self.cluster_queue}"
-        self.spec = config.cluster_queues[self.cluster_queue].spec
+        self.spec = effective_spec(config, self.cluster_queue)
         self.offer = FlavorOffer(self.spec, config.resource_flavors, config.topologies)
         self.quota = QuotaView(partition.tree, *partition.usage)
 

@@ -8,6 +8,7 @@ from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.finalization import terminating
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.partition_keys import INSTALLATION, partition_layout
+from headgate.domain.scheduling.readiness import blocks_admission
 from headgate.domain.scheduling.standing import cluster_queue_of, expiring_stops
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.workloads.leaving import holds_quota
@@ -19,6 +20,7 @@ class Partitioning:
 
     `counts` has one entry for each ClusterQueue (`clusterqueue/<name>`), each LocalQueue
     (`localqueue/<ns>/<name>`) and `""` for the whole installation: phase to number of workloads.
+    `blocking` names those whose pods must be ready before anyone else starts.
     """
 
     def __init__(self, config: Config, set_aside: Mapping[str, str]) -> None:
@@ -28,6 +30,7 @@ class Partitioning:
         self.keys = layout.keys
         self.of_cluster_queue = layout.of_cluster_queue
         self.counts: dict[str, dict[str, int]] = {}
+        self.blocking: dict[str, None] = {}
         queues: dict[str, list[str]] = {key: [] for key in layout.keys}
         for name, key in layout.of_cluster_queue.items():
             queues[key].append(name)
@@ -70,6 +73,7 @@ class Partitioning:
         self._count(old, -1)
         self._count(new, +1)
         self._charge_strays(old, new)
+        self._block(old, new)
 
     def replace_round(self, old: Round | None, new: Round | None) -> None:
         """A round began, went on or ended."""
@@ -103,6 +107,15 @@ class Partitioning:
             counts[phase] = counts.get(phase, 0) + change
             if not counts[phase]:
                 del counts[phase]
+
+    def _block(self, old: Workload | None, new: Workload | None) -> None:
+        """Once nobody's pods are waited for any more, all are looked at again."""
+        if new is not None and blocks_admission(self.config, new):
+            self.blocking[new.key] = None
+        elif old is not None and old.key in self.blocking:
+            del self.blocking[old.key]
+            if not self.blocking:
+                self.unpark()
 
     def _charge_strays(self, old: Workload | None, new: Workload | None) -> None:
         """Pods of a workload whose ClusterQueue is gone still stand on hosts: count them there."""

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from headgate.domain.config import Config
 from headgate.domain.configured import Configured
-from headgate.domain.queues.specs import ClusterQueueSpec, LocalQueueSpec
+from headgate.domain.queues.specs import ClusterQueueSpec, LocalQueueSpec, WaitForPodsReady
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.instants import Instant
@@ -33,6 +35,20 @@ def cluster_queue_of(config: Config, workload: Workload) -> str:
         return workload.admission.cluster_queue
     local = local_queue_of(config, workload)
     return local.spec.cluster_queue if local else ""
+
+
+def pods_ready_rules(config: Config, cluster_queue: str) -> WaitForPodsReady | None:
+    """How long pods may take to become ready: the queue's own rules, or the installation's."""
+    queue = config.cluster_queues.get(cluster_queue)
+    own = queue.spec.wait_for_pods_ready if queue else None
+    return own or config.configuration.wait_for_pods_ready
+
+
+def effective_spec(config: Config, cluster_queue: str) -> ClusterQueueSpec:
+    """A ClusterQueue's spec with what it leaves to the installation filled in."""
+    spec = config.cluster_queues[cluster_queue].spec
+    rules = pods_ready_rules(config, cluster_queue)
+    return spec if rules is spec.wait_for_pods_ready else replace(spec, wait_for_pods_ready=rules)
 
 
 def cluster_queue_obstacle(config: Config, name: str) -> Obstacle | None:

@@ -6,10 +6,14 @@ from typing import Literal
 from headgate.domain.config import Config
 from headgate.domain.queues.specs import WaitForPodsReady
 from headgate.domain.scheduling.checks import outcome_of_checks
-from headgate.domain.scheduling.standing import local_queue_of
+from headgate.domain.scheduling.standing import (
+    cluster_queue_of,
+    local_queue_of,
+    pods_ready_rules,
+)
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.state import Workload, condition, is_admitted
+from headgate.domain.workloads.state import Workload, condition, holds, is_admitted
 
 AT_ONCE: Instant = 0
 StopReason = Literal["ClusterQueueStopped", "LocalQueueStopped"]
@@ -20,14 +24,17 @@ def due_at(config: Config, workload: Workload) -> Instant | None:
     """The instant at which something must happen to it; `AT_ONCE` for what is overdue now."""
     if needs_attention(config, workload):
         return AT_ONCE
+    if workload.finished_at is not None:
+        return retention_end(config, workload)
     dues = [
         workload.hold.expires_at if workload.hold else None,
         None if holds_quota(workload) else workload.requeue.requeue_at,
         pods_ready_deadline(config, workload),
         execution_deadline(workload),
+        retry_deadline(config, workload),
+        stable_from(config, workload),
+        retention_end(config, workload),
     ]
-    if workload.finished_at is not None:
-        return None
     return min((due for due in dues if due is not None), default=None)
 
 
@@ -43,6 +50,7 @@ def needs_attention(config: Config, workload: Workload) -> bool:
         return workload.eviction is None and (
             not workload.spec.active
             or must_leave(config, workload) is not None
+            or bool(lost_queue(config, workload))
             or bool(outcome_of_checks(config, workload))
         )
     return must_be_requeued(config, workload)
@@ -65,6 +73,22 @@ def must_leave(config: Config, workload: Workload) -> StopReason | None:
     return None
 
 
+def lost_queue(config: Config, workload: Workload) -> str:
+    """Why a reservation that is not yet an admission has no queue any more; empty if it has.
+
+    Nothing is taken from those that run (queueing.md §6, trap T30).
+    """
+    if workload.admission is None or is_admitted(workload):
+        return ""
+    local = local_queue_of(config, workload)
+    if local is None or local.terminating_at is not None:
+        return f"LocalQueue {workload.spec.queue_name} is terminating or missing"
+    queue = config.cluster_queues.get(workload.admission.cluster_queue)
+    if queue is None or queue.terminating_at is not None:
+        return f"ClusterQueue {workload.admission.cluster_queue} is terminating or missing"
+    return ""
+
+
 def must_be_requeued(config: Config, workload: Workload) -> bool:
     """Whether it waits for a second gate that nothing keeps shut any more (traps T1, T10)."""
     requeued = condition(workload, "Requeued")
@@ -76,11 +100,8 @@ def must_be_requeued(config: Config, workload: Workload) -> bool:
 
 
 def waits_for_pods_ready(config: Config, workload: Workload) -> WaitForPodsReady | None:
-    """The timeouts of the ClusterQueue that admitted it; a queue that sets none has no timeout."""
-    if workload.admission is None:
-        return None
-    queue = config.cluster_queues.get(workload.admission.cluster_queue)
-    return queue.spec.wait_for_pods_ready if queue else None
+    """The timeouts of the ClusterQueue that it is charged to or waits for, or the default ones."""
+    return pods_ready_rules(config, cluster_queue_of(config, workload))
 
 
 def pods_ready_deadline(config: Config, workload: Workload) -> Instant | None:
@@ -95,6 +116,45 @@ def pods_ready_deadline(config: Config, workload: Workload) -> Instant | None:
     admitted = condition(workload, "Admitted")
     assert admitted is not None, "what runs has been admitted"
     return seconds_after(admitted.last_transition_at, waits.timeout_seconds)
+
+
+def retry_deadline(config: Config, workload: Workload) -> Instant | None:
+    """When it has tried to get its pods ready for as long as it may (KEP-1282's second condition).
+
+    Counted from its first start, or from the loss of ready pods, over all requeues since. KEP-1282
+    counts from the place in line, which under the policy Eviction moves with every attempt and
+    under Creation counts the time before the first one; its field says "once been admitted".
+    """
+    waits = waits_for_pods_ready(config, workload)
+    since, is_over = workload.trying_since, workload.finished_at is not None
+    if waits is None or since is None or is_over or workload.eviction is not None:
+        return None
+    limit = waits.requeuing_strategy.retry_limit_seconds
+    return None if limit is None else seconds_after(since, limit)
+
+
+def stable_from(config: Config, workload: Workload) -> Instant | None:
+    """When pods have been ready for so long that earlier timeouts count no more."""
+    waits = waits_for_pods_ready(config, workload)
+    ready = condition(workload, "PodsReady")
+    if waits is None or ready is None or not workload.requeue.count:
+        return None
+    after = waits.requeuing_strategy.reset_after_seconds
+    if after is None or not _runs(workload) or not holds(workload, "PodsReady"):
+        return None
+    return seconds_after(ready.last_transition_at, after)
+
+
+def retention_end(config: Config, workload: Workload) -> Instant | None:
+    """When one that has ended, or was deactivated by a limit or check, is deleted (§5.9)."""
+    kept = config.configuration.retention
+    if workload.finished_at is not None:
+        after = kept.after_finished_seconds
+        return None if after is None else seconds_after(workload.finished_at, after)
+    found, after = workload.deactivation, kept.after_deactivated_seconds
+    if after is None or found is None or found.cause == "Requested" or holds_quota(workload):
+        return None
+    return seconds_after(found.deactivated_at, after)
 
 
 def execution_deadline(workload: Workload) -> Instant | None:

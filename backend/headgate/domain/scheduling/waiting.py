@@ -112,10 +112,7 @@ def _backing_off(cell: Cell, workload: Workload, until: Instant, at: Instant) ->
     if requeued is not None and requeued.reason == "AdmissionCheck":
         sentence = f"Its admission checks want another try in {_in(until, at)}"
         return _not_looked_at("Backoff", "BackingOff", sentence, "requeue it")
-    queue = cell.config.cluster_queues.get(cluster_queue_of(cell.config, workload))
-    waits = waits_for_pods_ready(cell.config, workload) or (
-        queue.spec.wait_for_pods_ready if queue else None
-    )
+    waits = waits_for_pods_ready(cell.config, workload)
     limit = waits.requeuing_strategy.backoff_limit_count if waits else None
     of = f" of {limit}" if limit is not None else ""
     sentence = f"It backs off for {_in(until, at)} more before attempt {workload.requeue.count}{of}"

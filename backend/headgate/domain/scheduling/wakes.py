@@ -8,6 +8,7 @@ from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import RoundCommitted
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.partition_keys import INSTALLATION
+from headgate.domain.scheduling.readiness import BLOCKS, ENDS_BLOCKING
 from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.events import (
     ReservationDropped,
@@ -42,13 +43,16 @@ RELEASING = (WorkloadStopped, WorkloadFinished, WorkloadDeleted, ReservationDrop
 def wakes_of(cell: Cell, stream: str, event: DomainEvent) -> tuple[tuple[str, ...], bool]:
     """The partitions to wake, and whether their guard moves; `cell` may stand before or after it.
 
-    Configuration, stops and what nodes report concern everyone.
+    Configuration, stops and what nodes report concern everyone; where admission is blocked until
+    pods are ready, so does who started and whose pods are ready.
     """
     kind, key = kind_and_key(stream)
     if kind in CONFIGURED_EVOLVE:
         return EVERYONE, True
     if kind == "round":
         return (_of_round(cell, key, event),), False
+    if cell.config.configuration.block_admission and isinstance(event, (*BLOCKS, *ENDS_BLOCKING)):
+        return EVERYONE, isinstance(event, BLOCKS)
     woken = {_of_workload(cell, key, event): None, **_moved_to(cell, key, event)}
     if isinstance(event, RELEASING) and cell.partitioning.has_terminating:
         woken[INSTALLATION] = None

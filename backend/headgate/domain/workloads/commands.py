@@ -139,6 +139,7 @@ class DeleteWorkload(msgspec.Struct, frozen=True, kw_only=True):
 
     eviction: str
 
+    by: str = ""
 
 WorkloadCommand = (
     Submit

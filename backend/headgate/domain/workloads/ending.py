@@ -64,7 +64,7 @@ def deactivate(state: WorkloadState, command: DeactivateWorkload) -> tuple[Workl
     workload = staying(state)
     if not workload.spec.active:
         return ()
-    deactivated = WorkloadDeactivated(cause=command.cause, message=command.message)
+    deactivated = WorkloadDeactivated(cause=command.cause, message=command.message, by=command.by)
     return (deactivated, *_sent_away(workload, command.eviction, "Deactivated", command.message))
 
 

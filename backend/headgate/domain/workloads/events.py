@@ -36,7 +36,11 @@ RequeueReason = Literal[
 CheckWord = Literal["Pending", "Ready", "Retry", "Rejected"]
 NotReadyCause = Literal["WaitForStart", "WaitForRecovery"]
 DeactivationCause = Literal[
-    "Requested", "RequeuingLimitExceeded", "MaximumExecutionTimeExceeded", "AdmissionCheck"
+    "Requested",
+    "RequeuingLimitExceeded",
+    "RequeuingTimeExceeded",
+    "MaximumExecutionTimeExceeded",
+    "AdmissionCheck",
 ]
 
 
@@ -198,6 +202,10 @@ class WorkloadRequeued(msgspec.Struct, frozen=True, kw_only=True, tag="workload.
 class WorkloadHeld(msgspec.Struct, frozen=True, kw_only=True, tag="workload.held"):
     """It is kept from admission until released; what runs, runs on."""
 
+class RequeueCountReset(msgspec.Struct, frozen=True, tag="workload.requeue_count_reset"):
+    """Its pods stayed ready as long as its queue asks for: the count of requeues starts over."""
+
+
     owner: str
     reason: str
     expires_at: Instant | None = None
@@ -210,14 +218,18 @@ class WorkloadReleased(msgspec.Struct, frozen=True, kw_only=True, tag="workload.
 
 
 class WorkloadDeactivated(msgspec.Struct, frozen=True, kw_only=True, tag="workload.deactivated"):
-    """It leaves the queues until activated; the requeue state starts over."""
+    """It leaves the queues until activated; the requeue state starts over.
+
+    `by` is who asked for it, where somebody did: `admin:<name>` or `user:<name>`.
+    """
 
     cause: DeactivationCause
     message: str = ""
 
 
 class WorkloadActivated(msgspec.Struct, frozen=True, kw_only=True, tag="workload.activated"):
-    """It is active again and starts with a clean requeue state."""
+    by: str = ""
+    """It is active again and starts with a clean requeue state (trap T1)."""
 
 
 class WorkloadFinished(msgspec.Struct, frozen=True, kw_only=True, tag="workload.finished"):
@@ -265,6 +277,7 @@ WorkloadEvent = (
     | WorkloadHeld
     | WorkloadReleased
     | WorkloadDeactivated
+    | RequeueCountReset
     | WorkloadActivated
     | WorkloadFinished
     | WorkloadCancellationRequested

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from headgate.domain.configured import Absent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
+from headgate.domain.workloads.activity import after_activation, after_deactivation
 from headgate.domain.workloads.checking import (
     after_check_report,
     after_checks_required,
@@ -19,7 +20,6 @@ from headgate.domain.workloads.state import (
     RequeueState,
     Workload,
     WorkloadState,
-    condition,
     is_admins,
 )
 
@@ -88,9 +88,11 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
         case e.WorkloadReleased():
             return _released(workload, at)
         case e.WorkloadDeactivated():
-            return _deactivated(workload, event, at)
+            return after_deactivation(workload, event, at)
         case e.WorkloadActivated():
-            return _activated(workload, at)
+            return after_activation(workload, at)
+        case e.RequeueCountReset():
+            return replace(workload, requeue=RequeueState())
         case e.WorkloadFinished():
             return _finished(workload, event, at)
         case e.WorkloadCancellationRequested():
@@ -168,7 +170,12 @@ def _admitted(workload: Workload, at: Instant) -> Workload:
         ),
         Change("PodsReady", status=False, reason="WaitForStart", message="Not all pods are ready"),
     )
-    return replace(workload, conditions=conditions, not_ready_cause="WaitForStart")
+    return replace(
+        workload,
+        conditions=conditions,
+        not_ready_cause="WaitForStart",
+        trying_since=at if workload.trying_since is None else workload.trying_since,
+    )
 
 
 def _pods_ready(workload: Workload, event: e.WorkloadPodsReady, at: Instant) -> Workload:
@@ -176,13 +183,21 @@ def _pods_ready(workload: Workload, event: e.WorkloadPodsReady, at: Instant) -> 
     ready = Change(
         "PodsReady", status=True, reason=reason, message="All pods are ready or succeeded"
     )
-    return replace(workload, conditions=with_conditions(workload, at, ready), not_ready_cause=None)
+    return replace(
+        workload,
+        conditions=with_conditions(workload, at, ready),
+        not_ready_cause=None,
+        trying_since=None,
+    )
 
 
 def _pods_not_ready(workload: Workload, event: e.WorkloadPodsNotReady, at: Instant) -> Workload:
     lost = Change("PodsReady", status=False, reason="WaitForRecovery", message=event.message)
     return replace(
-        workload, conditions=with_conditions(workload, at, lost), not_ready_cause="WaitForRecovery"
+        workload,
+        conditions=with_conditions(workload, at, lost),
+        not_ready_cause="WaitForRecovery",
+        trying_since=at,
     )
 
 
@@ -229,34 +244,6 @@ def _released(workload: Workload, at: Instant) -> Workload:
         hold=None,
         hold_beneath=None,
         conditions=with_conditions(workload, at, released),
-    )
-
-
-def _deactivated(workload: Workload, event: e.WorkloadDeactivated, at: Instant) -> Workload:
-    reason = "Deactivated" if event.cause == "Requested" else f"DeactivatedDueTo{event.cause}"
-    out = Change("Requeued", status=False, reason=reason, message=event.message)
-    return replace(
-        workload,
-        spec=replace(workload.spec, active=False),
-        generation=workload.generation + 1,
-        requeue=RequeueState(),
-        conditions=with_conditions(workload, at, out),
-    )
-
-
-def _activated(workload: Workload, at: Instant) -> Workload:
-    last = condition(workload, "Requeued")
-    ran_out = last is not None and last.reason == "DeactivatedDueToMaximumExecutionTimeExceeded"
-    back = Change(
-        "Requeued", status=True, reason="Reactivated", message="The workload was activated"
-    )
-    return replace(
-        workload,
-        spec=replace(workload.spec, active=True),
-        generation=workload.generation + 1,
-        requeue=RequeueState(),
-        accumulated_execution_seconds=0 if ran_out else workload.accumulated_execution_seconds,
-        conditions=with_conditions(workload, at, back),
     )
 
 

@@ -31,10 +31,16 @@ def evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Workload
         )
     requeue = workload.requeue
     if event.count or event.requeue_at is not None:
-        requeue = RequeueState(count=event.count or requeue.count, requeue_at=event.requeue_at)
+        again = max(requeue.requeue_at or 0, event.requeue_at or 0) or None
+        requeue = RequeueState(count=event.count or requeue.count, requeue_at=again)
     return replace(
         workload,
-        eviction=Eviction(id=event.eviction, reason=event.reason, started_at=at),
+        eviction=Eviction(
+            id=event.eviction,
+            reason=event.reason,
+            underlying_cause=event.underlying_cause,
+            started_at=at,
+        ),
         requeue=requeue,
         check_states=states_when_over(workload, at),
         evictions=_counted(workload, event),
@@ -54,10 +60,12 @@ def after_stop(workload: Workload, at: Instant) -> Workload:
     return replace(
         workload,
         admission=None,
+    was_not_ready = reason == "PodsReadyTimeout"
         checks=(),
         eviction=None,
+        trying_since=workload.trying_since if was_not_ready else None,
         not_ready_cause=None,
-        accumulated_execution_seconds=executed_seconds(workload, at),
+        accumulated_execution_seconds=_executed_in_all(workload, at),
         conditions=with_conditions(workload, at, *changes),
     )
 
@@ -90,6 +98,14 @@ def executed_seconds(workload: Workload, at: Instant) -> int:
 def is_leaving(workload: Workload) -> bool:
     """Whether it is on its way out and still holds its place."""
     return workload.eviction is not None and holds_quota(workload)
+def _executed_in_all(workload: Workload, at: Instant) -> int:
+    """What counts against its limit from now on: nothing once the limit itself stopped it (T8)."""
+    eviction = workload.eviction
+    if eviction is not None and eviction.underlying_cause == "MaximumExecutionTimeExceeded":
+        return 0
+    return executed_seconds(workload, at)
+
+
 
 
 def holds_quota(workload: Workload) -> bool:

@@ -7,7 +7,12 @@ import msgspec
 from headgate.domain.configured import Absent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.events import CheckWord, EvictionReason, NotReadyCause
+from headgate.domain.workloads.events import (
+    CheckWord,
+    DeactivationCause,
+    EvictionReason,
+    NotReadyCause,
+)
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.specs import WorkloadSpec
 
@@ -42,6 +47,7 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RequeueState(msgspec.Struct, frozen=True, kw_only=True):
+    underlying_cause: str = ""
     """Requeues after pods-ready timeouts since the last activation, and when the next may be."""
 
     count: int = 0
@@ -60,6 +66,20 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
 def is_admins(hold: Hold) -> bool:
     """Whether an admin set the hold; owners are `admin:<name>` or `user:<name>`."""
     return hold.owner.startswith("admin:")
+
+
+class Deactivation(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a workload is inactive, since when, and how many requeues it had had by then.
+
+    `by` is who asked for it, as `admin:<name>` or `user:<name>`; empty where a limit or a check
+    did it.
+    """
+
+    cause: DeactivationCause
+    message: str = ""
+    by: str = ""
+    deactivated_at: Instant
+    requeues: int = 0
 
 
 class CheckState(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +124,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
     spec: WorkloadSpec
     conditions: tuple[Condition, ...] = ()
     admission: Admission | None = None
+    `trying_since` is set from its first start, or the loss of ready pods, until all are ready; a
+    timeout for want of ready pods leaves it, whatever else takes its place away starts it anew.
     checks: tuple[str, ...] = ()
     check_states: dict[str, CheckState] = {}
     reclaimable: dict[str, int] = {}
@@ -127,6 +149,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
 
 
 WorkloadState = Absent | Workload
+    trying_since: Instant | None = None
+    deactivation: Deactivation | None = None
 
 
 def condition(workload: Workload, kind: ConditionType) -> Condition | None:

@@ -1,0 +1,45 @@
+"""`blockAdmission`: nobody starts while pods of those who started before are not ready yet.
+
+The rule holds for the whole installation (queueing.md §5.6). Only admission waits, never the worker
+that plans it, and each look is at the state as it is, so that nothing is admitted on a stale one
+(trap T25).
+"""
+
+from headgate.domain.scheduling.evaluation import Evaluation
+from headgate.domain.scheduling.run import CycleRun
+from headgate.domain.streams import workload_stream
+from headgate.domain.workloads.events import WorkloadExplained
+from headgate.domain.workloads.explanation import Blocker, Explanation
+from headgate.domain.workloads.leaving import holds_quota
+
+MOST_NAMED = 5
+
+
+def must_wait_for_pods(run: CycleRun, evaluation: Evaluation) -> bool:
+    """Whether what fits is held back; who has his quota already is exempt (second pass)."""
+    return bool(run.cell.partitioning.blocking) and not holds_quota(evaluation.workload)
+
+
+def hold_back(run: CycleRun, evaluation: Evaluation) -> None:
+    """Set it apart until all pods are ready, and record why it waits if that is news."""
+    workload = evaluation.workload
+    explanation = waiting_for_pods(tuple(run.cell.partitioning.blocking))
+    known = workload.explanation
+    if known is None or known.fingerprint != explanation.fingerprint:
+        run.decide((workload_stream(workload.key), WorkloadExplained(explanation=explanation)))
+    run.partition.pending[evaluation.cluster_queue].park(workload.key)
+
+
+def waiting_for_pods(blocking: tuple[str, ...]) -> Explanation:
+    """Why what fits does not start: the pods of these are not ready."""
+    named = tuple(sorted(blocking))[:MOST_NAMED]
+    more = len(blocking) - len(named)
+    who = ", ".join(named) + (f" and {more} more" if more else "")
+    sentence = f"It fits, and starts once the pods of those admitted before are ready: {who}"
+    blocker = Blocker(type="Order", reason="WaitingForPodsReady", message=sentence, held_by=named)
+    return Explanation(
+        dominant="WaitingForPodsReady",
+        sentence=sentence,
+        blockers=(blocker,),
+        would_unblock=tuple(f"the pods of {name} are ready" for name in named),
+    )

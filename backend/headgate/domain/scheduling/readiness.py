@@ -1,0 +1,36 @@
+"""Who keeps others from starting because its pods are not ready (queueing.md §5.6)."""
+
+from headgate.domain.config import Config
+from headgate.domain.scheduling.timers import waits_for_pods_ready
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadDeleted,
+    WorkloadFinished,
+    WorkloadPodsNotReady,
+    WorkloadPodsReady,
+    WorkloadStopped,
+)
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.state import Workload, holds, is_admitted
+
+BLOCKS = (WorkloadAdmitted, WorkloadPodsNotReady)
+"""Facts after which nobody else may start, where admission is blocked until pods are ready."""
+
+ENDS_BLOCKING = (WorkloadPodsReady, WorkloadStopped, WorkloadFinished, WorkloadDeleted)
+"""Facts after which others may start again."""
+
+
+def blocks_admission(config: Config, workload: Workload | None) -> bool:
+    """Whether others wait for its pods.
+
+    Who has quota and waits for checks blocks nobody (trap T25), nor does who may take any time to
+    become ready: nothing would ever end that wait.
+    """
+    if workload is None or not config.configuration.block_admission:
+        return False
+    return (
+        holds_quota(workload)
+        and is_admitted(workload)
+        and not holds(workload, "PodsReady")
+        and waits_for_pods_ready(config, workload) is not None
+    )

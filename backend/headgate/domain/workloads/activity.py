@@ -1,0 +1,61 @@
+"""What being deactivated and activated does to a workload (reference queueing.md §5.7, trap T1)."""
+
+from msgspec.structs import replace
+
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.conditions import Change, with_conditions
+from headgate.domain.workloads.events import WorkloadDeactivated
+from headgate.domain.workloads.state import Deactivation, RequeueState, Workload, condition
+
+RAN_OUT = "MaximumExecutionTimeExceeded"
+
+
+def after_deactivation(workload: Workload, event: WorkloadDeactivated, at: Instant) -> Workload:
+    """Out of the queues; why, by whom and after how many requeues is kept for people."""
+    reason = "Deactivated" if event.cause == "Requested" else f"DeactivatedDueTo{event.cause}"
+    out = Change("Requeued", status=False, reason=reason, message=event.message)
+    return replace(
+        workload,
+        spec=replace(workload.spec, active=False),
+        generation=workload.generation + 1,
+        deactivation=Deactivation(
+            cause=event.cause,
+            message=event.message,
+            by=event.by,
+            deactivated_at=at,
+            requeues=workload.requeue.count,
+        ),
+        requeue=RequeueState(),
+        trying_since=None,
+        conditions=with_conditions(workload, at, out),
+    )
+
+
+def after_activation(workload: Workload, at: Instant) -> Workload:
+    """Back with nothing left of what may have made it inactive.
+
+    The time it ran is forgotten only if it was deactivated for having run as long as it may.
+    """
+    back = Change(
+        "Requeued", status=True, reason="Reactivated", message="The workload was activated"
+    )
+    return replace(
+        workload,
+        spec=replace(workload.spec, active=True),
+        generation=workload.generation + 1,
+        deactivation=None,
+        requeue=RequeueState(),
+        trying_since=None,
+        accumulated_execution_seconds=(
+            0 if has_run_out(workload) else workload.accumulated_execution_seconds
+        ),
+        conditions=with_conditions(workload, at, back),
+    )
+
+
+def has_run_out(workload: Workload) -> bool:
+    """Whether it is inactive because it ran as long as it may."""
+    if workload.deactivation is not None:
+        return workload.deactivation.cause == RAN_OUT
+    last = condition(workload, "Requeued")
+    return last is not None and not last.status and last.reason == f"DeactivatedDueTo{RAN_OUT}"

@@ -1,0 +1,250 @@
+"""Readiness: default timeouts, retry limits by time, counts that start over, blocked admission."""
+
+from typing import Any
+
+import pytest
+
+from headgate.domain.configuration.events import ConfigurationCreated
+from headgate.domain.configuration.specs import ConfigurationSpec, Retention
+from headgate.domain.queues.events import LocalQueueDeletionRequested
+from headgate.domain.queues.specs import AdmissionCheckRule, RequeuingStrategy, WaitForPodsReady
+from headgate.domain.scheduling.ordering.order import queued_at
+from headgate.domain.scheduling.standing import effective_spec
+from headgate.domain.scheduling.wakes import wakes_of
+from headgate.domain.workloads.events import (
+    WorkloadActivated,
+    WorkloadAdmitted,
+    WorkloadDeactivated,
+    WorkloadPodsNotReady,
+    WorkloadPodsReady,
+)
+from headgate.domain.workloads.state import holds, phase_of
+from tests.builders.world import World, names, quotas
+
+SECONDS = 1_000_000
+
+
+def waits(**strategy: Any) -> WaitForPodsReady:
+    """A timeout of 100 s, a recovery timeout of 20 s, and a backoff from 10 s up to 30 s."""
+    usual = {"backoff_base_seconds": 10, "backoff_max_seconds": 30}
+    return WaitForPodsReady(
+        timeout_seconds=100,
+        recovery_timeout_seconds=20,
+        requeuing_strategy=RequeuingStrategy(**usual | strategy),
+    )
+
+
+def world_with(configuration: ConfigurationSpec, **queue: Any) -> World:
+    """Two queues that share nothing, under these installation-wide rules."""
+    world = World()
+    world.flavor("default")
+    created = ConfigurationCreated(uid="c", name="default", spec=configuration)
+    world.record("configuration/default", created)
+    world.cluster_queue("q", quotas(default=4), **queue)
+    world.cluster_queue("other", quotas(default=4), **queue)
+    return world
+
+
+def fail_to_start(world: World, key: str) -> None:
+    """Let its pods time out and stop, and let its backoff pass."""
+    world.wait(100)
+    world.settle()
+    if holds(world[key], "Evicted"):
+        world.stop(key)
+    world.wait(31)
+    world.settle()
+
+
+def test_a_queue_without_rules_has_the_installations() -> None:
+    world = world_with(ConfigurationSpec(wait_for_pods_ready=waits(timestamp="Creation")))
+    key = world.submit("w", "q")
+    world.settle()
+    world.wait(100)
+    assert names(world.settle()) == ["WorkloadEvicted"]
+    world.stop(key)
+    spec = effective_spec(world.cell.config, "q")
+    assert queued_at(world[key], spec) == world[key].created_at
+
+
+def test_a_queues_own_rules_count_before_the_installations() -> None:
+    slow = WaitForPodsReady(timeout_seconds=500)
+    world = world_with(ConfigurationSpec(wait_for_pods_ready=waits()), wait_for_pods_ready=slow)
+    world.submit("w", "q")
+    world.settle()
+    world.wait(499)
+    assert world.settle() == []
+    world.wait(1)
+    assert names(world.settle()) == ["WorkloadEvicted"]
+
+
+def test_a_workload_that_tries_for_too_long_is_deactivated_while_it_starts() -> None:
+    world = world_with(ConfigurationSpec(), wait_for_pods_ready=waits(retry_limit_seconds=240))
+    key = world.submit("w", "q")
+    world.settle()
+    fail_to_start(world, key)
+    assert phase_of(world[key]) == "Starting"
+    world.wait(240 - 131)
+    assert names(world.settle())[:1] == ["WorkloadDeactivated"]
+    found = world[key].deactivation
+    assert found is not None
+    assert (found.cause, found.requeues) == ("RequeuingTimeExceeded", 1)
+
+
+def test_a_workload_that_tries_for_too_long_is_deactivated_while_it_backs_off() -> None:
+    rules = waits(retry_limit_seconds=105)
+    world = world_with(ConfigurationSpec(), wait_for_pods_ready=rules)
+    key = world.submit("w", "q")
+    world.settle()
+    world.wait(100)
+    world.settle()
+    world.stop(key)
+    world.wait(5)
+    assert names(world.settle()) == ["WorkloadDeactivated"]
+    assert phase_of(world[key]) == "Inactive"
+
+
+def test_the_time_to_try_begins_anew_when_it_is_activated() -> None:
+    world = world_with(ConfigurationSpec(), wait_for_pods_ready=waits(retry_limit_seconds=50))
+    key = world.submit("w", "q")
+    world.settle()
+    world.wait(50)
+    world.settle()
+    world.stop(key)
+    world.wait(1_000)
+    world.record(f"workload/{key}", WorkloadActivated())
+    world.settle()
+    world.wait(49)
+    assert world.settle() == []
+    assert phase_of(world[key]) == "Starting"
+
+
+def test_the_time_to_try_is_over_once_pods_are_ready() -> None:
+    world = world_with(ConfigurationSpec(), wait_for_pods_ready=waits(retry_limit_seconds=50))
+    key = world.submit("w", "q")
+    world.settle()
+    world.ready(key)
+    world.wait(1_000)
+    assert world.settle() == []
+
+
+@pytest.mark.parametrize(("reset", "count"), [(300, 1), (None, 2)])
+def test_the_count_starts_over_only_where_the_queue_says_so(reset: int | None, count: int) -> None:
+    world = world_with(ConfigurationSpec(), wait_for_pods_ready=waits(reset_after_seconds=reset))
+    key = world.submit("w", "q")
+    world.settle()
+    fail_to_start(world, key)
+    world.ready(key)
+    world.wait(299)
+    assert world.settle() == []
+    world.wait(1)
+    assert names(world.settle()) == (["RequeueCountReset"] if reset else [])
+    world.record(f"workload/{key}", WorkloadPodsNotReady())
+    world.wait(20)
+    world.settle()
+    assert world[key].requeue.count == count
+
+
+def blocked() -> tuple[World, str, str]:
+    """Admission blocked until pods are ready; one workload started, one waits elsewhere."""
+    world = world_with(ConfigurationSpec(block_admission=True, wait_for_pods_ready=waits()))
+    first, second = world.submit("first", "q"), world.submit("second", "other")
+    world.cycle("clusterqueue/q")
+    world.cycle("clusterqueue/other")
+    return world, first, second
+
+
+def test_nobody_starts_anywhere_before_the_pods_of_the_last_one_are_ready() -> None:
+    world, first, second = blocked()
+    assert world.admitted() == [first]
+    explanation = world[second].explanation
+    assert explanation is not None
+    assert explanation.dominant == "WaitingForPodsReady"
+    assert explanation.blockers[0].held_by == (first,)
+    assert world.settle() == []
+    world.ready(first)
+    assert names(world.settle()) == ["WorkloadQuotaReserved", "WorkloadAdmitted"]
+
+
+def test_two_of_one_queue_start_one_after_the_other() -> None:
+    world = world_with(ConfigurationSpec(block_admission=True, wait_for_pods_ready=waits()))
+    first, second = world.submit("first", "q"), world.submit("second", "q")
+    world.settle()
+    assert world.admitted() == [first]
+    world.finish(first)
+    world.settle()
+    assert world.admitted() == [second]
+
+
+def test_who_is_evicted_for_want_of_ready_pods_lets_others_start_when_it_has_stopped() -> None:
+    world, first, second = blocked()
+    world.wait(100)
+    world.settle()
+    assert world.admitted() == [first]
+    world.stop(first)
+    world.settle()
+    assert world.admitted() == [second]
+
+
+def test_who_waits_for_checks_keeps_nobody_from_starting() -> None:
+    world = world_with(ConfigurationSpec(block_admission=True, wait_for_pods_ready=waits()))
+    world.admission_check("budget")
+    world.change_cluster_queue("q", admission_checks=(AdmissionCheckRule(name="budget"),))
+    first, second = world.submit("first", "q"), world.submit("second", "other")
+    world.cycle("clusterqueue/q")
+    world.cycle("clusterqueue/other")
+    assert world.admitted() == [first, second]
+    assert phase_of(world[first]) == "QuotaReserved"
+
+
+def test_who_started_guards_every_other_plan_while_admission_is_blocked() -> None:
+    world, first, _ = blocked()
+    stream = f"workload/{first}"
+    assert wakes_of(world.cell, stream, WorkloadAdmitted(waited_seconds=0)) == (("*",), True)
+    assert wakes_of(world.cell, stream, WorkloadPodsReady()) == (("*",), False)
+
+
+def test_a_reservation_whose_queue_goes_is_dropped() -> None:
+    world = world_with(ConfigurationSpec())
+    world.admission_check("budget")
+    world.change_cluster_queue("q", admission_checks=(AdmissionCheckRule(name="budget"),))
+    key = world.submit("w", "q")
+    world.settle()
+    assert phase_of(world[key]) == "QuotaReserved"
+    world.record("localqueue/team/q", LocalQueueDeletionRequested())
+    assert names(world.settle())[:1] == ["ReservationDropped"]
+
+
+def test_time_run_is_forgotten_also_by_who_is_activated_before_it_has_stopped() -> None:
+    world = world_with(ConfigurationSpec())
+    key = world.submit("w", "q", maximum_execution_time_seconds=60)
+    world.settle()
+    world.wait(60)
+    world.settle()
+    world.record(f"workload/{key}", WorkloadActivated())
+    world.stop(key)
+    world.settle()
+    assert phase_of(world[key]) == "Starting"
+    world.wait(59)
+    assert world.settle() == []
+
+
+def test_what_has_ended_is_deleted_when_it_has_been_kept_long_enough() -> None:
+    world = world_with(ConfigurationSpec(retention=Retention(after_finished_seconds=600)))
+    key = world.submit("w", "q")
+    world.settle()
+    world.finish(key)
+    world.wait(599)
+    assert world.settle() == []
+    world.wait(1)
+    assert names(world.settle()) == ["WorkloadDeleted"]
+
+
+def test_only_those_deactivated_by_a_rule_are_deleted_after_a_time() -> None:
+    world = world_with(ConfigurationSpec(retention=Retention(after_deactivated_seconds=600)))
+    by_rule, by_hand = world.submit("a", "q"), world.submit("b", "q")
+    rule = WorkloadDeactivated(cause="RequeuingLimitExceeded")
+    world.record(f"workload/{by_rule}", rule)
+    world.record(f"workload/{by_hand}", WorkloadDeactivated(cause="Requested"))
+    world.wait(600)
+    world.settle()
+    assert sorted(world.cell.workloads) == [by_hand]
