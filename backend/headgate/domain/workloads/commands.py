@@ -125,6 +125,7 @@ class DeactivateWorkload(msgspec.Struct, frozen=True, kw_only=True):
     eviction: str
     cause: DeactivationCause = "Requested"
     message: str = ""
+    by: str = ""
 
 
 class CancelWorkload(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +140,6 @@ class DeleteWorkload(msgspec.Struct, frozen=True, kw_only=True):
 
     eviction: str
 
-    by: str = ""
 
 WorkloadCommand = (
     Submit

@@ -199,12 +199,12 @@ class WorkloadRequeued(msgspec.Struct, frozen=True, kw_only=True, tag="workload.
     reason: RequeueReason
 
 
-class WorkloadHeld(msgspec.Struct, frozen=True, kw_only=True, tag="workload.held"):
-    """It is kept from admission until released; what runs, runs on."""
-
 class RequeueCountReset(msgspec.Struct, frozen=True, tag="workload.requeue_count_reset"):
     """Its pods stayed ready as long as its queue asks for: the count of requeues starts over."""
 
+
+class WorkloadHeld(msgspec.Struct, frozen=True, kw_only=True, tag="workload.held"):
+    """It is kept from admission until released; what runs, runs on."""
 
     owner: str
     reason: str
@@ -225,10 +225,10 @@ class WorkloadDeactivated(msgspec.Struct, frozen=True, kw_only=True, tag="worklo
 
     cause: DeactivationCause
     message: str = ""
+    by: str = ""
 
 
 class WorkloadActivated(msgspec.Struct, frozen=True, kw_only=True, tag="workload.activated"):
-    by: str = ""
     """It is active again and starts with a clean requeue state (trap T1)."""
 
 
@@ -274,10 +274,10 @@ WorkloadEvent = (
     | WorkloadStopped
     | ReservationDropped
     | WorkloadRequeued
+    | RequeueCountReset
     | WorkloadHeld
     | WorkloadReleased
     | WorkloadDeactivated
-    | RequeueCountReset
     | WorkloadActivated
     | WorkloadFinished
     | WorkloadCancellationRequested

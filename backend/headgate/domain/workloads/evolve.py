@@ -83,6 +83,8 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
             return after_reservation_dropped(workload, event, at)
         case e.WorkloadRequeued():
             return _requeued(workload, event.reason, at)
+        case e.RequeueCountReset():
+            return replace(workload, requeue=RequeueState())
         case e.WorkloadHeld():
             return _held(workload, event, at)
         case e.WorkloadReleased():
@@ -91,8 +93,6 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
             return after_deactivation(workload, event, at)
         case e.WorkloadActivated():
             return after_activation(workload, at)
-        case e.RequeueCountReset():
-            return replace(workload, requeue=RequeueState())
         case e.WorkloadFinished():
             return _finished(workload, event, at)
         case e.WorkloadCancellationRequested():

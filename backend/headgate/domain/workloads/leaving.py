@@ -57,13 +57,13 @@ def after_stop(workload: Workload, at: Instant) -> Workload:
             reason == "AdmissionCheck" and workload.requeue.requeue_at is None
         )
         changes.append(Change("Requeued", status=at_once, reason=reason))
+    was_not_ready = reason == "PodsReadyTimeout"
     return replace(
         workload,
+        trying_since=workload.trying_since if was_not_ready else None,
         admission=None,
-    was_not_ready = reason == "PodsReadyTimeout"
         checks=(),
         eviction=None,
-        trying_since=workload.trying_since if was_not_ready else None,
         not_ready_cause=None,
         accumulated_execution_seconds=_executed_in_all(workload, at),
         conditions=with_conditions(workload, at, *changes),
@@ -95,9 +95,6 @@ def executed_seconds(workload: Workload, at: Instant) -> int:
     return past + max(0, at - admitted.last_transition_at) // MICROSECONDS_PER_SECOND
 
 
-def is_leaving(workload: Workload) -> bool:
-    """Whether it is on its way out and still holds its place."""
-    return workload.eviction is not None and holds_quota(workload)
 def _executed_in_all(workload: Workload, at: Instant) -> int:
     """What counts against its limit from now on: nothing once the limit itself stopped it (T8)."""
     eviction = workload.eviction
@@ -106,6 +103,9 @@ def _executed_in_all(workload: Workload, at: Instant) -> int:
     return executed_seconds(workload, at)
 
 
+def is_leaving(workload: Workload) -> bool:
+    """Whether it is on its way out and still holds its place."""
+    return workload.eviction is not None and holds_quota(workload)
 
 
 def holds_quota(workload: Workload) -> bool:

@@ -41,31 +41,17 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     reason: EvictionReason
+    underlying_cause: str = ""
     started_at: Instant
     acknowledged_at: Instant | None = None
     handler: str = ""
 
 
 class RequeueState(msgspec.Struct, frozen=True, kw_only=True):
-    underlying_cause: str = ""
     """Requeues after pods-ready timeouts since the last activation, and when the next may be."""
 
     count: int = 0
     requeue_at: Instant | None = None
-
-
-class Hold(msgspec.Struct, frozen=True, kw_only=True):
-    """Who keeps the workload from admission, why, and until when."""
-
-    owner: str
-    reason: str
-    held_at: Instant
-    expires_at: Instant | None = None
-
-
-def is_admins(hold: Hold) -> bool:
-    """Whether an admin set the hold; owners are `admin:<name>` or `user:<name>`."""
-    return hold.owner.startswith("admin:")
 
 
 class Deactivation(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +66,20 @@ class Deactivation(msgspec.Struct, frozen=True, kw_only=True):
     by: str = ""
     deactivated_at: Instant
     requeues: int = 0
+
+
+class Hold(msgspec.Struct, frozen=True, kw_only=True):
+    """Who keeps the workload from admission, why, and until when."""
+
+    owner: str
+    reason: str
+    held_at: Instant
+    expires_at: Instant | None = None
+
+
+def is_admins(hold: Hold) -> bool:
+    """Whether an admin set the hold; owners are `admin:<name>` or `user:<name>`."""
+    return hold.owner.startswith("admin:")
 
 
 class CheckState(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,6 +110,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
     `cancelling_at` is set from the request to cancel it until it has stopped.
     `reclaimable` counts, by pod set, pods that ended and are not started again.
     `queued_at` orders it among equals: its creation, or a pods-ready eviction under that policy.
+    `trying_since` is set from its first start, or the loss of ready pods, until all are ready; a
+    timeout for want of ready pods leaves it, whatever else takes its place away starts it anew.
     """
 
     uid: str
@@ -124,8 +126,6 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
     spec: WorkloadSpec
     conditions: tuple[Condition, ...] = ()
     admission: Admission | None = None
-    `trying_since` is set from its first start, or the loss of ready pods, until all are ready; a
-    timeout for want of ready pods leaves it, whatever else takes its place away starts it anew.
     checks: tuple[str, ...] = ()
     check_states: dict[str, CheckState] = {}
     reclaimable: dict[str, int] = {}
@@ -133,6 +133,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
     round_id: str | None = None
     eviction: Eviction | None = None
     requeue: RequeueState = RequeueState()
+    trying_since: Instant | None = None
+    deactivation: Deactivation | None = None
     evictions: tuple[EvictionCount, ...] = ()
     hold: Hold | None = None
     hold_beneath: Hold | None = None
@@ -149,8 +151,6 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
 
 
 WorkloadState = Absent | Workload
-    trying_since: Instant | None = None
-    deactivation: Deactivation | None = None
 
 
 def condition(workload: Workload, kind: ConditionType) -> Condition | None:
