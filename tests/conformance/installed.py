@@ -9,6 +9,7 @@ from headgate.adapters.manifests.kinds import version_written
 from headgate.adapters.manifests.parse import parse_value
 from headgate.domain.cell import Cell
 from headgate.domain.checks.events import AdmissionCheckCreated, AdmissionCheckReported
+from headgate.domain.configuration.events import ConfigurationCreated
 from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.namespaces.events import NamespaceCreated
 from headgate.domain.priorities.events import WorkloadPriorityClassCreated
@@ -41,6 +42,7 @@ CREATED: dict[str, Any] = {
     "AdmissionCheck": AdmissionCheckCreated,
     "WorkloadPriorityClass": WorkloadPriorityClassCreated,
     "Namespace": NamespaceCreated,
+    "Configuration": ConfigurationCreated,
 }
 IN_NAMESPACES = ("LocalQueue", "Workload")
 
@@ -104,6 +106,10 @@ class Installed:
                 self._add_workload(desired, value)
             else:
                 self._add_configured(desired, value)
+
+    def configure(self, **spec: Any) -> None:
+        """Rules for the whole installation, as Kueue's Configuration has them."""
+        self.add("Configuration", {"metadata": {"name": "default"}, "spec": spec})
 
     def add_setup(self, setup: list[dict[str, Any]]) -> None:
         """The objects of a test's body that are of our kinds."""

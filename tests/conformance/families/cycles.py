@@ -75,13 +75,15 @@ def turns(case: Case) -> Iterator[str]:
         workload = installed.cell.workloads[key_of(f"/{value['metadata']['name']}")]
         level = (entry.get("assignment") or {}).get("borrowing", 0)
         entries.append(Evaluation(workload, ENTRIES, Mode.FIT, level))
-    found = [entry.workload.name for entry in in_turn(installed.cell.config, entries)]
+    found = [entry.workload.name for entry in in_turn(installed.partition_of(ENTRIES), entries)]
     yield from differences("order", case.want["wantOrder"], found)
 
 
 def fixtures(case: Case) -> Installed:
     """Everything the case has, as manifests."""
     installed = Installed()
+    if case.given("enableFairSharing"):
+        installed.configure(fairSharing={})
     installed.add_setup([made for made in case.setup() if made["kind"] != "Workload"])
     for kind, names in FIXTURES:
         for name in names:

@@ -237,7 +237,7 @@ def _in_line(installed: Installed, key: str) -> bool:
 
 
 def _active(line: PendingQueue) -> list[str]:
-    return sorted(key for key, (_, shape, _) in line.members.items() if shape not in line.parked)
+    return sorted(key for key, way in line.members.items() if way.shape not in line.parked)
 
 
 def _parked(installed: Installed, name: str) -> list[str]:

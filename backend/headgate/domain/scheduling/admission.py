@@ -23,7 +23,7 @@ from headgate.domain.workloads.events import (
     WorkloadExplained,
     WorkloadQuotaReserved,
 )
-from headgate.domain.workloads.explanation import Refused
+from headgate.domain.workloads.explanation import Blocker, Explanation, Refused
 from headgate.domain.workloads.state import Workload, condition
 from headgate.domain.workloads.waited import waited_seconds
 
@@ -92,6 +92,17 @@ def wait(run: CycleRun, evaluation: Evaluation) -> None:
         stream = workload_stream(workload.key)
         run.decide((stream, WorkloadExplained(explanation=explanation)))
     run.partition.pending[evaluation.cluster_queue].park(workload.key)
+
+
+def pass_over(run: CycleRun, evaluation: Evaluation) -> None:
+    """Its room went to those before it in this cycle: say so, and let it have the next one."""
+    sentence = f"Its room in ClusterQueue {evaluation.cluster_queue} went to one before it in turn"
+    taken = Blocker(type="Quota", reason="WaitingForQuota", message=sentence)
+    explanation = Explanation(dominant=taken.reason, sentence=sentence, blockers=(taken,))
+    known = evaluation.workload.explanation
+    if known is None or known.fingerprint != explanation.fingerprint:
+        stream = workload_stream(evaluation.workload.key)
+        run.decide((stream, WorkloadExplained(explanation=explanation)))
 
 
 def _end_of_own_round(

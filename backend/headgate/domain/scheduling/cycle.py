@@ -3,24 +3,36 @@
 1. Keep house: what follows from time and state alone (timers, stops, rounds, deletions).
 2. Heads: the first competitor of each ClusterQueue.
 3. Nominate: look at each against the state as it is (flavors, places, victims).
-4. Order: those who borrow least first, then by priority, then by age.
+4. Order: by the turns of `ordering/turns.py`, classical or by fair shares.
 5. Admit, start a round, or record why not, one after the other, each on the state the one before
    it left.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from headgate.domain.cell import Cell
-from headgate.domain.config import Config
-from headgate.domain.scheduling.admission import admit, lose_place, start_round, wait
+from headgate.domain.scheduling.admission import (
+    admit,
+    lose_place,
+    pass_over,
+    start_round,
+    wait,
+)
 from headgate.domain.scheduling.answers import Mode
+from headgate.domain.scheduling.blocking import hold_back, must_wait_for_pods
 from headgate.domain.scheduling.evaluation import Evaluation, evaluate, still_fits
+from headgate.domain.scheduling.fairness import FairStandings
 from headgate.domain.scheduling.housekeeping import keep_house, next_due
-from headgate.domain.scheduling.ordering.order import Order, order_of
+from headgate.domain.scheduling.ordering.order import order_of
+from headgate.domain.scheduling.ordering.turns import Entry, classical_turns, fair_turns
+from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.quota.answer import QuotaView
 from headgate.domain.scheduling.run import CycleRun, Decision
+from headgate.domain.scheduling.standing import effective_spec
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.leaving import holds_quota
 
 __all__ = ["Decision", "Plan", "plan_cycle"]
 
@@ -57,25 +69,38 @@ def plan_cycle(
     run = CycleRun(cell, partition_key, at, cycle_id, round_ttl_seconds)
     keep_house(run)
     while evaluations := _nominate(run):
-        for evaluation in evaluations:
+        for evaluation in in_turn(run.partition, evaluations):
             _settle(run, evaluation)
         if run.decisions:
             break
     return Plan(tuple(run.decisions), next_due(run), run.looked_at)
 
 
-def in_turn(config: Config, found: Iterable[Evaluation]) -> list[Evaluation]:
-    """Who borrows from nearest first, then by priority, then by age (queueing.md §3.7)."""
+def in_turn(partition: Partition, found: Iterable[Evaluation]) -> Iterator[Evaluation]:
+    """Each in its turn, by the order the installation has chosen; settle one before the next."""
+    evaluations = list(found)
+    entries = [_entry(partition, number, one) for number, one in enumerate(evaluations)]
+    if partition.config.configuration.fair_sharing is None:
+        turns = classical_turns(entries)
+    else:
+        turns = fair_turns(entries, FairStandings(partition, evaluations))
+    return (evaluations[entry.number] for entry in turns)
 
-    def turn(evaluation: Evaluation) -> tuple[int, Order]:
-        spec = config.cluster_queues[evaluation.cluster_queue].spec
-        return evaluation.level, order_of(evaluation.workload, spec)
 
-    return sorted(found, key=turn)
+def _entry(partition: Partition, number: int, evaluation: Evaluation) -> Entry:
+    workload, name = evaluation.workload, evaluation.cluster_queue
+    spec = effective_spec(partition.config, name)
+    return Entry(
+        number,
+        partition.tree.path[f"clusterqueue/{name}"],
+        holds_quota(workload),
+        evaluation.level,
+        order_of(workload, spec),
+    )
 
 
 def _nominate(run: CycleRun) -> list[Evaluation]:
-    """Look at the first competitor of every queue; the most deserving first."""
+    """Look at the first competitor of every queue."""
     partition = run.partition
     found = []
     for name in partition.cluster_queues:
@@ -86,7 +111,7 @@ def _nominate(run: CycleRun) -> list[Evaluation]:
                 evaluation = _look_at(run, key)
             if evaluation is not None:
                 found.append(evaluation)
-    return in_turn(run.cell.config, found)
+    return found
 
 
 def _look_at(run: CycleRun, key: str) -> Evaluation | None:
@@ -104,7 +129,11 @@ def _settle(run: CycleRun, evaluation: Evaluation) -> None:
     current = _up_to_date(run, evaluation)
     if current is None:
         return
-    if current.mode == Mode.FIT:
+    if current is not evaluation and current.mode != Mode.NO_FIT and _lost_room(run, evaluation):
+        pass_over(run, evaluation)
+    elif current.mode == Mode.FIT and must_wait_for_pods(run, current):
+        hold_back(run, current)
+    elif current.mode == Mode.FIT:
         admit(run, current)
     elif current.lost_place:
         lose_place(run, current)
@@ -121,3 +150,17 @@ def _up_to_date(run: CycleRun, evaluation: Evaluation) -> Evaluation | None:
     if evaluation.mode == Mode.FIT and workload.round_id is None:
         return evaluation if still_fits(run.partition, evaluation) else _look_at(run, workload.key)
     return _look_at(run, workload.key)
+
+
+def _lost_room(run: CycleRun, evaluation: Evaluation) -> bool:
+    """Whether quota it was found to have has gone to those before it in this cycle.
+
+    It keeps its turn for the next cycle, with its flavors to choose anew against everyone else
+    (queueing.md §3.10). If only hosts have gone, other hosts of the same quota will do at once.
+    """
+    if evaluation.mode != Mode.FIT or evaluation.workload.round_id is not None:
+        return False
+    assert evaluation.admission is not None, "what fits has a place"
+    amounts = run.partition.charge_of(evaluation.workload, evaluation.admission).amounts
+    quota = QuotaView(run.partition.tree, *run.partition.usage)
+    return not quota.has_room(f"clusterqueue/{evaluation.cluster_queue}", amounts)

@@ -13,8 +13,8 @@ from headgate.domain.config import Config
 from headgate.domain.configured import Configured
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.rounds.state import Round, is_open
-from headgate.domain.scheduling.ordering.order import Order, Shape, order_of, shape_of
-from headgate.domain.scheduling.ordering.pending import PendingQueue
+from headgate.domain.scheduling.competing import competes, waiting_of
+from headgate.domain.scheduling.ordering.pending import PendingQueue, Waiting
 from headgate.domain.scheduling.placement.domains import (
     FlavorTopology,
     build_topology,
@@ -28,14 +28,14 @@ from headgate.domain.scheduling.quota.usage import Usage, add_usage, no_usage, r
 from headgate.domain.scheduling.standing import (
     Obstacle,
     cluster_queue_obstacle,
-    queue_obstacle,
+    effective_spec,
 )
 from headgate.domain.scheduling.timers import Timers, due_at
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.leaving import holds_quota, is_leaving, may_compete
+from headgate.domain.workloads.leaving import holds_quota, is_leaving
 from headgate.domain.workloads.remaining import needed_admission
 from headgate.domain.workloads.state import Workload
 
@@ -56,12 +56,12 @@ class Charge:
 Move = tuple[int, Callable[[int, Charge], None], Charge]
 """A view, what is done to it, and with what."""
 
-Waiting = tuple[Order, Shape, bool]
-"""How a workload competes: its order, its shape, and whether it has been explained."""
-
 
 class Partition:
-    """Queues, usage and hosts that are scheduled together; see the module for its two views."""
+    """Queues, usage and hosts that are scheduled together; see the module for its two views.
+
+    `leases` is when nodes fall silent; the installation's own partition looks after that alone.
+    """
 
     def __init__(
         self,
@@ -86,6 +86,7 @@ class Partition:
         }
         self.holding: dict[str, dict[str, Charge]] = {name: {} for name in self.cluster_queues}
         self.timers = Timers()
+        self.leases = Timers()
         self.rounds: dict[str, Round] = {}
         self.hosts, self.topologies = _build_hosts(config, self.cluster_queues)
         self.version = 0
@@ -171,11 +172,7 @@ class Partition:
 
     def competes(self, workload: Workload) -> bool:
         """Whether it is to be looked at when it is its turn."""
-        return (
-            may_compete(workload)
-            and not self._is_aside(workload)
-            and queue_obstacle(self.config, workload) is None
-        )
+        return not self._is_aside(workload) and competes(self.config, workload)
 
     def _is_aside(self, workload: Workload) -> bool:
         return f"workload/{workload.key}" in self.set_aside
@@ -221,10 +218,10 @@ class Partition:
             self.holding.setdefault(held.cluster_queue, {})[new.key] = held
 
     def _waiting(self, new: Workload | None) -> Waiting | None:
-        if new is None or not self.competes(new):
+        name = self._cluster_queue_name(new) if new else ""
+        if new is None or name not in self.pending or self._is_aside(new):
             return None
-        spec = _spec(self.config, self._cluster_queue_name(new))
-        return order_of(new, spec), shape_of(new), new.explanation is not None
+        return waiting_of(self.config, new, effective_spec(self.config, name))
 
     def _requeue(
         self, key: str, change: tuple[Workload | None, Workload | None], waits: Waiting | None
@@ -232,10 +229,10 @@ class Partition:
         before, queue = self._queue_of(change[0]), self._queue_of(change[1])
         if before is not None and (before is not queue or waits is None):
             before.remove(key)
-        if queue is None or waits is None or queue.members.get(key) == waits:
+        if queue is None or waits is None or queue.known(key) == waits:
             return
         queue.remove(key)
-        queue.add(key, waits[0], waits[1], explained=waits[2])
+        queue.add(key, waits)
 
     def _queue_of(self, workload: Workload | None) -> PendingQueue | None:
         return self.pending.get(self._cluster_queue_name(workload)) if workload else None

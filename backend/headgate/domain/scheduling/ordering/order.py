@@ -11,6 +11,9 @@ from headgate.domain.workloads.state import Workload, condition
 Order: TypeAlias = tuple[int, Instant, str, str]
 """Sorts the more urgent first: priority descending, queued at, uid, key."""
 
+LineOrder: TypeAlias = tuple[bool, int, Instant, str, str]
+"""Sorts who is first in the line of one ClusterQueue; ends in the key as `Order` does."""
+
 Shape: TypeAlias = tuple[object, ...]
 """Workloads of one ClusterQueue with equal shapes fit, or do not fit, alike."""
 
@@ -34,8 +37,18 @@ def queued_at(workload: Workload, spec: ClusterQueueSpec) -> Instant:
 
 
 def order_of(workload: Workload, spec: ClusterQueueSpec) -> Order:
-    """Its place in the order of its ClusterQueue; total, as no two share a key."""
+    """Its place among those of other ClusterQueues; total, as no two share a key."""
     return (-workload.spec.priority, queued_at(workload, spec), workload.uid, workload.key)
+
+
+def line_order_of(workload: Workload, spec: ClusterQueueSpec) -> LineOrder:
+    """Its place in the line of its ClusterQueue.
+
+    Where the best effort counts, one that others make room for goes first, so that it gets the
+    room; in a strict line it waits its turn (queueing.md §2.5).
+    """
+    is_sticky = workload.round_id is not None and spec.queueing_strategy == "BestEffortFIFO"
+    return (not is_sticky, *order_of(workload, spec))
 
 
 def shape_of(workload: Workload) -> Shape:

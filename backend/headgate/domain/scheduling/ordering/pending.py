@@ -1,39 +1,40 @@
-"""The workloads that compete in one ClusterQueue, with those set apart that are known not to fit.
+"""The workloads that wait for one ClusterQueue, with those set apart that are known not to fit.
 
 Workloads of equal shape stand in one class; a class that failed is parked as a whole until room is
-made or configuration changes. StrictFIFO has no parking: it waits behind its head. Adding, removing
-and parking cost the same however many wait.
+made or configuration changes (queueing.md §2.6). StrictFIFO has no parking: it waits behind its
+head. Under admission fair sharing each LocalQueue has a lane of its own, and the lane that has used
+least goes first, before any priority (trap T14).
 """
 
-import heapq
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
 
-from headgate.domain.scheduling.ordering.order import Order, Shape
+from headgate.domain.scheduling.ordering.lanes import Lane
+from headgate.domain.scheduling.ordering.order import LineOrder, Shape
+
+Rank: TypeAlias = tuple[bool, Fraction]
+"""Sorts the lane that has used less first; those without weight last."""
+
+Ranks: TypeAlias = Callable[[str], Rank]
+"""The rank of a lane now."""
 
 
-@dataclass(slots=True)
-class ShapeClass:
-    """The waiting workloads of one shape; the heap may hold orders that are no longer true."""
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How a workload waits; `competes`: whether it may be looked at, or stands beside meanwhile."""
 
-    number: int
-    heap: list[Order] = field(default_factory=list)
-    members: dict[str, Order] = field(default_factory=dict)
-    explained: dict[str, None] = field(default_factory=dict)
+    order: LineOrder
+    shape: Shape
+    explained: bool
+    lane: str = ""
+    competes: bool = True
 
-    def push(self, order: Order) -> None:
-        """Put an order into the heap, which is rebuilt once most of it is no longer true."""
-        heapq.heappush(self.heap, order)
-        if len(self.heap) > 2 * len(self.members) + 16:
-            self.heap = sorted(self.members.values())
 
-    def head(self) -> Order | None:
-        """The order of the first one."""
-        while self.heap:
-            first = self.heap[0]
-            if self.members.get(first[3]) == first:
-                return first
-            heapq.heappop(self.heap)
-        return None
+def alike(_lane: str) -> Rank:
+    """No lane goes before another."""
+    return False, Fraction(0)
 
 
 class PendingQueue:
@@ -41,111 +42,119 @@ class PendingQueue:
 
     def __init__(self, *, strict: bool) -> None:
         self.strict = strict
-        self.members: dict[str, tuple[Order, Shape, bool]] = {}
-        self.classes: dict[Shape, ShapeClass] = {}
+        self.members: dict[str, Waiting] = {}
+        self.beside: dict[str, Waiting] = {}
+        self.lanes: dict[str, Lane] = {}
         self.parked: dict[Shape, str] = {}
         self.blocked_by = ""
-        self._heads: list[tuple[Order, int]] = []
-        self._shapes: dict[int, Shape] = {}
-        self._next_number = 0
         self._sorted: tuple[str, ...] | None = None
 
-    def add(self, key: str, order: Order, shape: Shape, *, explained: bool) -> None:
-        """Let a workload compete."""
+    def add(self, key: str, waiting: Waiting) -> None:
+        """Let a workload compete, or stand beside."""
         self._sorted = None
-        self.members[key] = (order, shape, explained)
-        known = self.classes.get(shape)
-        if known is None:
-            known = ShapeClass(number=self._next_number)
-            self._next_number += 1
-            self.classes[shape] = known
-            self._shapes[known.number] = shape
-        known.members[key] = order
-        if explained:
-            known.explained[key] = None
-        known.push(order)
-        if known.head() == order:
-            heapq.heappush(self._heads, (order, known.number))
+        if not waiting.competes:
+            self.beside[key] = waiting
+            return
+        self.members[key] = waiting
+        lane = self.lanes.setdefault(waiting.lane, Lane())
+        lane.add(key, waiting.order, waiting.shape, explained=waiting.explained)
+
+    def known(self, key: str) -> Waiting | None:
+        """How it waits, if it does."""
+        return self.members.get(key) or self.beside.get(key)
 
     def remove(self, key: str) -> None:
-        """Take a workload out; nothing if it does not compete."""
+        """Take a workload out; nothing if it does not wait."""
+        self._sorted = None
+        self.beside.pop(key, None)
         found = self.members.pop(key, None)
         if found is None:
             return
-        order, shape, _ = found
-        self._sorted = None
-        known = self.classes[shape]
-        was_first = known.head() == order
-        del known.members[key]
-        known.explained.pop(key, None)
-        first = known.head()
-        must_look = self._lost_its_explanation(shape, known)
-        if first is None:
-            self._forget(shape, known)
-        elif was_first or must_look:
-            heapq.heappush(self._heads, (first, known.number))
+        lane = self.lanes[found.lane]
+        lane.remove(key, found.shape)
+        if not lane.classes:
+            del self.lanes[found.lane]
+        self._look_again_if_nobody_can_say_why(found.shape)
         self.blocked_by = "" if self.blocked_by == key else self.blocked_by
 
-    def head(self) -> str | None:
+    def head(self, ranks: Ranks = alike) -> str | None:
         """Who is to be looked at next; nobody while all is parked or the strict head is blocked."""
-        while self._heads:
-            order, number = self._heads[0]
-            shape = self._shapes.get(number)
-            known = self.classes.get(shape) if shape is not None else None
-            stale = shape is None or known is None or known.head() != order
-            if stale or shape in self.parked:
-                heapq.heappop(self._heads)
-                continue
-            return None if self.strict and order[3] == self.blocked_by else order[3]
-        return None
+        firsts = [
+            (ranks(name), order)
+            for name, lane in self.lanes.items()
+            if (order := lane.head(self.parked)) is not None
+        ]
+        if not firsts:
+            return None
+        key = min(firsts)[1][-1]
+        return None if self.strict and key == self.blocked_by else key
 
     def park(self, key: str) -> None:
         """It did not fit: do not look at it, nor at those of its shape, until room is made."""
         if self.strict:
             self.blocked_by = key
         elif key in self.members:
-            self.parked[self.members[key][1]] = key
-
-    def park_alone(self, key: str) -> None:
-        """It cannot be judged (a poison object): leave it out and go on with the others."""
-        self.remove(key)
+            self.parked[self.members[key].shape] = key
 
     def unpark(self) -> None:
         """Room was made, or could have been: look at everyone again."""
-        for shape in self.parked:
-            known = self.classes.get(shape)
-            first = known.head() if known else None
-            if known is not None and first is not None:
-                heapq.heappush(self._heads, (first, known.number))
-        self.parked = {}
+        parked, self.parked = self.parked, {}
+        for shape in parked:
+            self._bring_forward(shape)
         self.blocked_by = ""
 
-    def in_order(self) -> tuple[str, ...]:
-        """All competitors, first to last."""
-        if self._sorted is None:
-            orders = sorted(order for order, _, _ in self.members.values())
-            self._sorted = tuple(order[3] for order in orders)
-        return self._sorted
+    def in_order(self, ranks: Ranks = alike) -> tuple[str, ...]:
+        """All that wait, first to last, those beside among them where they would compete."""
+        if self._sorted is not None:
+            return self._sorted
+        everyone = (*self.members.values(), *self.beside.values())
+        ranked = {name: ranks(name) for name in sorted({waiting.lane for waiting in everyone})}
+        found = sorted((ranked[waiting.lane], waiting.order) for waiting in everyone)
+        line = tuple(order[-1] for _, order in found)
+        self._sorted = line if len(ranked) < 2 else None  # noqa: PLR2004 - one lane has one order
+        return line
 
     def explained_like(self, key: str) -> str | None:
         """One of the same shape that was looked at and explained."""
-        known = self.classes.get(self.members[key][1]) if key in self.members else None
-        return min(known.explained, default=None) if known else None
+        found = self.members.get(key)
+        if found is None:
+            return None
+        classes = (lane.classes.get(found.shape) for lane in self.lanes.values())
+        return min((name for known in classes if known for name in known.explained), default=None)
 
-    def first(self) -> str | None:
+    def first(self, ranks: Ranks = alike) -> str | None:
         """The competitor with the best claim, parked or not."""
-        heads = [head for known in self.classes.values() if (head := known.head()) is not None]
-        return min(heads)[3] if heads else None
+        firsts = [
+            (ranks(name), order)
+            for name, lane in self.lanes.items()
+            if (order := lane.first()) is not None
+        ]
+        return min(firsts)[1][-1] if firsts else None
 
     def waiting_after_a_look(self) -> int:
         """How many wait although someone of their shape was looked at and explained."""
-        return sum(len(known.members) for known in self.classes.values() if known.explained)
+        count: dict[Shape, int] = {}
+        explained: dict[Shape, None] = {}
+        for lane in self.lanes.values():
+            for shape, known in lane.classes.items():
+                count[shape] = count.get(shape, 0) + len(known.members)
+                if known.explained:
+                    explained[shape] = None
+        return sum(count[shape] for shape in explained)
 
-    def _lost_its_explanation(self, shape: Shape, known: ShapeClass) -> bool:
+    def is_contested(self) -> bool:
+        """Whether time alone may put another head before the one that blocks the line."""
+        return bool(self.blocked_by) and len(self.lanes) > 1
+
+    def _look_again_if_nobody_can_say_why(self, shape: Shape) -> None:
         """Let a parked class be looked at again once nobody in it can say why it waits."""
-        return not known.explained and self.parked.pop(shape, None) is not None
+        if shape not in self.parked:
+            return
+        classes = (lane.classes.get(shape) for lane in self.lanes.values())
+        if not any(known.explained for known in classes if known):
+            del self.parked[shape]
+            self._bring_forward(shape)
 
-    def _forget(self, shape: Shape, known: ShapeClass) -> None:
-        del self.classes[shape]
-        del self._shapes[known.number]
-        self.parked.pop(shape, None)
+    def _bring_forward(self, shape: Shape) -> None:
+        for lane in self.lanes.values():
+            lane.bring_forward(shape)

@@ -3,13 +3,18 @@
 Usage within a node's own subtree quota is free, so a share of 0 does not mean idle (trap T28).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
 from headgate.domain.scheduling.quota.tree import QuotaTree
-from headgate.domain.scheduling.quota.usage import Usage, potential
+from headgate.domain.scheduling.quota.usage import (
+    Usage,
+    add_usage,
+    potential,
+    remove_usage,
+)
 from headgate.domain.values.quantities import FlavorResource
 
 UNBOUNDED_SHARE = (1 << 63) - 1
@@ -67,6 +72,28 @@ def fair_share(
         if most > 0 and (ratio := Fraction(amount, most)) > best.ratio:
             best = FairShare(ratio, resource, weight)
     return best
+
+
+def standings_with(
+    tree: QuotaTree, usage: Usage, node: str, extra: Mapping[FlavorResource, int]
+) -> tuple[tuple[bool, ShareOrder], ...]:
+    """How each node from a ClusterQueue up would stand at its parent with `extra` used on top.
+
+    Whether it would borrow from the parent anything of what `extra` asks for, and the order of its
+    share; usage is left as it was. The root has no parent and is left out.
+    """
+    add_usage(tree, usage, node, extra)
+    try:
+        return tuple(
+            (_borrows_any(tree, usage, step, extra), fair_share(tree, usage, step).order)
+            for step in tree.path[node][:-1]
+        )
+    finally:
+        remove_usage(tree, usage, node, extra)
+
+
+def _borrows_any(tree: QuotaTree, usage: Usage, node: str, keys: Iterable[FlavorResource]) -> bool:
+    return any(usage[node].get(key, 0) > tree.subtree[node].get(key, 0) for key in keys)
 
 
 def _borrowed(

@@ -1,0 +1,48 @@
+"""What the fair order asks of quota: how an entry's nodes would stand if it were admitted now."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from headgate.domain.scheduling.evaluation import Evaluation
+from headgate.domain.scheduling.ordering.turns import Entry, Standing
+from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.scheduling.quota.fair_share import standings_with
+from headgate.domain.scheduling.quota.tree import Amounts
+
+Known: TypeAlias = tuple[tuple[Amounts, ...], tuple[Standing, ...]]
+
+
+class FairStandings:
+    """Standings on the state as it is when they are asked for.
+
+    Usage counts as it will be: a place kept for a preemptor is its queue's, one being left is not.
+    Shares depend on the usage along the entry's path alone, so that they are worked out again only
+    when that has changed.
+    """
+
+    def __init__(self, partition: Partition, evaluations: Sequence[Evaluation]) -> None:
+        self._partition = partition
+        self._wanted = [_amounts(partition, evaluation) for evaluation in evaluations]
+        self._known: dict[int, Known] = {}
+
+    def __call__(self, entry: Entry) -> tuple[Standing, ...]:
+        """One standing for each node of the entry's path but the root."""
+        usage = self._partition.usage[PROJECTED]
+        along = tuple(usage[node] for node in entry.path[:-1])
+        known = self._known.get(entry.number)
+        if known is not None and known[0] == along:
+            return known[1]
+        before = tuple(dict(amounts) for amounts in along)
+        wanted = self._wanted[entry.number]
+        found = standings_with(self._partition.tree, usage, entry.path[0], wanted)
+        self._known[entry.number] = (before, found)
+        return found
+
+
+def _amounts(partition: Partition, evaluation: Evaluation) -> Amounts:
+    """What it would be charged on top of what it is charged already."""
+    workload, admission = evaluation.workload, evaluation.admission
+    if admission is None or admission in (workload.nomination, workload.admission):
+        return {}
+    return partition.charge_of(workload, admission).amounts

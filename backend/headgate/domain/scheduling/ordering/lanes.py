@@ -1,0 +1,97 @@
+"""Competitors in one order that never changes while they wait, in classes of equal shape.
+
+A class that failed is passed over as a whole. Adding, removing and passing over cost the same
+however many wait.
+"""
+
+import heapq
+from collections.abc import Container
+from dataclasses import dataclass, field
+
+from headgate.domain.scheduling.ordering.order import LineOrder, Shape
+
+
+@dataclass(slots=True)
+class ShapeClass:
+    """The waiting workloads of one shape; the heap may hold orders that are no longer true."""
+
+    number: int
+    heap: list[LineOrder] = field(default_factory=list)
+    members: dict[str, LineOrder] = field(default_factory=dict)
+    explained: dict[str, None] = field(default_factory=dict)
+
+    def push(self, order: LineOrder) -> None:
+        """Put an order into the heap, which is rebuilt once most of it is no longer true."""
+        heapq.heappush(self.heap, order)
+        if len(self.heap) > 2 * len(self.members) + 16:
+            self.heap = sorted(self.members.values())
+
+    def head(self) -> LineOrder | None:
+        """The order of the first one."""
+        while self.heap:
+            first = self.heap[0]
+            if self.members.get(first[-1]) == first:
+                return first
+            heapq.heappop(self.heap)
+        return None
+
+
+class Lane:
+    """Competitors of one ClusterQueue that came by one way, with the first of them at hand."""
+
+    def __init__(self) -> None:
+        self.classes: dict[Shape, ShapeClass] = {}
+        self._heads: list[tuple[LineOrder, int]] = []
+        self._shapes: dict[int, Shape] = {}
+        self._next_number = 0
+
+    def add(self, key: str, order: LineOrder, shape: Shape, *, explained: bool) -> None:
+        """Let a workload compete."""
+        known = self.classes.get(shape)
+        if known is None:
+            known = ShapeClass(number=self._next_number)
+            self._next_number += 1
+            self.classes[shape] = known
+            self._shapes[known.number] = shape
+        known.members[key] = order
+        if explained:
+            known.explained[key] = None
+        known.push(order)
+        if known.head() == order:
+            heapq.heappush(self._heads, (order, known.number))
+
+    def remove(self, key: str, shape: Shape) -> None:
+        """Take one of its competitors out."""
+        known = self.classes[shape]
+        was_first = known.head() == known.members[key]
+        del known.members[key]
+        known.explained.pop(key, None)
+        if not known.members:
+            del self.classes[shape]
+            del self._shapes[known.number]
+        elif was_first:
+            self.bring_forward(shape)
+
+    def bring_forward(self, shape: Shape) -> None:
+        """Let the first of a class that was passed over, or is new in front, be found again."""
+        known = self.classes.get(shape)
+        first = known.head() if known else None
+        if known is not None and first is not None:
+            heapq.heappush(self._heads, (first, known.number))
+
+    def head(self, parked: Container[Shape]) -> LineOrder | None:
+        """The first whose shape is not parked; classes passed over must be brought forward."""
+        while self._heads:
+            order, number = self._heads[0]
+            shape = self._shapes.get(number)
+            known = self.classes.get(shape) if shape is not None else None
+            if shape in parked or known is None or known.head() != order:
+                heapq.heappop(self._heads)
+                continue
+            return order
+        return None
+
+    def first(self) -> LineOrder | None:
+        """The first, parked or not."""
+        heads = [head for known in self.classes.values() if (head := known.head()) is not None]
+        return min(heads, default=None)
