@@ -16,8 +16,10 @@ from headgate.domain.deciders import CONFIGURED_DECIDERS
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.commands import ResumeQueue, StopQueue
 from headgate.domain.streams import kind_and_key
-from headgate.domain.topology.commands import CordonNode, ReportNode, UncordonNode
+from headgate.domain.topology.commands import CordonNode, DrainNode, ReportNode, UncordonNode
 from headgate.domain.uses import users_of
+
+NodeOrder = ReportNode | CordonNode | DrainNode | UncordonNode
 
 
 async def create(installation: Installation, call: Call, wanted: Wanted) -> Handled:
@@ -58,9 +60,9 @@ async def tell_node(
     installation: Installation,
     call: Call,
     stream: str,
-    command: ReportNode | CordonNode | UncordonNode,
+    command: NodeOrder,
 ) -> Handled:
-    """Cordon or uncordon a node, or take its heartbeat."""
+    """Cordon, drain or uncordon a node, or take its heartbeat."""
     return await handle(installation, call.command(_change(stream, command)))
 
 

@@ -21,7 +21,14 @@ from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.partition_keys import INSTALLATION
 from headgate.domain.scheduling.partitioning import Partitioning
 from headgate.domain.streams import kind_and_key, workload_stream
-from headgate.domain.topology.events import NodeCordoned, NodeReported, NodeUncordoned
+from headgate.domain.topology.events import (
+    NodeCordoned,
+    NodeDrainStarted,
+    NodeFellSilent,
+    NodeLeaseRenewed,
+    NodeReported,
+    NodeUncordoned,
+)
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.evolve import evolve as evolve_workload
 from headgate.domain.workloads.state import Workload
@@ -34,7 +41,10 @@ KEPT_ENDED_ROUNDS = 1_000
 
 REPORTS = (
     NodeReported,
+    NodeLeaseRenewed,
+    NodeFellSilent,
     NodeCordoned,
+    NodeDrainStarted,
     NodeUncordoned,
     ClusterQueueStopped,
     ClusterQueueResumed,

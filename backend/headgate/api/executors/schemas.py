@@ -120,8 +120,12 @@ class ReportOutcomes(Shape, kw_only=True, frozen=True):
 
 
 class Heartbeat(Asked, kw_only=True, frozen=True):
-    """What a node says of itself; quantities are Kubernetes quantities."""
+    """What a node says of itself; quantities are Kubernetes quantities.
+
+    After `leaseSeconds` without another heartbeat it counts as not ready; 0 is never.
+    """
 
     ready: bool
     allocatable: Free
     used_by_others: Free = {}
+    lease_seconds: int = 0

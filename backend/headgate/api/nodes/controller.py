@@ -1,4 +1,4 @@
-"""Cordon and uncordon nodes, and take their heartbeats."""
+"""Cordon, drain and uncordon nodes, and take their heartbeats."""
 
 from typing import Annotated
 
@@ -41,6 +41,24 @@ class NodeActions(Controller):
         return await writing.cordon(request, name, data, idempotency_key)
 
     @post(
+        "/drain",
+        operation_id="drainNode",
+        summary="Let a node take no new pods, and find another place for those it has",
+        status_code=200,
+        responses=shows(NodeObject),
+        opt={"right": "configure"},
+    )
+    async def drain(
+        self,
+        request: Caller,
+        name: Name,
+        data: JSONBody[Action],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        """Whoever finds no other place is evicted; `drain-preview` tells who that would be."""
+        return await writing.drain(request, name, data, idempotency_key)
+
+    @post(
         "/uncordon",
         operation_id="uncordonNode",
         summary="Let a node take pods again",
@@ -55,7 +73,7 @@ class NodeActions(Controller):
         data: JSONBody[Action],
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
-        """The end of a cordon."""
+        """The end of a cordon or a drain."""
         return await writing.uncordon(request, name, data, idempotency_key)
 
     @post(

@@ -7,9 +7,9 @@ from headgate.api.executors.schemas import Heartbeat
 from headgate.api.manifests import object_writer
 from headgate.api.nodes.amounts import read_amounts
 from headgate.api.workloads.schemas import Action
-from headgate.application.configure_objects import tell_node
+from headgate.application.configure_objects import NodeOrder, tell_node
 from headgate.domain.streams import stream_of
-from headgate.domain.topology.commands import CordonNode, ReportNode, UncordonNode
+from headgate.domain.topology.commands import CordonNode, DrainNode, ReportNode, UncordonNode
 
 KIND = "Node"
 
@@ -17,6 +17,11 @@ KIND = "Node"
 async def cordon(request: Caller, name: str, data: Action, key: str | None) -> Answer:
     """Let the node take no new pods."""
     return await _tell(request, name, CordonNode(), Asking(reason=data.reason, key=key))
+
+
+async def drain(request: Caller, name: str, data: Action, key: str | None) -> Answer:
+    """Let the node take no new pods, and find another place for those it has."""
+    return await _tell(request, name, DrainNode(), Asking(reason=data.reason, key=key))
 
 
 async def uncordon(request: Caller, name: str, data: Action, key: str | None) -> Answer:
@@ -27,13 +32,16 @@ async def uncordon(request: Caller, name: str, data: Action, key: str | None) ->
 async def heartbeat(request: Caller, name: str, data: Heartbeat) -> Answer:
     """Take what the node says of itself."""
     allocatable, others = read_amounts(data.allocatable, data.used_by_others)
-    report = ReportNode(ready=data.ready, allocatable=allocatable, used_by_others=others)
+    report = ReportNode(
+        ready=data.ready,
+        allocatable=allocatable,
+        used_by_others=others,
+        lease_seconds=data.lease_seconds,
+    )
     return await _tell(request, name, report, Asking())
 
 
-async def _tell(
-    request: Caller, name: str, command: ReportNode | CordonNode | UncordonNode, asking: Asking
-) -> Answer:
+async def _tell(request: Caller, name: str, command: NodeOrder, asking: Asking) -> Answer:
     call = await call_of(request, object_writer(KIND), asking)
     stream = stream_of("node", name)
     return answer_handled(await tell_node(installation_of(request), call, stream, command))

@@ -80,16 +80,19 @@ class TopologyList(Shape, kw_only=True, frozen=True):
 
 
 class NodeSpecShape(Shape, kw_only=True, frozen=True):
-    """Taints, and whether the node takes new pods."""
+    """Taints, whether the node takes new pods, and whether those it has are to go elsewhere."""
 
     taints: list[TaintShape] = []
     unschedulable: bool = False
+    draining: bool = False
 
 
 class NodeStatusShape(Shape, kw_only=True, frozen=True):
-    """What the node offers, as Kubernetes quantities."""
+    """What the node offers and others use there, as Kubernetes quantities."""
 
     allocatable: dict[str, str | int] = {}
+    used_by_others: dict[str, str | int] = {}
+    lease_seconds: int = 0
     conditions: list[Condition] = []
 
 

@@ -5,6 +5,10 @@ from typing import Any
 
 from headgate.application.queries.views import timestamp
 from headgate.domain.workloads import events as facts
+from headgate.domain.workloads.admission import hosts_of
+
+MOST_HOSTS = 8
+"""Hosts that a line names; a large gang has hundreds."""
 
 Told = tuple[str, str]
 """A title, and a detail that may be empty."""
@@ -27,6 +31,13 @@ TOLD: dict[type, Callable[[Any], Told]] = {
     ),
     facts.WorkloadPodsReady: lambda e: ("All pods ready", "Again" if e.recovered else ""),
     facts.WorkloadPodsNotReady: lambda e: ("Pods no longer ready", e.message),
+    facts.WorkloadPodsGone: lambda e: ("Pods gone from hosts", ", ".join(e.hosts)),
+    facts.WorkloadHostsFailed: lambda e: ("Hosts failed", _failures(e.hosts)),
+    facts.WorkloadHostsRecovered: lambda _: ("Hosts back", "Its pods may stay where they are"),
+    facts.WorkloadPlaced: lambda e: (
+        f"Replaced {', '.join(e.replaced)}" if e.replaced else "Hosts chosen",
+        _hosts(e.admission),
+    ),
     facts.WorkloadPodsReclaimed: lambda e: ("Pods ended for good", _reclaimed(e.reclaimable)),
     facts.WorkloadEvicted: lambda e: (f"Evicted: {e.reason}", e.message),
     facts.EvictionAcknowledged: lambda e: ("Eviction taken over", _handler(e)),
@@ -60,6 +71,16 @@ def _pods(spec: Any) -> str:  # noqa: ANN401 - a WorkloadSpec, as the table's la
 def _where(admission: Any) -> str:  # noqa: ANN401 - an Admission
     flavors = sorted({f for given in admission.pod_set_assignments for f in given.flavors.values()})
     return f"In {admission.cluster_queue} on {', '.join(flavors) or 'no flavor'}"
+
+
+def _failures(hosts: dict[str, str]) -> str:
+    return ", ".join(f"{host}: {why}" for host, why in hosts.items())
+
+
+def _hosts(admission: Any) -> str:  # noqa: ANN401 - an Admission
+    found = hosts_of(admission)
+    rest = f" and {len(found) - MOST_HOSTS} more" if len(found) > MOST_HOSTS else ""
+    return f"On {', '.join(found[:MOST_HOSTS])}{rest}"
 
 
 def _reclaimed(pods: dict[str, int]) -> str:

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from headgate.application.verify.findings import Findings
-from headgate.application.verify.host_book import HostBook
+from headgate.application.verify.host_book import HostBook, moved
 from headgate.application.verify.life_book import LifeBook
 from headgate.application.verify.quota_book import QuotaBook
 from headgate.application.verify.round_book import RoundBook
@@ -15,6 +15,7 @@ from headgate.domain.rounds.events import RoundEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.events import (
     WorkloadEvent,
+    WorkloadPlaced,
     WorkloadPodsReclaimed,
     WorkloadQuotaReserved,
 )
@@ -77,6 +78,9 @@ class History:
         if isinstance(event, WorkloadPodsReclaimed) and before is not None and held is not None:
             before.quota = needed_admission(held, before.spec.pod_sets, event.reclaimable)
             self.quota.shrink(held, before.quota)
+        if isinstance(event, WorkloadPlaced) and before is not None and held is not None:
+            self.hosts.move(self._placed[key], held, event.admission)
+            before.quota = moved(held, event.admission)
         if released is not None and before is not None:
             self.quota.give_back(released)
             self.hosts.give_back(self._placed[key], released)

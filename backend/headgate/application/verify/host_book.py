@@ -1,13 +1,21 @@
 """Hosts, counted anew: what is placed where, and whether it fits (reference topology.md §3)."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
 
 from headgate.application.verify.findings import Findings
 from headgate.application.verify.settings_book import SettingsBook
 from headgate.domain.topology.specs import HOSTNAME_LABEL, NodeSpec
 from headgate.domain.values.quantities import Requests
 from headgate.domain.values.selectors import Taint, Toleration
-from headgate.domain.workloads.admission import Admission, PodSetAssignment
+from headgate.domain.workloads.admission import (
+    Admission,
+    PodSetAssignment,
+    TopologyAssignment,
+    TopologyDomain,
+)
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 
 PODS = "pods"
@@ -25,7 +33,7 @@ class HostBook:
         self._revision = -1
         self.used: dict[Place, Requests] = {}
 
-    def take(self, spec: WorkloadSpec, admission: Admission) -> None:
+    def take(self, spec: WorkloadSpec, admission: Admission, *, is_whole: bool = True) -> None:
         """Check that every pod has its room, and count it as taken."""
         for pod_set, assigned, place, count in placements(spec, admission):
             amounts = _amounts(pod_set, count)
@@ -33,7 +41,8 @@ class HostBook:
             used = self.used.setdefault(place, {})
             for resource, amount in amounts.items():
                 used[resource] = used.get(resource, 0) + amount
-        self._check_counts(admission)
+        if is_whole:
+            self._check_counts(admission)
 
     def give_back(self, spec: WorkloadSpec, admission: Admission) -> None:
         """Count the rooms as free again."""
@@ -41,6 +50,14 @@ class HostBook:
             used = self.used.setdefault(place, {})
             for resource, amount in _amounts(pod_set, count).items():
                 used[resource] = used.get(resource, 0) - amount
+
+    def move(self, spec: WorkloadSpec, before: Admission, after: Admission) -> None:
+        """Pods that change their place find room there; those that stay are not asked."""
+        there = Counter(_rooms(spec, before))
+        here = Counter(_rooms(spec, after))
+        self.give_back(spec, _only(before, there - here))
+        self.take(spec, _only(after, here - there), is_whole=False)
+        self._check_counts(after)
 
     def _check_counts(self, admission: Admission) -> None:
         for assigned in admission.pod_set_assignments:
@@ -129,6 +146,49 @@ def placements(
             continue
         for domain in found.domains:
             yield pod_set, assigned, (found.levels, domain.values), domain.count
+
+
+def moved(before: Admission, after: Admission) -> Admission:
+    """What was held, in the places that its pods have afterwards."""
+    places = {given.name: given.topology_assignment for given in after.pod_set_assignments}
+    return replace(
+        before,
+        pod_set_assignments=tuple(
+            replace(given, topology_assignment=places.get(given.name, given.topology_assignment))
+            for given in before.pod_set_assignments
+        ),
+    )
+
+
+def _rooms(spec: WorkloadSpec, admission: Admission) -> dict[tuple[str, Place], int]:
+    return {
+        (assigned.name, place): count for _, assigned, place, count in placements(spec, admission)
+    }
+
+
+def _only(admission: Admission, rooms: Mapping[tuple[str, Place], int]) -> Admission:
+    """The admission with these pods alone."""
+    return replace(
+        admission,
+        pod_set_assignments=tuple(
+            replace(given, topology_assignment=_of_pod_set(given, rooms))
+            for given in admission.pod_set_assignments
+        ),
+    )
+
+
+def _of_pod_set(
+    given: PodSetAssignment, rooms: Mapping[tuple[str, Place], int]
+) -> TopologyAssignment | None:
+    known = given.topology_assignment
+    if known is None:
+        return None
+    domains = tuple(
+        TopologyDomain(values=values, count=count)
+        for (name, (_, values)), count in rooms.items()
+        if name == given.name
+    )
+    return replace(known, domains=domains)
 
 
 def _amounts(pod_set: PodSet, count: int) -> Requests:

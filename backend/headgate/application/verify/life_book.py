@@ -94,6 +94,11 @@ class LifeBook:
 
     def _small_step(self, life: Life, event: e.WorkloadEvent) -> None:
         match event:
+            case e.WorkloadHostsFailed() | e.WorkloadHostsRecovered():
+                if life.quota is None:
+                    self._wrong("hosts fail for who has a place", type(event).__name__)
+            case e.WorkloadPlaced():
+                self._placed(life, event)
             case e.WorkloadPodsReady() | e.WorkloadPodsNotReady():
                 if not life.is_admitted:
                     self._wrong("only admitted pods are ready or not", type(event).__name__)
@@ -149,6 +154,14 @@ class LifeBook:
         if life.eviction:
             self._wrong("nobody is admitted while being evicted", life.eviction)
         life.is_admitted = True
+
+    def _placed(self, life: Life, event: e.WorkloadPlaced) -> None:
+        if life.quota is None:
+            self._wrong("only who holds quota is placed", "it holds none")
+        elif event.admission.cluster_queue != life.quota.cluster_queue:
+            self._wrong("a second pass keeps the quota", event.admission.cluster_queue)
+        if life.eviction:
+            self._wrong("nobody is placed while being evicted", life.eviction)
 
     def _evicted(self, life: Life, event: e.WorkloadEvicted) -> None:
         if life.quota is None:

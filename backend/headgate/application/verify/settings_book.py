@@ -65,7 +65,9 @@ def _changed(spec: Any, event: DomainEvent) -> Any:  # noqa: ANN401 - any kind o
                 allocatable=event.allocatable,
                 used_by_others=event.used_by_others,
             )
-        case t.NodeCordoned():
+        case t.NodeFellSilent():
+            return replace(spec, ready=False)
+        case t.NodeCordoned() | t.NodeDrainStarted():
             return replace(spec, unschedulable=True)
         case t.NodeUncordoned():
             return replace(spec, unschedulable=False)

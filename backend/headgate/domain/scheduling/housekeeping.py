@@ -7,7 +7,8 @@ from headgate.domain.scheduling.finalization import finalized
 from headgate.domain.scheduling.partition_keys import INSTALLATION
 from headgate.domain.scheduling.rounds_progress import advance_rounds
 from headgate.domain.scheduling.run import CycleRun
-from headgate.domain.streams import workload_stream
+from headgate.domain.streams import stream_of, workload_stream
+from headgate.domain.topology.events import NodeFellSilent
 from headgate.domain.values.instants import Instant
 
 MOST_FIRED = 500
@@ -20,6 +21,8 @@ def keep_house(run: CycleRun) -> None:
     _fire_timers(run)
     advance_rounds(run)
     if run.key == INSTALLATION:
+        for name in run.partition.leases.fired(run.at):
+            run.decide((stream_of("node", name), NodeFellSilent()))
         for stream, event in finalized(run.cell.config, run.cell.workloads):
             run.decide((stream, event))
 
@@ -29,6 +32,7 @@ def next_due(run: CycleRun) -> Instant | None:
     partition = run.partition
     dues = [
         partition.timers.next_due(),
+        partition.leases.next_due(),
         *(found.expires_at for found in partition.rounds.values()),
         *(due for due, _ in partition.stops),
     ]

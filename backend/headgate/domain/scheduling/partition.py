@@ -87,6 +87,7 @@ class Partition:
         self.holding: dict[str, dict[str, Charge]] = {name: {} for name in self.cluster_queues}
         self.timers = Timers()
         self.leases = Timers()
+        self.leases = Timers()
         self.rounds: dict[str, Round] = {}
         self.hosts, self.topologies = _build_hosts(config, self.cluster_queues)
         self.version = 0

@@ -10,6 +10,7 @@ from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.partition_keys import INSTALLATION, partition_layout
 from headgate.domain.scheduling.readiness import blocks_admission
 from headgate.domain.scheduling.standing import cluster_queue_of, expiring_stops
+from headgate.domain.topology.rules import silent_at
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, phase_of
@@ -37,6 +38,8 @@ class Partitioning:
         self.partitions = {
             key: Partition(key, config, names, set_aside) for key, names in queues.items()
         }
+        for _, node in sorted(config.nodes.items()):
+            self._watch_lease(node)
         for due, stream, cluster_queue in expiring_stops(config):
             home = self.of_cluster_queue.get(cluster_queue, INSTALLATION)
             self.partitions[home].stops.append((due, stream))
@@ -84,12 +87,16 @@ class Partitioning:
 
     def node_changed(self, node: Configured[NodeSpec]) -> bool:
         """A node reported or was cordoned; false if that needs everything built anew."""
+        self._watch_lease(node)
         touched = [p for p in self.partitions.values() if node.name in p.hosts.node_names()]
         if not all(partition.hosts.knows(node) for partition in touched):
             return False
         for partition in touched:
             partition.node_changed(node)
         return True
+
+    def _watch_lease(self, node: Configured[NodeSpec]) -> None:
+        self.partitions[INSTALLATION].leases.set(node.name, silent_at(node.spec))
 
     def unpark(self) -> None:
         """Nothing that is known not to fit is known any more."""

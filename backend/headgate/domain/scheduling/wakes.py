@@ -10,6 +10,7 @@ from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.partition_keys import INSTALLATION
 from headgate.domain.scheduling.readiness import BLOCKS, ENDS_BLOCKING
 from headgate.domain.streams import kind_and_key
+from headgate.domain.topology.events import NodeLeaseRenewed
 from headgate.domain.workloads.events import (
     ReservationDropped,
     WorkloadCancellationRequested,
@@ -47,6 +48,8 @@ def wakes_of(cell: Cell, stream: str, event: DomainEvent) -> tuple[tuple[str, ..
     pods are ready, so does who started and whose pods are ready.
     """
     kind, key = kind_and_key(stream)
+    if isinstance(event, NodeLeaseRenewed):
+        return (INSTALLATION,), False
     if kind in CONFIGURED_EVOLVE:
         return EVERYONE, True
     if kind == "round":

@@ -14,6 +14,7 @@ from headgate.domain.decider import Decider
 from headgate.domain.metadata import refuse
 from headgate.domain.topology.commands import (
     CordonNode,
+    DrainNode,
     NodeCommand,
     ReportNode,
     ResourceFlavorCommand,
@@ -26,7 +27,9 @@ from headgate.domain.topology.events import (
     NodeCreated,
     NodeDeleted,
     NodeDeletionRequested,
+    NodeDrainStarted,
     NodeEvent,
+    NodeLeaseRenewed,
     NodeReported,
     NodeUncordoned,
     ResourceFlavorChanged,
@@ -43,6 +46,7 @@ from headgate.domain.topology.events import (
 from headgate.domain.topology.evolve import evolve_node, evolve_resource_flavor, evolve_topology
 from headgate.domain.topology.rules import (
     amount_violations,
+    lease_violations,
     node_violations,
     resource_flavor_change_violations,
     resource_flavor_violations,
@@ -51,7 +55,7 @@ from headgate.domain.topology.rules import (
 )
 from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
 from headgate.domain.topology.state import NodeState, ResourceFlavorState, TopologyState
-from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import Instant, seconds_after
 
 _TOPOLOGY: Life[TopologySpec, TopologyObjectEvent] = Life(
     kind="Topology",
@@ -130,41 +134,53 @@ def decide_resource_flavor(
 def decide_node(
     state: NodeState,
     command: NodeCommand,
-    at: Instant,  # noqa: ARG001  (the one shape of every decider)
+    at: Instant,
 ) -> tuple[NodeEvent, ...]:
     """The facts that follow for a Node, or a `Rejection`."""
     match command:
         case Create() | Change() | RequestDeletion() | FinishDeletion():
             return answer(_NODE, state, command)
         case ReportNode():
-            return _report(state, command)
+            return _report(state, command, at)
         case CordonNode():
             return _cordon(state)
+        case DrainNode():
+            return () if existing("Node", state).spec.draining else (NodeDrainStarted(),)
         case UncordonNode():
             return _uncordon(state)
 
 
-def _report(state: NodeState, command: ReportNode) -> tuple[NodeEvent, ...]:
+def _report(state: NodeState, command: ReportNode, at: Instant) -> tuple[NodeEvent, ...]:
     node = existing("Node", state)
     violations = (
         *amount_violations("/allocatable", command.allocatable),
         *amount_violations("/usedByOthers", command.used_by_others),
+        *lease_violations(command.lease_seconds),
     )
     refuse("The report of node", node.name, violations)
-    known = (node.spec.ready, node.spec.allocatable, node.spec.used_by_others)
-    if known == (command.ready, command.allocatable, command.used_by_others):
-        return ()
+    spec = node.spec
+    known = (spec.ready, spec.allocatable, spec.used_by_others, spec.lease_seconds)
+    told = (command.ready, command.allocatable, command.used_by_others, command.lease_seconds)
+    if known == told:
+        return (NodeLeaseRenewed(),) if _is_half_over(spec, at) else ()
     return (
         NodeReported(
             ready=command.ready,
             allocatable=command.allocatable,
             used_by_others=command.used_by_others,
+            lease_seconds=command.lease_seconds,
         ),
     )
 
 
+def _is_half_over(spec: NodeSpec, at: Instant) -> bool:
+    """Whether it is time to write a lease down again; more often would only fill the log."""
+    return spec.heard_at is not None and at >= seconds_after(spec.heard_at, spec.lease_seconds // 2)
+
+
 def _cordon(state: NodeState) -> tuple[NodeEvent, ...]:
-    return () if existing("Node", state).spec.unschedulable else (NodeCordoned(),)
+    spec = existing("Node", state).spec
+    return () if spec.unschedulable and not spec.draining else (NodeCordoned(),)
 
 
 def _uncordon(state: NodeState) -> tuple[NodeEvent, ...]:

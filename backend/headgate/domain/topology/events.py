@@ -95,14 +95,27 @@ class NodeReported(msgspec.Struct, frozen=True, kw_only=True, tag="node.reported
     ready: bool
     allocatable: dict[str, int]
     used_by_others: dict[str, int] = {}
+    lease_seconds: int = 0
+
+
+class NodeLeaseRenewed(msgspec.Struct, frozen=True, kw_only=True, tag="node.lease_renewed"):
+    """A heartbeat like the last one, recorded because a good part of the lease was over."""
+
+
+class NodeFellSilent(msgspec.Struct, frozen=True, kw_only=True, tag="node.fell_silent"):
+    """Nothing was heard of it for longer than its lease: it is not ready."""
 
 
 class NodeCordoned(msgspec.Struct, frozen=True, kw_only=True, tag="node.cordoned"):
     """It takes no new pods; what runs there runs on."""
 
 
+class NodeDrainStarted(msgspec.Struct, frozen=True, kw_only=True, tag="node.drain_started"):
+    """It takes no new pods, and what runs there is to find another place."""
+
+
 class NodeUncordoned(msgspec.Struct, frozen=True, kw_only=True, tag="node.uncordoned"):
-    """It takes pods again."""
+    """It takes pods again, and what runs there may stay."""
 
 
 TopologyObjectEvent = (
@@ -120,7 +133,10 @@ NodeEvent = (
     | NodeDeletionRequested
     | NodeDeleted
     | NodeReported
+    | NodeLeaseRenewed
+    | NodeFellSilent
     | NodeCordoned
+    | NodeDrainStarted
     | NodeUncordoned
 )
 TopologyEvent = TopologyObjectEvent | ResourceFlavorEvent | NodeEvent

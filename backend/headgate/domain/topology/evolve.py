@@ -16,7 +16,10 @@ from headgate.domain.topology.events import (
     NodeCreated,
     NodeDeleted,
     NodeDeletionRequested,
+    NodeDrainStarted,
     NodeEvent,
+    NodeFellSilent,
+    NodeLeaseRenewed,
     NodeReported,
     NodeUncordoned,
     ResourceFlavorChanged,
@@ -66,22 +69,36 @@ def evolve_node(state: NodeState, event: NodeEvent, at: Instant) -> NodeState:
     """The Node after the event; what it reports of itself is status, no new generation."""
     match event:
         case NodeCreated():
-            return created(event, at)
+            return _timed(created(event, at), at)
         case NodeChanged():
-            return changed(state, event)
+            return _timed(changed(state, event), at)
         case NodeDeletionRequested():
             return terminating(state, at)
         case NodeDeleted():
             return Absent()
         case NodeReported():
-            return _reported(state, event)
+            return _timed(_reported(state, event, at), at)
+        case NodeLeaseRenewed():
+            return _renewed(state, at)
+        case NodeFellSilent():
+            return _timed(_silent(state), at)
         case NodeCordoned():
-            return _cordoned(state, unschedulable=True)
+            return _with_orders(state, unschedulable=True, draining=False)
+        case NodeDrainStarted():
+            return _with_orders(state, unschedulable=True, draining=True)
         case NodeUncordoned():
-            return _cordoned(state, unschedulable=False)
+            return _with_orders(state, unschedulable=False, draining=False)
 
 
-def _reported(state: NodeState, event: NodeReported) -> NodeState:
+def _timed(state: NodeState, at: Instant) -> NodeState:
+    """With the instant since which it has not been ready."""
+    if isinstance(state, Absent):
+        return state
+    since = None if state.spec.ready else state.spec.not_ready_since or at
+    return with_status(state, replace(state.spec, not_ready_since=since))
+
+
+def _reported(state: NodeState, event: NodeReported, at: Instant) -> NodeState:
     if isinstance(state, Absent):
         return state
     spec = replace(
@@ -89,11 +106,26 @@ def _reported(state: NodeState, event: NodeReported) -> NodeState:
         ready=event.ready,
         allocatable=event.allocatable,
         used_by_others=event.used_by_others,
+        lease_seconds=event.lease_seconds,
+        heard_at=at if event.lease_seconds else None,
     )
     return with_status(state, spec)
 
 
-def _cordoned(state: NodeState, *, unschedulable: bool) -> NodeState:
+def _renewed(state: NodeState, at: Instant) -> NodeState:
     if isinstance(state, Absent):
         return state
-    return with_spec(state, replace(state.spec, unschedulable=unschedulable))
+    return with_status(state, replace(state.spec, heard_at=at))
+
+
+def _silent(state: NodeState) -> NodeState:
+    if isinstance(state, Absent):
+        return state
+    return with_status(state, replace(state.spec, ready=False))
+
+
+def _with_orders(state: NodeState, *, unschedulable: bool, draining: bool) -> NodeState:
+    if isinstance(state, Absent):
+        return state
+    ordered = replace(state.spec, unschedulable=unschedulable, draining=draining)
+    return with_spec(state, ordered)

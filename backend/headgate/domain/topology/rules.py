@@ -11,6 +11,7 @@ from headgate.domain.topology.specs import (
     ResourceFlavorSpec,
     TopologySpec,
 )
+from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.names import (
     LONGEST_LEVEL_KEY,
     broken_rule_of_label_key,
@@ -20,6 +21,7 @@ from headgate.domain.values.pointers import child
 
 MOST_LEVELS = 16
 MOST_OF_A_FLAVOR = 8
+LONGEST_LEASE_SECONDS = 86_400
 
 _LEVELS = "/spec/levels"
 
@@ -94,6 +96,23 @@ def amount_violations(pointer: str, amounts: Mapping[str, int]) -> Iterator[Viol
                 rule=f"The amount of {resource} is at least 0.",
                 remedy="Give an amount that is not negative.",
             )
+
+
+def lease_violations(seconds: int) -> Iterator[Violation]:
+    """What is wrong with the length of a lease."""
+    if not 0 <= seconds <= LONGEST_LEASE_SECONDS:
+        yield Violation(
+            pointer="/leaseSeconds",
+            rule=f"A lease is 0 (none) to {LONGEST_LEASE_SECONDS} seconds long.",
+            remedy="Give several times the interval between two heartbeats.",
+        )
+
+
+def silent_at(spec: NodeSpec) -> Instant | None:
+    """When a node counts as not ready if nothing more is heard of it; None for never."""
+    if not spec.ready or spec.heard_at is None or not spec.lease_seconds:
+        return None
+    return seconds_after(spec.heard_at, spec.lease_seconds)
 
 
 def _ends_in_hosts(spec: TopologySpec) -> bool:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import Taint, Toleration
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
@@ -26,7 +27,9 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A host: what it offers, and whether it takes pods.
 
     `allocatable` and `used_by_others` are amounts as in `quantities`; the latter is what runs there
-    without being a workload of ours, its number of pods under `pods`.
+    without being a workload of ours, its number of pods under `pods`. `draining`: what runs there
+    is to find another place. `lease_seconds` after `heard_at` a silent host is not ready; 0 is
+    never.
     """
 
     taints: tuple[Taint, ...] = ()
@@ -34,3 +37,7 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True):
     ready: bool = True
     allocatable: dict[str, int] = {}
     used_by_others: dict[str, int] = {}
+    draining: bool = False
+    not_ready_since: Instant | None = None
+    lease_seconds: int = 0
+    heard_at: Instant | None = None

@@ -43,6 +43,13 @@ class ReportPodsReady(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
+class ReportPodsGone(msgspec.Struct, frozen=True, kw_only=True):
+    """On these hosts no pod of it is alive any more, though it goes on."""
+
+    uid: str
+    hosts: tuple[str, ...]
+
+
 class ReportReclaimable(msgspec.Struct, frozen=True, kw_only=True):
     """So many pods of these pod sets have ended and are not started again."""
 
@@ -145,6 +152,7 @@ WorkloadCommand = (
     Submit
     | ChangeSpec
     | ReportPodsReady
+    | ReportPodsGone
     | ReportReclaimable
     | ReportCheckState
     | ReportFinished

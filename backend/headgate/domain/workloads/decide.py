@@ -21,6 +21,7 @@ from headgate.domain.workloads.commands import (
     ReportCheckState,
     ReportEvictionProgress,
     ReportFinished,
+    ReportPodsGone,
     ReportPodsReady,
     ReportReclaimable,
     ReportStopped,
@@ -47,6 +48,7 @@ from headgate.domain.workloads.reporting import (
     acknowledge_eviction,
     report_eviction_progress,
     report_finished,
+    report_pods_gone,
     report_pods_ready,
     report_reclaimable,
     report_stopped,
@@ -70,6 +72,8 @@ def decide(
             return _change_spec(state, command)
         case ReportPodsReady():
             return report_pods_ready(state, command)
+        case ReportPodsGone():
+            return report_pods_gone(state, command)
         case ReportReclaimable():
             return report_reclaimable(state, command)
         case ReportCheckState():

@@ -137,6 +137,35 @@ class WorkloadPodsNotReady(
     message: str = ""
 
 
+class WorkloadPodsGone(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_gone"):
+    """The executor reports hosts, all so far, on which none of its pods is alive any more."""
+
+    hosts: tuple[str, ...]
+
+
+class WorkloadHostsFailed(msgspec.Struct, frozen=True, kw_only=True, tag="workload.hosts_failed"):
+    """Its pods cannot stay on these hosts, all so far: host to the reason; others are sought."""
+
+    hosts: dict[str, str]
+
+
+class WorkloadHostsRecovered(
+    msgspec.Struct, frozen=True, kw_only=True, tag="workload.hosts_recovered"
+):
+    """All its hosts can be counted on again before others were found."""
+
+
+class WorkloadPlaced(msgspec.Struct, frozen=True, kw_only=True, tag="workload.placed"):
+    """A second pass gave its pods these places, with the quota that it has.
+
+    Pods on hosts of `replaced` are to be started elsewhere; it is empty for the first places of a
+    topology request that was delayed.
+    """
+
+    admission: Admission
+    replaced: tuple[str, ...] = ()
+
+
 class WorkloadPodsReclaimed(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_reclaimed"
 ):
@@ -267,6 +296,10 @@ WorkloadEvent = (
     | WorkloadAdmitted
     | WorkloadPodsReady
     | WorkloadPodsNotReady
+    | WorkloadPodsGone
+    | WorkloadHostsFailed
+    | WorkloadHostsRecovered
+    | WorkloadPlaced
     | WorkloadPodsReclaimed
     | WorkloadEvicted
     | EvictionAcknowledged

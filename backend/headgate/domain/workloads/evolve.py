@@ -69,6 +69,14 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
             return _pods_ready(workload, event, at)
         case e.WorkloadPodsNotReady():
             return _pods_not_ready(workload, event, at)
+        case e.WorkloadPodsGone():
+            return replace(workload, pods_gone=event.hosts)
+        case e.WorkloadHostsFailed():
+            return replace(workload, unhealthy_nodes=event.hosts)
+        case e.WorkloadHostsRecovered():
+            return replace(workload, unhealthy_nodes={})
+        case e.WorkloadPlaced():
+            return _placed(workload, event)
         case e.WorkloadPodsReclaimed():
             return _reclaimed(workload, event)
         case e.WorkloadEvicted():
@@ -188,6 +196,7 @@ def _pods_ready(workload: Workload, event: e.WorkloadPodsReady, at: Instant) -> 
         conditions=with_conditions(workload, at, ready),
         not_ready_cause=None,
         trying_since=None,
+        pods_gone=(),
     )
 
 
@@ -199,6 +208,11 @@ def _pods_not_ready(workload: Workload, event: e.WorkloadPodsNotReady, at: Insta
         not_ready_cause="WaitForRecovery",
         trying_since=at,
     )
+
+
+def _placed(workload: Workload, event: e.WorkloadPlaced) -> Workload:
+    stay = tuple(host for host in workload.pods_gone if host not in event.replaced)
+    return replace(workload, admission=event.admission, unhealthy_nodes={}, pods_gone=stay)
 
 
 def _reclaimed(workload: Workload, event: e.WorkloadPodsReclaimed) -> Workload:

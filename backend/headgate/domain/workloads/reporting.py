@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from headgate.domain.metadata import refuse
 from headgate.domain.rejection import IllegalNow, Violation
 from headgate.domain.values.pointers import child
+from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ReportEvictionProgress,
     ReportFinished,
+    ReportPodsGone,
     ReportPodsReady,
     ReportReclaimable,
     ReportStopped,
@@ -19,6 +21,7 @@ from headgate.domain.workloads.events import (
     WorkloadDeleted,
     WorkloadEvent,
     WorkloadFinished,
+    WorkloadPodsGone,
     WorkloadPodsNotReady,
     WorkloadPodsReady,
     WorkloadPodsReclaimed,
@@ -42,6 +45,18 @@ def report_pods_ready(state: WorkloadState, command: ReportPodsReady) -> tuple[W
     if command.ready:
         return (WorkloadPodsReady(recovered=workload.not_ready_cause == "WaitForRecovery"),)
     return (WorkloadPodsNotReady(message=command.message),)
+
+
+def report_pods_gone(state: WorkloadState, command: ReportPodsGone) -> tuple[WorkloadEvent, ...]:
+    """Hosts that lost all its pods; of hosts it has none on any more it does not matter."""
+    workload = reported(state, command.uid)
+    if workload.eviction is not None or workload.finished_at is not None:
+        return ()
+    _refuse_unless_admitted(workload)
+    assert workload.admission is not None, "what was admitted has a place"
+    told = {*workload.pods_gone, *command.hosts}
+    gone = tuple(host for host in hosts_of(workload.admission) if host in told)
+    return () if gone == workload.pods_gone else (WorkloadPodsGone(hosts=gone),)
 
 
 def report_reclaimable(

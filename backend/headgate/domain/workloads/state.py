@@ -108,7 +108,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
     makes room for it.
     `hold_beneath` is a user's hold while an admin's lies over it.
     `cancelling_at` is set from the request to cancel it until it has stopped.
-    `reclaimable` counts, by pod set, pods that ended and are not started again.
+    `unhealthy_nodes` are its hosts that failed, with the reason; `pods_gone` its hosts on which no
+    pod of it is alive. `reclaimable` counts, by pod set, pods that ended and are not started again.
     `queued_at` orders it among equals: its creation, or a pods-ready eviction under that policy.
     `trying_since` is set from its first start, or the loss of ready pods, until all are ready; a
     timeout for want of ready pods leaves it, whatever else takes its place away starts it anew.
@@ -129,6 +130,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
     checks: tuple[str, ...] = ()
     check_states: dict[str, CheckState] = {}
     reclaimable: dict[str, int] = {}
+    unhealthy_nodes: dict[str, str] = {}
+    pods_gone: tuple[str, ...] = ()
     nomination: Admission | None = None
     round_id: str | None = None
     eviction: Eviction | None = None

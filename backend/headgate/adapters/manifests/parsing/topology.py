@@ -12,6 +12,9 @@ _NODE_SPEC_OF_OTHERS = (
     "providerID",
 )
 
+_NEVER_WRITTEN = ("draining", "not_ready_since", "lease_seconds", "heard_at")
+"""What follows from orders and reports alone."""
+
 
 def read_topology(spec: Fields) -> tuple[TopologySpec, tuple[str, ...]]:
     """The levels of a Topology."""
@@ -49,7 +52,8 @@ def read_node(spec: Fields, status: Fields) -> tuple[NodeSpec, tuple[str, ...]]:
         "allocatable": status.has("allocatable"),
         "used_by_others": status.has("usedByOthers"),
     }
-    return read, tuple(field for field, is_given in given.items() if not is_given)
+    kept = (field for field, is_given in given.items() if not is_given)
+    return read, (*kept, *_NEVER_WRITTEN)
 
 
 def _level(fields: Fields) -> str:

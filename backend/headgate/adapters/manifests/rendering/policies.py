@@ -43,18 +43,21 @@ def node_body(node: Configured[NodeSpec]) -> dict[str, Any]:
         status=spec.ready,
         reason="NodeReady" if spec.ready else "NodeNotReady",
         message="",
-        at=node.created_at,
+        at=spec.not_ready_since or node.created_at,
         generation=node.generation,
     )
+    lease = {"leaseSeconds": spec.lease_seconds} if spec.lease_seconds else {}
     return {
         "spec": {
             **({"taints": [rendered_taint(taint) for taint in spec.taints]} if spec.taints else {}),
             "unschedulable": spec.unschedulable,
+            **({"draining": True} if spec.draining else {}),
         },
         "status": {
             "conditions": [ready],
             "allocatable": _quantities(spec.allocatable),
             "usedByOthers": _quantities(spec.used_by_others),
+            **lease,
         },
     }
 
