@@ -161,10 +161,12 @@ def test_deactivating_what_runs_keeps_its_quota_until_it_has_stopped() -> None:
     assert (story.state.admission, phase_of(story.state)) == (None, "Inactive")
 
 
-def test_deactivating_a_reservation_drops_it() -> None:
+def test_deactivating_a_reservation_evicts_it_at_once() -> None:
     story = story_of(a_workload(after=(RESERVED,)))
-    assert story.when(DEACTIVATE)[1] == ReservationDropped(reason="Deactivated")
+    _, evicted, stopped = story.when(DEACTIVATE)
+    assert (evicted.reason, stopped) == ("Deactivated", WorkloadStopped(eviction="e-1"))
     assert phase_of(story.state) == "Inactive"
+    assert story.state.evictions[0].count == 1
 
 
 def test_deactivating_what_is_leaving_starts_no_second_eviction() -> None:

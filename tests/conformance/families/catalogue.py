@@ -9,6 +9,7 @@ from tests.conformance.families import (
     queues,
     quota_tree,
     reconciling,
+    requeueing,
     replacements,
     validation,
     visibility,
@@ -23,10 +24,13 @@ _BY_FOLDER: tuple[tuple[str, dict[str, Family]], ...] = (
     ("pkg/scheduler", cycles.FAMILIES),
     ("pkg/scheduler/flavorassigner", flavors.FAMILIES),
     ("pkg/scheduler/preemption", preemptions.FAMILIES),
+    ("pkg/scheduler/preemption/fairsharing", preemptions.FAIR_FAMILIES),
     ("pkg/scheduler/preemption/common", preemptions.POLICY_FAMILIES),
     ("pkg/visibility/storage", visibility.FAMILIES),
     ("pkg/webhooks", validation.FAMILIES),
     ("pkg/workload", lifecycle.FAMILIES),
+    ("pkg/controller/core", requeueing.CHECK_FAMILIES),
+    ("pkg/workload", requeueing.FAMILIES),
     ("pkg/workload/evict", lifecycle.EVICTION_FAMILIES),
 )
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from headgate.domain.configuration.quota_amounts import quota_amounts
+from headgate.domain.configuration.specs import ResourceRules
 from headgate.domain.scheduling.checks import required_checks
 from headgate.domain.scheduling.consequences import consequences
 from headgate.domain.scheduling.ordering.order import queued_at
@@ -23,9 +25,7 @@ Given = dict[str, Any]
 
 def total_requests(case: Case) -> Iterator[str]:
     """The amounts of all pods of each pod set, or what an admitted workload takes."""
-    if case.given("infoOptions"):
-        yield "resource transformations and exclusions are not there yet"
-        return
+    rules = _resource_rules(case)
     value = _named(case.inputs["workload"])
     totals = case.want["wantInfo"].get("totalRequests") or []
     if (value.get("status") or {}).get("admission"):
@@ -35,8 +35,20 @@ def total_requests(case: Case) -> Iterator[str]:
     for wanted, pod_set in zip(totals, workload.spec.pod_sets, strict=True):
         place = wanted["name"]
         yield from differences(place, wanted.get("count", 0), pod_set.count)
-        asked = scaled(pod_set.scheduling.requests, pod_set.count)
+        asked = scaled(quota_amounts(pod_set.scheduling.requests, rules), pod_set.count)
         yield from differences(place, wanted.get("requests") or {}, asked)
+
+
+def _resource_rules(case: Case) -> ResourceRules:
+    """The transformations and exclusions of the case, as the Configuration would have them."""
+    resources: Given = {}
+    for option in case.given("infoOptions") or ():
+        given = option["$option"]
+        resources["transformations"] = list((given.get("resourceTransformations") or {}).values())
+        resources["excludeResourcePrefixes"] = given.get("excludedResourcePrefixes") or []
+    value = {"metadata": {"name": "default"}, "spec": {"resources": resources}}
+    rules: ResourceRules = read("Configuration", value).spec.resources
+    return rules
 
 
 def order_timestamp(case: Case) -> Iterator[str]:
@@ -76,8 +88,9 @@ def admitted_condition(case: Case) -> Iterator[str]:
         "conditions": case.given("conditions") or [],
     }
     pod_sets = [{"name": "main", "count": 1, "template": {}}]
-    value = {"metadata": {"name": "wl"}, "spec": {"podSets": pod_sets}, "status": status}
-    installed.add("Workload", value)
+    spec = {"podSets": pod_sets, "queueName": "lq"}
+    installed.add("LocalQueue", {"metadata": {"name": "lq"}, "spec": {"clusterQueue": "cq"}})
+    installed.add("Workload", {"metadata": {"name": "wl"}, "spec": spec, "status": status})
     (workload,) = installed.cell.workloads.values()
     for event in consequences(installed.cell.config, workload, installed.at, "e"):
         installed.record(f"workload/{workload.key}", event)

@@ -84,13 +84,18 @@ def not_ready(case: Case) -> Iterator[str]:
 
 
 def checks_follow(case: Case) -> Iterator[str]:
-    """The checks of a workload are those its ClusterQueue asks for."""
+    """The checks of a workload that holds quota are those its ClusterQueue asks for."""
     installed = Installed()
     installed.add("ClusterQueue", case.inputs["cq"])
     value = case.inputs["wl"]
     status = {"conditions": [_RESERVED], **(value.get("status") or {})}
-    has_quota = "admission" in status
-    installed.add("Workload", {**value, "status": status} if has_quota else value)
+    nowhere = {"clusterQueue": "cq", "podSetAssignments": [{"name": "main", "count": 1}]}
+    namespace = value["metadata"].get("namespace") or NAMESPACE
+    door = {"name": "lq", "namespace": namespace}
+    installed.add("LocalQueue", {"metadata": door, "spec": {"clusterQueue": "cq"}})
+    spec = {**value["spec"], "queueName": "lq"}
+    status = {"admission": nowhere, **status}
+    installed.add("Workload", {**value, "spec": spec, "status": status})
     _let_happen(installed)
     workload = _workload(installed)
     wanted = sorted(check["name"] for check in case.want["wantChecks"] or ())
@@ -145,9 +150,9 @@ def _installed(case: Case) -> Installed:
 
 
 def _as_active_as_told(queue: Given | None) -> Given | None:
-    """A ClusterQueue that is told to be inactive, for whatever reason: here it is stopped."""
+    """A ClusterQueue that is not told to be active, for whatever reason: here it is stopped."""
     conditions = ((queue or {}).get("status") or {}).get("conditions") or ()
-    if queue is None or all(c["type"] != "Active" or c["status"] == "True" for c in conditions):
+    if queue is None or any(c["type"] == "Active" and c["status"] == "True" for c in conditions):
         return queue
     return {**queue, "spec": {**queue["spec"], "stopPolicy": "Hold"}}
 

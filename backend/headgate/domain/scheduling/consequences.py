@@ -31,6 +31,7 @@ from headgate.domain.workloads.events import (
     WorkloadEvicted,
     WorkloadFinished,
     WorkloadRequeued,
+    WorkloadStopped,
 )
 from headgate.domain.workloads.holding import release
 from headgate.domain.workloads.leaving import holds_quota
@@ -176,9 +177,12 @@ def _sent_away(
 ) -> Events:
     if workload.eviction is not None:
         return ()
-    if not is_admitted(workload):
-        return (ReservationDropped(reason=message),)
-    return (WorkloadEvicted(eviction=eviction_id, reason=reason, message=message),)
+    evicted = WorkloadEvicted(eviction=eviction_id, reason=reason, message=message)
+    if is_admitted(workload):
+        return (evicted,)
+    if reason == "Deactivated":
+        return (evicted, WorkloadStopped(eviction=eviction_id))
+    return (ReservationDropped(reason=message),)
 
 
 def _is_past(due: Instant | None, at: Instant) -> bool:

@@ -24,6 +24,7 @@ from headgate.domain.workloads.events import (
     WorkloadEvicted,
     WorkloadFinished,
     WorkloadRequeued,
+    WorkloadStopped,
 )
 from headgate.domain.workloads.living import existing, staying, unfinished
 from headgate.domain.workloads.state import (
@@ -97,9 +98,15 @@ def delete(state: WorkloadState, command: DeleteWorkload) -> tuple[WorkloadEvent
 def _sent_away(
     workload: Workload, eviction: str, reason: EvictionReason, message: str
 ) -> tuple[WorkloadEvent, ...]:
-    """An eviction of what runs, unless it is leaving already; a reservation is just dropped."""
+    """An eviction of what runs, unless it is leaving already; a reservation is just dropped.
+
+    A reservation that is deactivated is evicted and counted as such, and has no pods to stop (§5.7).
+    """
     if workload.admission is None or workload.eviction is not None:
         return ()
-    if not is_admitted(workload):
-        return (ReservationDropped(reason=reason),)
-    return (WorkloadEvicted(eviction=eviction, reason=reason, message=message),)
+    evicted = WorkloadEvicted(eviction=eviction, reason=reason, message=message)
+    if is_admitted(workload):
+        return (evicted,)
+    if reason == "Deactivated":
+        return (evicted, WorkloadStopped(eviction=eviction))
+    return (ReservationDropped(reason=reason),)
