@@ -14,6 +14,7 @@ from headgate.domain.values.selectors import (
     Toleration,
 )
 from headgate.domain.workloads.specs import (
+    EvictionPolicy,
     PriorityClassReference,
     SliceLayer,
     TopologyRequest,
@@ -119,11 +120,8 @@ def test_a_label_may_keep_a_workload_from_preempting() -> None:
 
 def test_gates_that_nobody_would_open_are_refused() -> None:
     gated = {"annotations": {"kueue.x-k8s.io/admission-gated-by": "x"}}
-    found = refused(a_workload_manifest(None, gated, preemptionGates=[{"name": "x"}]))
-    assert sorted(found) == [
-        "/metadata/annotations/kueue.x-k8s.io~1admission-gated-by",
-        "/spec/preemptionGates",
-    ]
+    found = refused(a_workload_manifest(None, gated))
+    assert sorted(found) == ["/metadata/annotations/kueue.x-k8s.io~1admission-gated-by"]
 
 
 def test_containers_are_added_up() -> None:
@@ -372,3 +370,42 @@ def test_a_job_set_has_a_pod_set_for_each_replicated_job() -> None:
 def test_an_integer_that_kubernetes_could_not_hold_is_refused(seconds: int) -> None:
     manifest = a_workload_manifest(maximumExecutionTimeSeconds=seconds)
     assert list(refused(manifest)) == ["/spec/maximumExecutionTimeSeconds"]
+
+
+def test_each_setting_says_where_it_was_read() -> None:
+    label = "kueue.x-k8s.io/preemptibility"
+    assert spec_of(None, {"labels": {label: "NonPreemptible"}}).preemptibility_source == "Label"
+    marked = TEMPLATE | {"metadata": {"labels": {label: "NonPreemptible"}}}
+    assert spec_of({"template": marked}).preemptibility_source == "PodTemplates"
+    assert spec_of(preemptibility="Preemptible").preemptibility_source == "Spec"
+    assert spec_of().preemptibility_source is None
+
+
+def test_a_word_that_means_nothing_and_templates_that_differ_are_told() -> None:
+    label = "kueue.x-k8s.io/preemptibility"
+    marked = TEMPLATE | {"metadata": {"labels": {label: "NonPreemptible"}}}
+    two = [{"name": "a", "template": marked}, {"name": "b", "template": TEMPLATE}]
+    spec = spec_of(None, {"labels": {label: "maybe"}}, podSets=two)
+    assert spec.preemptibility_source is None
+    assert [text.split(label)[0] for text in spec.ignored] == [
+        "The label ",
+        "The pod templates do not agree on the label ",
+    ]
+
+
+def test_the_words_of_the_founding_documents_for_units_are_understood() -> None:
+    assert spec_of({"disruptionMode": "Pod"}).pod_sets[0].disruption_mode == "Single"
+    assert spec_of({"disruptionMode": "PodGroup"}).pod_sets[0].disruption_mode == "All"
+
+
+def test_gates_and_a_policy_for_leaving_are_read() -> None:
+    policy = {"mode": "Soft", "gracePeriodSeconds": 90, "requireAck": True, "handler": "ckpt"}
+    spec = spec_of(preemptionGates=[{"name": "a"}], evictionPolicy=policy | {"onDeadline": "Wait"})
+    assert spec.preemption_gates == ("a",)
+    assert spec.eviction_policy == EvictionPolicy(
+        grace_period_seconds=90, require_ack=True, handler="ckpt", on_deadline="Wait"
+    )
+    careless = spec_of(evictionPolicy={"requireAck": True})
+    assert [found.pointer for found in spec_violations("Workload", careless)] == [
+        "/spec/evictionPolicy/requireAck"
+    ]

@@ -106,7 +106,9 @@ def test_an_eviction_a_backoff_and_a_hold_are_shown() -> None:
     assert status_of(story.state)["eviction"] == {
         "id": "e-1",
         "reason": "PodsReadyTimeout",
+        "stage": "Requested",
         "startedAt": "2026-01-01T00:00:00Z",
+        "mode": "Immediate",
     }
     story.when(ReportStopped(uid="uid-1"))
     story.when(HoldWorkload(owner="ann", reason="wait", expires_at=after(3600)))

@@ -9,6 +9,7 @@ from headgate.application.wanted import Wanted
 from headgate.domain.facts import Origin
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.divergence import diverging_pod_sets
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.priority import resolved
 from headgate.domain.workloads.state import Workload
@@ -47,8 +48,12 @@ def submission(installation: Installation, wanted: Wanted) -> Change:
     uid = installation.ids.new()
 
     def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
+        classes = situation.priority_classes
         spec = resolved(
-            wanted.spec, situation.priority_classes, states_priority=wanted.states_priority
+            wanted.spec,
+            classes,
+            states_priority=wanted.states_priority,
+            rules=situation.cell.config.configuration.preemption,
         )
         command = Submit(
             uid=uid,
@@ -57,6 +62,7 @@ def submission(installation: Installation, wanted: Wanted) -> Change:
             labels=wanted.labels,
             annotations=wanted.annotations,
             spec=spec,
+            diverging=diverging_pod_sets(spec, classes),
         )
         return WORKLOAD.decide(situation.state, command, situation.at)
 
@@ -69,14 +75,20 @@ def change_of_spec(installation: Installation, wanted: Wanted, version: int | No
 
     def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
         state = situation.state
+        classes = situation.priority_classes
         spec = resolved(
             wanted.spec,
-            situation.priority_classes,
+            classes,
             states_priority=wanted.states_priority,
             before=state.spec if isinstance(state, Workload) else None,
+            rules=situation.cell.config.configuration.preemption,
         )
         command = ChangeSpec(
-            labels=wanted.labels, annotations=wanted.annotations, spec=spec, eviction=eviction
+            labels=wanted.labels,
+            annotations=wanted.annotations,
+            spec=spec,
+            diverging=diverging_pod_sets(spec, classes),
+            eviction=eviction,
         )
         return WORKLOAD.decide(state, command, situation.at)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from headgate.application.queries.preemption_titles import PREEMPTION_TOLD
 from headgate.application.queries.views import timestamp
 from headgate.domain.workloads import events as facts
 from headgate.domain.workloads.admission import hosts_of
@@ -54,6 +55,7 @@ TOLD: dict[type, Callable[[Any], Told]] = {
     facts.WorkloadFinished: lambda e: (e.reason, e.message),
     facts.WorkloadDeletionRequested: lambda _: ("Deletion requested", ""),
     facts.WorkloadDeleted: lambda _: ("Deleted", ""),
+    **PREEMPTION_TOLD,
 }
 
 

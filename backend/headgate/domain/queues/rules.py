@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from headgate.domain.metadata import violation_of
 from headgate.domain.queues.group_rules import group_violations
+from headgate.domain.queues.preemption_rules import preemption_violations
 from headgate.domain.queues.specs import (
     AdmissionCheckRule,
     ClusterQueueSpec,
@@ -117,14 +118,7 @@ def _policy_violations(spec: ClusterQueueSpec) -> Iterator[Violation]:
             rule="A preference needs whenCanBorrow and whenCanPreempt to be TryNextFlavor.",
             remedy="Set both to TryNextFlavor, or remove the preference.",
         )
-    preemption = spec.preemption
-    may_borrow = preemption.borrow_within_cohort.policy != "Never"
-    if may_borrow and preemption.reclaim_within_cohort == "Never":
-        yield Violation(
-            pointer="/spec/preemption/borrowWithinCohort/policy",
-            rule="Preempting while borrowing needs reclaimWithinCohort to be other than Never.",
-            remedy="Set reclaimWithinCohort to LowerPriority or Any, or this policy to Never.",
-        )
+    yield from preemption_violations(spec.preemption)
 
 
 def _check_violations(checks: tuple[AdmissionCheckRule, ...]) -> Iterator[Violation]:

@@ -23,6 +23,11 @@ def _frozen_with_quota(before: WorkloadSpec, after: WorkloadSpec) -> Iterator[Vi
         ("/spec/podSets", "podSets", before.pod_sets != after.pod_sets),
         ("/spec/queueName", "queueName", before.queue_name != after.queue_name),
         ("/spec/preemptibility", "preemptibility", before.preemptibility != after.preemptibility),
+        (
+            "/spec/preemptionGates",
+            "preemptionGates",
+            before.preemption_gates != after.preemption_gates,
+        ),
     )
     for pointer, field, differs in frozen:
         if differs:

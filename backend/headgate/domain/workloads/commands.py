@@ -10,13 +10,17 @@ import msgspec
 
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import CheckWord, DeactivationCause
+from headgate.domain.workloads.preemption_events import DivergingPodSet
 from headgate.domain.workloads.specs import WorkloadSpec
 
 Authority = Literal["User", "Admin"]
 
 
 class Submit(msgspec.Struct, frozen=True, kw_only=True):
-    """Ask for a place; priorities are resolved (`domain.workloads.priority`)."""
+    """Ask for a place; priorities are resolved (`domain.workloads.priority`).
+
+    `diverging` are the pod sets that name another priority.
+    """
 
     uid: str
     namespace: str
@@ -24,6 +28,7 @@ class Submit(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     spec: WorkloadSpec
+    diverging: tuple[DivergingPodSet, ...] = ()
 
 
 class ChangeSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +37,7 @@ class ChangeSpec(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     spec: WorkloadSpec
+    diverging: tuple[DivergingPodSet, ...] = ()
     eviction: str
 
 
@@ -92,6 +98,14 @@ class ReportEvictionProgress(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
+class ReportStopping(msgspec.Struct, frozen=True, kw_only=True):
+    """Its pods are being killed; `releases_quota` where the Configuration says OnTerminating."""
+
+    uid: str
+    eviction: str = ""
+    releases_quota: bool = False
+
+
 class ReportStopped(msgspec.Struct, frozen=True, kw_only=True):
     """Its pods are gone; no `eviction` means the one that is open."""
 
@@ -148,6 +162,27 @@ class DeleteWorkload(msgspec.Struct, frozen=True, kw_only=True):
     eviction: str
 
 
+class ChangeProtection(msgspec.Struct, frozen=True, kw_only=True):
+    """Protect it by this priority from now on; None by its own.
+
+    `class_name` is the class it came from, if any. `most` is how far above its own priority the
+    classes let it go, None for no such bound.
+    """
+
+    priority: int | None = None
+    class_name: str = ""
+    most: int | None = None
+    authority: Authority = "User"
+    reason: str = ""
+
+
+class SetPreemptionGate(msgspec.Struct, frozen=True, kw_only=True):
+    """Open or close one of its preemption gates."""
+
+    gate: str
+    open: bool
+
+
 WorkloadCommand = (
     Submit
     | ChangeSpec
@@ -158,6 +193,7 @@ WorkloadCommand = (
     | ReportFinished
     | AcknowledgeEviction
     | ReportEvictionProgress
+    | ReportStopping
     | ReportStopped
     | HoldWorkload
     | ReleaseWorkload
@@ -166,4 +202,6 @@ WorkloadCommand = (
     | DeactivateWorkload
     | CancelWorkload
     | DeleteWorkload
+    | ChangeProtection
+    | SetPreemptionGate
 )

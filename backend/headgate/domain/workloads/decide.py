@@ -13,6 +13,7 @@ from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ActivateWorkload,
     CancelWorkload,
+    ChangeProtection,
     ChangeSpec,
     DeactivateWorkload,
     DeleteWorkload,
@@ -25,7 +26,9 @@ from headgate.domain.workloads.commands import (
     ReportPodsReady,
     ReportReclaimable,
     ReportStopped,
+    ReportStopping,
     RequeueWorkload,
+    SetPreemptionGate,
     Submit,
     WorkloadCommand,
 )
@@ -41,17 +44,26 @@ from headgate.domain.workloads.events import (
     WorkloadSpecChanged,
     WorkloadSubmitted,
 )
+from headgate.domain.workloads.evicting import (
+    acknowledge_eviction,
+    report_eviction_progress,
+    report_stopped,
+    report_stopping,
+)
 from headgate.domain.workloads.evolve import evolve
 from headgate.domain.workloads.holding import hold, release
 from headgate.domain.workloads.living import existing, unfinished
+from headgate.domain.workloads.preemption_events import (
+    DivergingPodSet,
+    PriorityDivergenceCleared,
+    PriorityDivergenceObserved,
+)
+from headgate.domain.workloads.protecting import change_protection, set_gate
 from headgate.domain.workloads.reporting import (
-    acknowledge_eviction,
-    report_eviction_progress,
     report_finished,
     report_pods_gone,
     report_pods_ready,
     report_reclaimable,
-    report_stopped,
 )
 from headgate.domain.workloads.rules import workload_violations
 from headgate.domain.workloads.specs import WorkloadSpec
@@ -83,7 +95,9 @@ def decide(
         case AcknowledgeEviction():
             return acknowledge_eviction(state, command)
         case ReportEvictionProgress():
-            return report_eviction_progress(state, command)
+            return report_eviction_progress(state, command, at)
+        case ReportStopping():
+            return report_stopping(state, command)
         case ReportStopped():
             return report_stopped(state, command)
         case HoldWorkload():
@@ -100,6 +114,10 @@ def decide(
             return cancel(state, command)
         case DeleteWorkload():
             return delete(state, command)
+        case ChangeProtection():
+            return change_protection(state, command)
+        case SetPreemptionGate():
+            return set_gate(state, command)
 
 
 def _submit(state: WorkloadState, command: Submit) -> tuple[WorkloadEvent, ...]:
@@ -129,13 +147,17 @@ def _submit(state: WorkloadState, command: Submit) -> tuple[WorkloadEvent, ...]:
             annotations=command.annotations,
             spec=command.spec,
         ),
+        *_divergence((), command.diverging),
     )
 
 
 def _change_spec(state: WorkloadState, command: ChangeSpec) -> tuple[WorkloadEvent, ...]:
     workload = existing(state)
     spec = replace(command.spec, active=workload.spec.active)
-    events = _marked_and_specified(workload, command, spec)
+    events = (
+        *_marked_and_specified(workload, command, spec),
+        *_divergence(workload.diverging, command.diverging),
+    )
     if command.spec.active == workload.spec.active:
         return events
     if command.spec.active:
@@ -162,6 +184,14 @@ def _marked_and_specified(
         ),
     )
     return (WorkloadSpecChanged(labels=command.labels, annotations=command.annotations, spec=spec),)
+
+
+def _divergence(
+    before: tuple[DivergingPodSet, ...], after: tuple[DivergingPodSet, ...]
+) -> tuple[WorkloadEvent, ...]:
+    if before == after:
+        return ()
+    return (PriorityDivergenceObserved(pod_sets=after) if after else PriorityDivergenceCleared(),)
 
 
 def _refuse_another_kind(workload: Workload, command: ChangeSpec) -> None:

@@ -10,6 +10,7 @@ import msgspec
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.preemption_events import PreemptionEvent, SoftTerms
 from headgate.domain.workloads.specs import WorkloadSpec
 
 EvictionReason = Literal[
@@ -179,6 +180,7 @@ class WorkloadEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.e
 
     `eviction` names this one eviction (the round for a preemption). `count` is the number of
     requeues after a pods-ready timeout including this one, `requeue_at` when it may compete again.
+    `soft` is the time it is given to save its work first; None for none.
     """
 
     eviction: str
@@ -187,6 +189,7 @@ class WorkloadEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.e
     message: str
     count: int = 0
     requeue_at: Instant | None = None
+    soft: SoftTerms | None = None
 
 
 class EvictionAcknowledged(
@@ -316,4 +319,5 @@ WorkloadEvent = (
     | WorkloadCancellationRequested
     | WorkloadDeletionRequested
     | WorkloadDeleted
+    | PreemptionEvent
 )

@@ -15,6 +15,12 @@ from headgate.domain.workloads.checking import (
 )
 from headgate.domain.workloads.conditions import Change, reset, with_conditions
 from headgate.domain.workloads.leaving import after_reservation_dropped, after_stop, evicted
+from headgate.domain.workloads.preempting import (
+    after_acknowledgement,
+    after_preemption_event,
+    after_progress,
+)
+from headgate.domain.workloads.preemption_events import PreemptionEvent
 from headgate.domain.workloads.state import (
     Hold,
     RequeueState,
@@ -46,6 +52,8 @@ def _submitted(event: e.WorkloadSubmitted, at: Instant) -> Workload:
 
 
 def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) -> WorkloadState:
+    if isinstance(event, PreemptionEvent):
+        return after_preemption_event(workload, event, at)
     match event:
         case e.WorkloadSubmitted():
             return _submitted(event, at)
@@ -82,9 +90,9 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
         case e.WorkloadEvicted():
             return evicted(workload, event, at)
         case e.EvictionAcknowledged():
-            return _acknowledged(workload, event, at)
+            return after_acknowledgement(workload, event, at)
         case e.EvictionProgressed():
-            return workload
+            return after_progress(workload, event, at)
         case e.WorkloadStopped():
             return after_stop(workload, at)
         case e.ReservationDropped():
@@ -152,7 +160,12 @@ def _quota_reserved(workload: Workload, event: e.WorkloadQuotaReserved, at: Inst
         message=f"Quota reserved in ClusterQueue {queue}",
     )
     conditions = with_conditions(
-        workload, at, reserved, *reset(workload, "Evicted"), *reset(workload, "Preempted")
+        workload,
+        at,
+        reserved,
+        *reset(workload, "Evicted"),
+        *reset(workload, "Preempted"),
+        *reset(workload, "BlockedOnPreemptionGates"),
     )
     return replace(
         workload,
@@ -218,13 +231,6 @@ def _placed(workload: Workload, event: e.WorkloadPlaced) -> Workload:
 def _reclaimed(workload: Workload, event: e.WorkloadPodsReclaimed) -> Workload:
     """What it needs is less now, so what was found for all its pods no longer explains it."""
     return replace(workload, reclaimable=event.reclaimable, explanation=None, explained_at=None)
-
-
-def _acknowledged(workload: Workload, event: e.EvictionAcknowledged, at: Instant) -> Workload:
-    if workload.eviction is None:
-        return workload
-    known = replace(workload.eviction, acknowledged_at=at, handler=event.handler)
-    return replace(workload, eviction=known)
 
 
 def _requeued(workload: Workload, reason: str, at: Instant) -> Workload:

@@ -10,15 +10,20 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
+from headgate.domain.configuration.specs import PreemptionRules
 from headgate.domain.configured import Configured
 from headgate.domain.metadata import refuse
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
 from headgate.domain.rejection import Violation
 from headgate.domain.values.pointers import child
+from headgate.domain.workloads.divergence import divergence_violations, unknown_class_violations
+from headgate.domain.workloads.preemptibility import with_preemption_settings
 from headgate.domain.workloads.rules import workload_violations
-from headgate.domain.workloads.specs import PriorityClassReference, WorkloadSpec
+from headgate.domain.workloads.specs import PolicyWord, PriorityClassReference, WorkloadSpec
 
 PriorityClasses: TypeAlias = Mapping[str, Configured[WorkloadPriorityClassSpec]]
+
+USUAL_RULES = PreemptionRules()
 
 _PREEMPTION_CLASS = "/spec/preemptionPriorityClassName"
 
@@ -29,21 +34,28 @@ def resolved(
     *,
     states_priority: bool = True,
     before: WorkloadSpec | None = None,
+    rules: PreemptionRules = USUAL_RULES,
 ) -> WorkloadSpec:
     """The spec with its priorities; raises `InvalidObject` with these and all other violations.
 
     `states_priority` says that `spec.priority` was given and is no default; `before` is the spec as
-    it stands, whose numbers stay as long as it names the same classes.
+    it stands, whose numbers stay as long as it names the same classes. `rules` are the
+    Configuration's, for what the workload says nothing about.
     """
     named = _with_class(spec, classes, states_priority=states_priority, before=before)
     violations: list[Violation] = []
     if _names_no_other_class(named, before):
-        named = _with_numbers_kept(named, classes, before or named)
+        named = _with_numbers_kept(named, before or named)
     else:
         violations += _class_violations(named, classes)
         if not violations:
             named = _with_numbers(named, classes)
             violations += _protection_violations(named, classes)
+    if before is None or before.pod_sets != named.pod_sets:
+        violations += unknown_class_violations(named, classes)
+    if rules.priority_divergence == "Reject" and not violations:
+        violations += divergence_violations(named, classes)
+    named = with_preemption_settings(named, rules, before)
     if violations:
         refuse("Workload", "", (*violations, *workload_violations(named)))
     return named
@@ -81,32 +93,32 @@ def _names_no_other_class(spec: WorkloadSpec, before: WorkloadSpec | None) -> bo
     )
 
 
-def _with_numbers_kept(
-    spec: WorkloadSpec, classes: PriorityClasses, before: WorkloadSpec
-) -> WorkloadSpec:
-    name = spec.priority_class.name if spec.priority_class else ""
-    allowed = before.can_preempt
-    if name in classes:
-        allowed = classes[name].spec.preemption_policy != "Never"
+def _with_numbers_kept(spec: WorkloadSpec, before: WorkloadSpec) -> WorkloadSpec:
     return replace(
         spec,
         priority=before.priority,
         preemption_priority=before.preemption_priority,
-        can_preempt=spec.can_preempt and (allowed or not name),
+        preemption_policy=_tighter(spec.preemption_policy, before.preemption_policy),
     )
 
 
 def _with_numbers(spec: WorkloadSpec, classes: PriorityClasses) -> WorkloadSpec:
-    priority = spec.priority
-    can_preempt = spec.can_preempt
+    priority, policy = spec.priority, spec.preemption_policy
     if spec.priority_class is not None:
         named = classes[spec.priority_class.name].spec
         priority = named.value
-        can_preempt = can_preempt and named.preemption_policy != "Never"
+        policy = _tighter(policy, named.preemption_policy)
     protection = None
     if spec.preemption_priority_class_name:
         protection = classes[spec.preemption_priority_class_name].spec.value
-    return replace(spec, priority=priority, can_preempt=can_preempt, preemption_priority=protection)
+    return replace(
+        spec, priority=priority, preemption_policy=policy, preemption_priority=protection
+    )
+
+
+def _tighter(own: PolicyWord, of_class: PolicyWord) -> PolicyWord:
+    """A workload may only tighten the policy of its class to Never."""
+    return "Never" if "Never" in (own, of_class) else "PreemptLowerPriority"
 
 
 def _class_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iterator[Violation]:

@@ -7,17 +7,12 @@ from headgate.domain.rejection import IllegalNow, Violation
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.commands import (
-    AcknowledgeEviction,
-    ReportEvictionProgress,
     ReportFinished,
     ReportPodsGone,
     ReportPodsReady,
     ReportReclaimable,
-    ReportStopped,
 )
 from headgate.domain.workloads.events import (
-    EvictionAcknowledged,
-    EvictionProgressed,
     WorkloadDeleted,
     WorkloadEvent,
     WorkloadFinished,
@@ -25,8 +20,6 @@ from headgate.domain.workloads.events import (
     WorkloadPodsNotReady,
     WorkloadPodsReady,
     WorkloadPodsReclaimed,
-    WorkloadRequeued,
-    WorkloadStopped,
 )
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.living import reported
@@ -85,57 +78,6 @@ def report_finished(state: WorkloadState, command: ReportFinished) -> tuple[Work
         reason="Succeeded" if command.succeeded else "Failed", message=command.message
     )
     return (finished, WorkloadDeleted()) if workload.terminating_at is not None else (finished,)
-
-
-def acknowledge_eviction(
-    state: WorkloadState, command: AcknowledgeEviction
-) -> tuple[WorkloadEvent, ...]:
-    """A handler has taken over; the first one to say so does."""
-    workload = reported(state, command.uid)
-    eviction = workload.eviction
-    if eviction is None or eviction.id != command.eviction or eviction.acknowledged_at is not None:
-        return ()
-    return (
-        EvictionAcknowledged(
-            eviction=command.eviction,
-            handler=command.handler,
-            expected_end_at=command.expected_end_at,
-        ),
-    )
-
-
-def report_eviction_progress(
-    state: WorkloadState, command: ReportEvictionProgress
-) -> tuple[WorkloadEvent, ...]:
-    """The handler is still at it."""
-    workload = reported(state, command.uid)
-    if workload.eviction is None or workload.eviction.id != command.eviction:
-        return ()
-    return (EvictionProgressed(eviction=command.eviction, note=command.note),)
-
-
-def report_stopped(state: WorkloadState, command: ReportStopped) -> tuple[WorkloadEvent, ...]:
-    """Its pods are gone, and what was waiting for that happens with it."""
-    workload = reported(state, command.uid)
-    eviction = workload.eviction
-    if eviction is None or command.eviction not in {"", eviction.id}:
-        return ()
-    return (WorkloadStopped(eviction=eviction.id), *_after_stop(workload))
-
-
-def _after_stop(workload: Workload) -> tuple[WorkloadEvent, ...]:
-    if workload.terminating_at is not None:
-        return (WorkloadDeleted(),)
-    if workload.cancelling_at is not None:
-        return (WorkloadFinished(reason="Cancelled", message="It was cancelled while it ran"),)
-    eviction = workload.eviction
-    if eviction is None or not workload.spec.active or workload.requeue.requeue_at is not None:
-        return ()
-    if eviction.reason == "Deactivated":
-        return (WorkloadRequeued(reason="Reactivated"),)
-    if eviction.reason == "PodsReadyTimeout":
-        return (WorkloadRequeued(reason="BackoffFinished"),)
-    return ()
 
 
 def _reclaim_violations(workload: Workload, command: ReportReclaimable) -> Iterator[Violation]:

@@ -17,6 +17,7 @@ from headgate.domain.values.names import (
     broken_rule_of_name,
 )
 from headgate.domain.values.pointers import child
+from headgate.domain.workloads.preemption_rules import preemption_setting_violations
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 from headgate.domain.workloads.topology_rules import group_violations, topology_violations
 
@@ -31,7 +32,11 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 def workload_violations(spec: WorkloadSpec) -> tuple[Violation, ...]:
     """What is wrong with a workload taken by itself."""
-    found = [*_list_violations(spec), *_spec_violations(spec)]
+    found = [
+        *_list_violations(spec),
+        *_spec_violations(spec),
+        *preemption_setting_violations(spec),
+    ]
     for index, pod_set in enumerate(spec.pod_sets):
         place = child(_POD_SETS, index)
         found += _pod_set_violations(place, pod_set)

@@ -8,6 +8,11 @@ from headgate.domain.values.quantities import Requests
 from headgate.domain.values.selectors import NodeSelectorTerm, PreferredTerm, Toleration
 
 Preemptibility = Literal["Preemptible", "NonPreemptible", "SemiPreemptible"]
+PolicyWord = Literal["PreemptLowerPriority", "Never"]
+SettingSource = Literal[
+    "Spec", "Label", "PodTemplates", "PriorityClass", "Configuration", "LegacyPriority", "Default"
+]
+"""Where a resolved setting comes from (preemption.md §6.3)."""
 
 
 class SliceLayer(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +56,7 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True):
     template: dict[str, Any] = {}
     topology_request: TopologyRequest | None = None
     disruption_mode: Literal["All", "Single"] = "All"
+    priority_class_name: str = ""
 
 
 class PriorityClassReference(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,8 +67,28 @@ class PriorityClassReference(msgspec.Struct, frozen=True, kw_only=True):
     name: str
 
 
+class EvictionPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """How the workload wants to leave when it is preempted (preemption.md §6.8).
+
+    Soft: `handler` has `grace_period_seconds` to save its work, counted anew with each report of
+    progress; with `require_ack` only after it acknowledged. At the deadline the executor is told
+    to kill (Force), or nothing happens and the round's time to live decides (Wait).
+    """
+
+    mode: Literal["Immediate", "Soft"] = "Soft"
+    grace_period_seconds: int = 300
+    require_ack: bool = False
+    handler: str = ""
+    on_deadline: Literal["Force", "Wait"] = "Force"
+
+
 class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A workload as submitted, after defaulting; `priority` is resolved when it is submitted."""
+    """A workload as submitted, after defaulting; `priority` is resolved when it is submitted.
+
+    So are `preemptibility` and `can_preempt`, with the sources they came from (None: not yet).
+    `ignored` tells in sentences which of its labels were passed over. `preemption_gates` must all
+    be opened before it may preempt.
+    """
 
     pod_sets: tuple[PodSet, ...]
     queue_name: str = ""
@@ -70,7 +96,13 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True):
     priority: int = 0
     preemption_priority_class_name: str = ""
     preemption_priority: int | None = None
+    preemption_policy: PolicyWord = "PreemptLowerPriority"
     can_preempt: bool = True
+    can_preempt_source: SettingSource | None = None
     preemptibility: Preemptibility = "Preemptible"
+    preemptibility_source: SettingSource | None = None
+    ignored: tuple[str, ...] = ()
+    preemption_gates: tuple[str, ...] = ()
+    eviction_policy: EvictionPolicy | None = None
     active: bool = True
     maximum_execution_time_seconds: int | None = None

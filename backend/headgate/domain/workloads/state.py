@@ -14,11 +14,13 @@ from headgate.domain.workloads.events import (
     NotReadyCause,
 )
 from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.preemption_events import DivergingPodSet, SoftTerms
 from headgate.domain.workloads.specs import WorkloadSpec
 
 ConditionType = Literal[
-    "QuotaReserved", "Admitted", "PodsReady", "Evicted", "Preempted", "Requeued", "Finished", "Held"
-]
+    "QuotaReserved", "Admitted", "PodsReady", "Evicted", "Preempted", "Requeued", "Finished",
+    "Held", "PodsNotMatchingPriority", "BlockedOnPreemptionGates",
+]  # fmt: skip
 Phase = Literal[
     "Pending", "Nominated", "BackingOff", "Held", "Inactive",
     "QuotaReserved", "Starting", "Running", "Evicting", "Succeeded", "Failed", "Cancelled",
@@ -37,7 +39,11 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Eviction(msgspec.Struct, frozen=True, kw_only=True):
-    """An eviction on its way: from the decision until the executor reports the pods gone."""
+    """An eviction on its way: from the decision until the executor reports the pods gone.
+
+    `soft` is the time it was given, as far as reports have extended it by now. `forced_at` is when
+    that time was up and the executor was told to kill, `stalled_at` when it was up and nobody was.
+    """
 
     id: str
     reason: EvictionReason
@@ -45,6 +51,14 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True):
     started_at: Instant
     acknowledged_at: Instant | None = None
     handler: str = ""
+    soft: SoftTerms | None = None
+    expected_end_at: Instant | None = None
+    progressed_at: Instant | None = None
+    note: str = ""
+    forced_at: Instant | None = None
+    stalled_at: Instant | None = None
+    stopping_at: Instant | None = None
+    quota_released: bool = False
 
 
 class RequeueState(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,6 +148,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
     pods_gone: tuple[str, ...] = ()
     nomination: Admission | None = None
     round_id: str | None = None
+    opened_gates: tuple[str, ...] = ()
+    diverging: tuple[DivergingPodSet, ...] = ()
     eviction: Eviction | None = None
     requeue: RequeueState = RequeueState()
     trying_since: Instant | None = None

@@ -11,14 +11,13 @@ from headgate.adapters.manifests.parsing.known_fields import (
 )
 from headgate.adapters.manifests.parsing.metadata import Metadata
 from headgate.adapters.manifests.parsing.pod_templates import Template, read_template
+from headgate.adapters.manifests.parsing.preemption_settings import settings_of
 from headgate.adapters.manifests.parsing.topology_requests import (
     ANNOTATION_PLACES,
     request_of_annotations,
 )
 from headgate.adapters.manifests.parsing.workloads import (
-    can_preempt_of_labels,
     class_of_pods,
-    preemptibility_of_labels,
     refuse_gates,
 )
 from headgate.domain.values.pointers import child
@@ -129,13 +128,17 @@ def _workload(
     labels = metadata.labels
     class_name = labels.get(PRIORITY_CLASS, "")
     named = PriorityClassReference(name=class_name) if class_name else class_of_pods(templates)
+    settings = settings_of(None, metadata, templates)
     return WorkloadSpec(
         pod_sets=tuple(pod_sets),
         queue_name=labels.get(QUEUE_NAME, "") or metadata.annotations.get(QUEUE_NAME, ""),
         priority_class=named,
         preemption_priority_class_name=labels.get(PREEMPTION_PRIORITY_CLASS, ""),
-        can_preempt=can_preempt_of_labels(metadata),
-        preemptibility=preemptibility_of_labels(metadata, templates),
+        can_preempt=settings.can_preempt,
+        can_preempt_source=settings.can_preempt_source,
+        preemptibility=settings.preemptibility,
+        preemptibility_source=settings.preemptibility_source,
+        ignored=settings.ignored,
         maximum_execution_time_seconds=_number(root, "labels", MAXIMUM_EXECUTION_TIME),
     )
 

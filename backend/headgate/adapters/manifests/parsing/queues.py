@@ -3,11 +3,11 @@
 from typing import get_args
 
 from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.parsing.preemption import read_preemption
 from headgate.adapters.manifests.parsing.selectors import read_label_selector
 from headgate.adapters.manifests.parsing.waiting import read_wait
 from headgate.domain.queues.specs import (
     AdmissionCheckRule,
-    BorrowWithinCohort,
     ClusterQueuePreemption,
     ClusterQueueSpec,
     CohortSpec,
@@ -15,8 +15,6 @@ from headgate.domain.queues.specs import (
     FlavorQuotas,
     FungibilityPolicy,
     LocalQueueSpec,
-    PreemptionPolicy,
-    ReclaimPolicy,
     ResourceGroup,
     ResourceQuota,
     StopPolicy,
@@ -48,7 +46,7 @@ def read_cluster_queue(spec: Fields) -> tuple[ClusterQueueSpec, tuple[str, ...]]
         ),
         namespace_selector=read_label_selector(selector) if selector else None,
         flavor_fungibility=_fungibility(fungibility) if fungibility else FlavorFungibility(),
-        preemption=_preemption(preemption) if preemption else ClusterQueuePreemption(),
+        preemption=read_preemption(preemption) if preemption else ClusterQueuePreemption(),
         admission_checks=_checks(spec),
         stop_policy=spec.choice("stopPolicy", get_args(StopPolicy), "None"),
         fair_weight_milli=read_weight(spec),
@@ -145,25 +143,6 @@ def _fungibility(fields: Fields) -> FlavorFungibility:
             "preference", ("BorrowingOverPreemption", "PreemptionOverBorrowing"), None
         ),
     )
-    fields.close()
-    return read
-
-
-def _preemption(fields: Fields) -> ClusterQueuePreemption:
-    borrow = fields.child_or_empty("borrowWithinCohort")
-    read = ClusterQueuePreemption(
-        within_cluster_queue=fields.choice(
-            "withinClusterQueue", get_args(PreemptionPolicy), "Never"
-        ),
-        reclaim_within_cohort=fields.choice(
-            "reclaimWithinCohort", get_args(ReclaimPolicy), "Never"
-        ),
-        borrow_within_cohort=BorrowWithinCohort(
-            policy=borrow.choice("policy", ("Never", "LowerPriority"), "Never"),
-            max_priority_threshold=borrow.optional_integer("maxPriorityThreshold"),
-        ),
-    )
-    borrow.close()
     fields.close()
     return read
 

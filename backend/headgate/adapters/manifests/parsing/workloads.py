@@ -1,25 +1,26 @@
 """Workload manifests (reference queueing.md §1.7, preemption.md §6.2-6.3)."""
 
-from typing import get_args
+from typing import Literal
 
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.parsing.metadata import Metadata
 from headgate.adapters.manifests.parsing.pod_templates import Template, read_template
-from headgate.adapters.manifests.parsing.topology_requests import read_topology_request
-from headgate.domain.workloads.specs import (
-    PodSet,
-    Preemptibility,
-    PriorityClassReference,
-    WorkloadSpec,
+from headgate.adapters.manifests.parsing.preemption_settings import (
+    read_eviction_policy,
+    read_gates,
+    settings_of,
 )
+from headgate.adapters.manifests.parsing.topology_requests import read_topology_request
+from headgate.domain.workloads.specs import PodSet, PriorityClassReference, WorkloadSpec
 
-PREEMPTIBILITY_LABEL = "kueue.x-k8s.io/preemptibility"
-CAN_PREEMPT_LABEL = "kueue.x-k8s.io/can-preempt"
 ADMISSION_GATES = "kueue.x-k8s.io/admission-gated-by"
 
-_PREEMPTIBILITIES = get_args(Preemptibility)
-_BY_SPELLING = {word.lower(): word for word in _PREEMPTIBILITIES}
-_BOOLEANS = {"true": True, "false": False}
+_DISRUPTION_MODES: dict[str, Literal["All", "Single"]] = {
+    "All": "All",
+    "PodGroup": "All",
+    "Single": "Single",
+    "Pod": "Single",
+}
 
 
 def read_workload(
@@ -34,19 +35,26 @@ def read_workload(
         pod_sets.append(pod_set)
         templates.append(template)
     states_priority = spec.has("priority")
+    settings = settings_of(spec, metadata, templates)
+    eviction = spec.child("evictionPolicy")
     read = WorkloadSpec(
         pod_sets=tuple(pod_sets),
         queue_name=spec.text("queueName"),
         priority_class=_named_class(spec) or class_of_pods(templates),
         priority=spec.integer("priority", 0),
         preemption_priority_class_name=spec.text("preemptionPriorityClassName"),
-        can_preempt=_can_preempt(spec, metadata),
-        preemptibility=_preemptibility(spec, metadata, templates),
+        preemption_policy=spec.choice(
+            "preemptionPolicy", ("PreemptLowerPriority", "Never"), "PreemptLowerPriority"
+        ),
+        can_preempt=settings.can_preempt,
+        can_preempt_source=settings.can_preempt_source,
+        preemptibility=settings.preemptibility,
+        preemptibility_source=settings.preemptibility_source,
+        ignored=settings.ignored,
+        preemption_gates=read_gates(spec),
+        eviction_policy=read_eviction_policy(eviction) if eviction else None,
         active=spec.flag("active", default=True),
         maximum_execution_time_seconds=spec.optional_integer("maximumExecutionTimeSeconds"),
-    )
-    spec.refuse_if_given(
-        "preemptionGates", "Preemption gates are not served.", "Remove them, or hold the workload."
     )
     return read, () if states_priority else ("priority",)
 
@@ -72,21 +80,6 @@ def class_of_pods(templates: list[Template]) -> PriorityClassReference | None:
     return None
 
 
-def preemptibility_of_labels(metadata: Metadata, templates: list[Template]) -> Preemptibility:
-    """The label of the workload, else the one all its templates agree on; other words are none."""
-    own = _spelled(metadata.labels.get(PREEMPTIBILITY_LABEL, ""))
-    if own is not None:
-        return own
-    told = {_spelled(template.labels.get(PREEMPTIBILITY_LABEL, "")) for template in templates}
-    agreed = told.pop() if len(told) == 1 else None
-    return agreed or "Preemptible"
-
-
-def can_preempt_of_labels(metadata: Metadata) -> bool:
-    """Whether the label lets the workload preempt; what is neither true nor false is none."""
-    return _BOOLEANS.get(metadata.labels.get(CAN_PREEMPT_LABEL, "").lower(), True)
-
-
 def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
     template_fields = fields.child("template")
     if template_fields is None:
@@ -100,7 +93,10 @@ def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
         scheduling=template.scheduling,
         template=template_fields.values if template_fields else {},
         topology_request=read_topology_request(topology) if topology else None,
-        disruption_mode=fields.choice("disruptionMode", ("All", "Single"), "All"),
+        disruption_mode=_DISRUPTION_MODES[
+            fields.choice("disruptionMode", tuple(_DISRUPTION_MODES), "All")
+        ],
+        priority_class_name=fields.text("priorityClassName"),
     )
     fields.close()
     return read, template
@@ -144,19 +140,3 @@ def _reference(kind: str, name: str) -> PriorityClassReference | None:
     if kind == "PriorityClass":
         return PriorityClassReference(group="scheduling.k8s.io", kind="PriorityClass", name=name)
     return PriorityClassReference(name=name)
-
-
-def _can_preempt(spec: Fields, metadata: Metadata) -> bool:
-    return spec.flag("canPreempt", default=can_preempt_of_labels(metadata))
-
-
-def _preemptibility(spec: Fields, metadata: Metadata, templates: list[Template]) -> Preemptibility:
-    if not spec.has("preemptibility"):
-        return preemptibility_of_labels(metadata, templates)
-    chosen: Preemptibility = spec.choice("preemptibility", _PREEMPTIBILITIES, "Preemptible")
-    return chosen
-
-
-def _spelled(word: str) -> Preemptibility | None:
-    found: Preemptibility | None = _BY_SPELLING.get(word.replace("-", "").lower())
-    return found

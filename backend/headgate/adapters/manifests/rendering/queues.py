@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from headgate.adapters.manifests.rendering.metadata import rendered_condition
+from headgate.adapters.manifests.rendering.preemption import rendered_preemption
 from headgate.adapters.manifests.rendering.selectors import rendered_selector
 from headgate.adapters.manifests.rendering.waiting import rendered_wait
 from headgate.adapters.manifests.times import rfc3339
@@ -49,7 +50,7 @@ def cluster_queue_spec(spec: ClusterQueueSpec) -> dict[str, Any]:
     if spec.namespace_selector is not None:
         rendered["namespaceSelector"] = rendered_selector(spec.namespace_selector)
     rendered["flavorFungibility"] = _fungibility(spec)
-    rendered["preemption"] = _preemption(spec)
+    rendered["preemption"] = rendered_preemption(spec.preemption)
     if spec.admission_checks:
         rendered["admissionChecksStrategy"] = {
             "admissionChecks": [
@@ -168,19 +169,6 @@ def _fungibility(spec: ClusterQueueSpec) -> dict[str, Any]:
         "whenCanBorrow": fungibility.when_can_borrow,
         "whenCanPreempt": fungibility.when_can_preempt,
         **preference,
-    }
-
-
-def _preemption(spec: ClusterQueueSpec) -> dict[str, Any]:
-    borrow = spec.preemption.borrow_within_cohort
-    threshold = borrow.max_priority_threshold
-    return {
-        "reclaimWithinCohort": spec.preemption.reclaim_within_cohort,
-        "borrowWithinCohort": {
-            "policy": borrow.policy,
-            **({} if threshold is None else {"maxPriorityThreshold": threshold}),
-        },
-        "withinClusterQueue": spec.preemption.within_cluster_queue,
     }
 
 

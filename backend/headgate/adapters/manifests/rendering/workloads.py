@@ -3,6 +3,11 @@
 from typing import Any
 
 from headgate.adapters.manifests.rendering.metadata import rendered_condition
+from headgate.adapters.manifests.rendering.preemption_settings import (
+    eviction_status,
+    rendered_settings,
+    settings_status,
+)
 from headgate.adapters.manifests.times import rfc3339
 from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.quantities import Requests, scaled
@@ -26,9 +31,7 @@ def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
     rendered["priority"] = spec.priority
     if spec.preemption_priority_class_name:
         rendered["preemptionPriorityClassName"] = spec.preemption_priority_class_name
-    if not spec.can_preempt:
-        rendered["canPreempt"] = False
-    rendered["preemptibility"] = spec.preemptibility
+    rendered |= rendered_settings(spec)
     rendered["active"] = spec.active
     if spec.maximum_execution_time_seconds is not None:
         rendered["maximumExecutionTimeSeconds"] = spec.maximum_execution_time_seconds
@@ -44,7 +47,7 @@ def workload_status(workload: Workload) -> dict[str, Any]:
         "conditions": _conditions(workload),
         "priority": spec.priority,
         "preemptionPriority": spec.priority if protection is None else protection,
-        "preemptibility": spec.preemptibility,
+        **settings_status(workload),
         "requeuedCount": workload.requeue.count,
         **_requeue_state(workload),
     }
@@ -67,7 +70,7 @@ def workload_status(workload: Workload) -> dict[str, Any]:
         }
     if workload.accumulated_execution_seconds:
         rendered["accumulatedPastExecutionTimeSeconds"] = workload.accumulated_execution_seconds
-    return rendered | _eviction(workload) | _hold(workload)
+    return rendered | eviction_status(workload) | _hold(workload)
 
 
 def rendered_admission(admission: Admission) -> dict[str, Any]:
@@ -106,6 +109,8 @@ def _pod_set(pod_set: PodSet) -> dict[str, Any]:
         rendered["topologyRequest"] = _topology_request(pod_set.topology_request)
     if pod_set.disruption_mode != "All":
         rendered["disruptionMode"] = pod_set.disruption_mode
+    if pod_set.priority_class_name:
+        rendered["priorityClassName"] = pod_set.priority_class_name
     return rendered
 
 
@@ -195,23 +200,6 @@ def _eviction_counts(workload: Workload) -> list[dict[str, Any]]:
         }
         for counted in workload.evictions
     ]
-
-
-def _eviction(workload: Workload) -> dict[str, Any]:
-    eviction = workload.eviction
-    if eviction is None:
-        return {}
-    rendered: dict[str, Any] = {
-        "id": eviction.id,
-        "reason": eviction.reason,
-        "startedAt": rfc3339(eviction.started_at),
-    }
-    if eviction.acknowledged_at is not None:
-        rendered |= {
-            "acknowledgedAt": rfc3339(eviction.acknowledged_at),
-            "handler": eviction.handler,
-        }
-    return {"eviction": rendered}
 
 
 def _hold(workload: Workload) -> dict[str, Any]:
