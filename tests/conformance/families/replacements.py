@@ -16,7 +16,7 @@ from tests.conformance.families.placements import (
     hosts_of_line,
     hosts_of_table,
     judged,
-    one_profile,
+    known_gate,
     pod_set_of_line,
     pod_set_of_table,
     random_problem,
@@ -104,8 +104,8 @@ def _shown(assignment: TopologyAssignment) -> Domains:
     return [(domain.values, domain.count) for domain in assignment.domains]
 
 
-LINES = Family(line, one_profile)
+LINES = Family(line, known_gate)
 FAMILIES = {
-    "TestFindTopologyAssignments": Family(table),
+    "TestFindTopologyAssignments": Family(table, known_gate),
     "TestFindTopologyAssignmentsMultiLayerReplacement": Family(several_layers),
 }

@@ -5,15 +5,19 @@ from enum import IntEnum
 
 
 class Mode(IntEnum):
-    """How well a request fits, worst first.
+    """How well a request fits, worst first (queueing.md §3.4).
 
-    DEFERRED fits once those already leaving have left; PREEMPT may fit if others are made to leave.
+    NO_CANDIDATES would fit if others left, but nobody may be made to. PREEMPT fits if others are
+    made to leave, some of the own ClusterQueue; RECLAIM, if only others' workloads are. DEFERRED
+    fits once those already leaving have left.
     """
 
     NO_FIT = 0
-    PREEMPT = 1
-    DEFERRED = 2
-    FIT = 3
+    NO_CANDIDATES = 1
+    PREEMPT = 2
+    RECLAIM = 3
+    DEFERRED = 4
+    FIT = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,21 @@ class FlavorTry:
 
 
 @dataclass(frozen=True, slots=True)
+class LayerShort:
+    """How many slices of one layer fit in the best domain, and how many are needed."""
+
+    level: str
+    fits: int
+    needs: int
+
+
+@dataclass(frozen=True, slots=True)
 class Unplaced:
-    """Why there is no place: units that fit and are needed, at a level, and hosts left out."""
+    """Why there is no place: units that fit and are needed, at a level, and hosts left out.
+
+    With several layers of slices `layers` says it for each; `lacks_leader` if the leader of the
+    group is what has no room.
+    """
 
     reason: str
     unit: str = "pods"
@@ -67,6 +84,8 @@ class Unplaced:
     domain: tuple[str, ...] = ()
     hosts: int = 0
     excluded: tuple[tuple[str, int], ...] = ()
+    layers: tuple[LayerShort, ...] = ()
+    lacks_leader: bool = False
 
 
 @dataclass(frozen=True, slots=True)

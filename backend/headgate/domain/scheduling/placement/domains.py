@@ -6,12 +6,13 @@ contiguous stretch of places (topology.md §9.3).
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import node_is_of_flavor
-from headgate.domain.scheduling.placement.hosts import Bools, HostTable, Ints, Place, host_name
+from headgate.domain.scheduling.placement.hosts import HostTable, Ints, Place, host_name
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
     NodeSpec,
@@ -26,7 +27,8 @@ class FlavorTopology:
 
     `paths[i]` is the path of place `i`, `rows[i]` its row in the host table. `starts[l]` are the
     places at which the domains of level `l` begin, `first_child[l]` the domains of level `l + 1`
-    at which they begin, with the end as last entry.
+    at which they begin, with the end as last entry. `place_of_row` is -1 for rows of no place.
+    `eligible` and `shapes` keep what `eligibility` and `figures` have found out about the places.
     """
 
     flavor: str
@@ -36,7 +38,10 @@ class FlavorTopology:
     rows: Ints
     starts: tuple[Ints, ...]
     first_child: tuple[Ints, ...]
-    eligible: dict[object, tuple[Bools, tuple[str, ...]]] = field(default_factory=dict)
+    place_of_row: Ints
+    is_one_stretch: bool
+    eligible: dict[object, Any] = field(default_factory=dict)
+    shapes: dict[object, Any] = field(default_factory=dict)
 
     @property
     def goes_to_hosts(self) -> bool:
@@ -46,6 +51,18 @@ class FlavorTopology:
     def assigned_levels(self) -> tuple[str, ...]:
         """The levels an assignment names: the hostname alone where that is the lowest."""
         return self.levels[-1:] if self.goes_to_hosts else self.levels
+
+    def rows_at(self, places: "slice | Ints") -> "slice | Ints":
+        """Rows of the host table; a stretch of them where the places lie there in order."""
+        if isinstance(places, slice) and self.is_one_stretch:
+            first = int(self.rows[0])
+            return slice(first + places.start, first + places.stop)
+        return self.rows[places]
+
+    def places_of(self, rows: Ints) -> Ints:
+        """The flavor's places among these rows, ascending."""
+        places = self.place_of_row[rows]
+        return np.sort(places[places >= 0])
 
     def domain_path(self, level: int, domain: int) -> Place:
         """The values that name a domain."""
@@ -82,26 +99,35 @@ def build_topology(
     nodes: tuple[Configured[NodeSpec], ...],
     table: HostTable,
 ) -> FlavorTopology:
-    """The places of `flavor`, sorted by path; nodes of one place count once."""
+    """The places of `flavor`, sorted by path; nodes of one place count once.
+
+    Hosts of one name are one place, under the first of their paths (trap 25).
+    """
     spec = topology.spec
-    places = {
-        path_of(node, spec): table.row_of[place_of(node, spec)]
-        for node in nodes
-        if stands_in(node, flavor.spec, spec)
-    }
-    paths = tuple(sorted(places))
+    path_of_row: dict[int, Place] = {}
+    for node in nodes:
+        if stands_in(node, flavor.spec, spec):
+            row, path = table.row_of[place_of(node, spec)], path_of(node, spec)
+            path_of_row[row] = min(path, path_of_row.get(row, path))
+    row_of = {path: row for row, path in path_of_row.items()}
+    paths = tuple(sorted(row_of))
     starts = tuple(_starts(paths, level) for level in range(len(spec.levels)))
+    rows = np.array([row_of[path] for path in paths], dtype=np.int64)
+    place_of_row = np.full(len(table.places), -1, dtype=np.int64)
+    place_of_row[rows] = np.arange(len(rows))
     return FlavorTopology(
         flavor=flavor.name,
         topology=topology.name,
         levels=spec.levels,
         paths=paths,
-        rows=np.array([places[path] for path in paths], dtype=np.int64),
+        rows=rows,
         starts=starts,
         first_child=tuple(
             np.append(np.searchsorted(below, above), len(below))
             for above, below in pairwise(starts)
         ),
+        place_of_row=place_of_row,
+        is_one_stretch=len(rows) > 0 and bool((np.diff(rows) == 1).all()),
     )
 
 

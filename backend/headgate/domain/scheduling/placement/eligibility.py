@@ -3,35 +3,94 @@
 Only where the topology goes down to hosts; above that, machines are not looked at one by one.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import matches_node, untolerated, written
-from headgate.domain.scheduling.placement.domains import FlavorTopology
-from headgate.domain.scheduling.placement.hosts import Bools, HostTable
+from headgate.domain.scheduling.placement.ground import Ground
+from headgate.domain.scheduling.placement.hosts import Bools, Ints
 from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec
+from headgate.domain.values.selectors import NodeSelectorTerm
 from headgate.domain.workloads.specs import Scheduling
 
 
-def eligible_hosts(
-    topology: FlavorTopology, table: HostTable, flavor: ResourceFlavorSpec, pod: Scheduling
-) -> tuple[Bools, tuple[str, ...]]:
-    """A mask over the flavor's places, and for each place the reason that excludes it (or empty).
+@dataclass(frozen=True, slots=True)
+class Eligible:
+    """A mask over the flavor's places, and for each place the reason that excludes it, or empty."""
 
-    Kept per template in `topology`; labels and taints change only with configuration, which builds
-    the topology anew.
+    mask: Bools
+    reasons: tuple[str, ...]
+
+
+def eligible_hosts(ground: Ground, pod: Scheduling) -> Eligible:
+    """Which of the flavor's places may take such pods, whatever is free there.
+
+    Kept per template in the topology; labels and taints change only with configuration, which
+    builds the topology anew.
     """
-    if not topology.goes_to_hosts:
-        return np.ones(len(topology.paths), dtype=np.bool_), ("",) * len(topology.paths)
     key = (pod.tolerations, tuple(sorted(pod.node_selector.items())), pod.affinity)
-    known = topology.eligible.get(key)
+    known: Eligible | None = ground.topology.eligible.get(key)
     if known is None:
-        reasons = tuple(
-            _refusal(table.nodes_at(table.places[row])[0], flavor, pod) for row in topology.rows
-        )
-        known = (np.array([not reason for reason in reasons], dtype=np.bool_), reasons)
-        topology.eligible[key] = known
+        known = _looked_up(ground, pod)
+        ground.topology.eligible[key] = known
     return known
+
+
+def scores(ground: Ground, pod: Scheduling) -> Ints:
+    """The sum of the weights of the preferred terms that each place meets."""
+    wished = pod.preferred_affinity
+    known: Ints | None = ground.topology.eligible.get(wished)
+    if known is None:
+
+        def score(node: Configured[NodeSpec]) -> int:
+            met = (wish for wish in wished if matches_node(node.labels, node.name, (wish.term,)))
+            return sum(wish.weight for wish in met)
+
+        terms = tuple(wish.term for wish in wished)
+        found = _of_each_place(ground, _keys(terms), score)
+        known = np.array(found, dtype=np.int64)
+        ground.topology.eligible[wished] = known
+    return known
+
+
+def _looked_up(ground: Ground, pod: Scheduling) -> Eligible:
+    if not ground.topology.goes_to_hosts:
+        count = len(ground.topology.paths)
+        return Eligible(np.ones(count, dtype=np.bool_), ("",) * count)
+    names = _keys(pod.affinity)
+    names = None if names is None else (*sorted(pod.node_selector), *names)
+    reasons = _of_each_place(ground, names, lambda node: _refusal(node, ground.flavor, pod))
+    return Eligible(np.array([not reason for reason in reasons], dtype=np.bool_), tuple(reasons))
+
+
+def _of_each_place(
+    ground: Ground, names: tuple[str, ...] | None, judge: Callable[[Configured[NodeSpec]], Any]
+) -> list[Any]:
+    """A judgement on the node of each place, made once for nodes with equal taints and labels.
+
+    `names` are the labels that count; None if the name of the node itself does.
+    """
+    table, known, found = ground.table, {}, []
+    for row in ground.topology.rows:
+        node = table.nodes_at(table.places[row])[0]
+        like: object = node.name
+        if names is not None:
+            like = (node.spec.taints, *(node.labels.get(name) for name in names))
+        if like not in known:
+            known[like] = judge(node)
+        found.append(known[like])
+    return found
+
+
+def _keys(terms: tuple[NodeSelectorTerm, ...]) -> tuple[str, ...] | None:
+    """The labels that some terms ask for; None if they ask for the name of the node."""
+    if any(term.match_fields for term in terms):
+        return None
+    return tuple(sorted({r.key for term in terms for r in term.match_expressions}))
 
 
 def _refusal(node: Configured[NodeSpec], flavor: ResourceFlavorSpec, pod: Scheduling) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.domain.configured import Configured
+from headgate.domain.scheduling.placement.changed_rows import ChangedRows
 from headgate.domain.topology.specs import HOSTNAME_LABEL, NodeSpec
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -63,6 +64,7 @@ class HostTable:
         for row, place in enumerate(self.places):
             self.usable[row], self.capacity[:, row] = self._sum(place)
         self.free = (self.capacity.copy(), self.capacity.copy())
+        self.changes = (ChangedRows(len(self.places)), ChangedRows(len(self.places)))
         self.version = 0
 
     def node_changed(self, node: Configured[NodeSpec]) -> bool:
@@ -76,8 +78,9 @@ class HostTable:
             more = more or bool((change > 0).any()) or (usable and not self.usable[row])
             self.usable[row] = usable
             self.capacity[:, row] = capacity
-            for view in self.free:
+            for view, changes in zip(self.free, self.changes, strict=True):
                 view[:, row] += change
+                changes.note(np.array([row]))
         self.version += 1
         return more
 
@@ -102,6 +105,7 @@ class HostTable:
                 free[line, rows] -= amount * counts
         if PODS not in requests:
             free[self.resources[PODS], rows] -= counts
+        self.changes[view].note(rows)
         self.version += 1
 
     def has_room(self, view: int, pods: Iterable[tuple[Ints, Ints, Mapping[str, int]]]) -> bool:
@@ -113,7 +117,9 @@ class HostTable:
             for resource, amount in requests.items():
                 line = self.resources.get(resource)
                 if line is None:
-                    return not amount
+                    if amount:
+                        return False
+                    continue
                 total = taken.setdefault(resource, np.zeros(len(self.places), dtype=np.int64))
                 total[rows] += amount * counts
                 if (total[rows] > self.free[view][line, rows]).any():

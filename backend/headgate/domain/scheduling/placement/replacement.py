@@ -13,8 +13,9 @@ from msgspec.structs import replace as with_fields
 
 from headgate.domain.scheduling.answers import Unplaced
 from headgate.domain.scheduling.placement.domains import FlavorTopology
+from headgate.domain.scheduling.placement.ground import Ground, assume, per_pod
 from headgate.domain.scheduling.placement.hosts import Bools, Ints
-from headgate.domain.scheduling.placement.place import Ground, assume, per_pod, place_pod_set
+from headgate.domain.scheduling.placement.place import place_pod_set
 from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 

@@ -1,40 +1,37 @@
-"""Choosing domains and hosts for one pod set: Kueue's best fit (reference topology.md §4.3-4.6).
+"""Choosing domains and hosts for one pod set, or for a leader and its workers.
 
-Slices are kept together in one domain of their level; inner layers in multiples below it. Groups
-with a leader and balanced placement are not in here.
+Kueue's best fit and least free capacity (reference topology.md §4.4-4.6): a level with one domain
+for all, or several domains of the widest; then down level by level. Slices are kept together in
+one domain of their level, inner layers in multiples below it.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.domains import FlavorTopology
+from headgate.domain.scheduling.placement.capacities import Capacities, stretches
+from headgate.domain.scheduling.placement.choosing import (
+    Offer,
+    Taken,
+    leader_first,
+    take,
+    take_with_leader,
+)
 from headgate.domain.scheduling.placement.hosts import Ints
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """How many pods, at which level they search, and how they hold together.
-
-    `level` is where the search begins; `climbs` lets it go up and take several domains at the top,
-    `spreads` take several domains at once (unconstrained: least free capacity first).
-    """
-
-    count: int
-    level: int
-    climbs: bool = False
-    spreads: bool = False
-    slice_size: int = 1
-    slice_level: int = -1
-    inner: tuple[tuple[int, int], ...] = ()
+from headgate.domain.scheduling.placement.orders import leader_order, plain_order, take_in_order
+from headgate.domain.scheduling.placement.wanted import Wanted
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Places, as indices into the flavor's places in path order, and the pods in each."""
+    """Places, as indices into the flavor's places in path order, and the pods in each.
+
+    `leader` is the place of the leader, or -1 without one.
+    """
 
     places: Ints
     counts: Ints
+    leader: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,121 +41,235 @@ class Shortfall:
     fits: int
     needs: int
     level: int
-    domain: tuple[str, ...]
+    domain: tuple[str, ...] = ()
+    lacks_leader: bool = False
 
 
-def search(topology: FlavorTopology, pods: Ints, wanted: Wanted) -> Found | Shortfall:
-    """Places for `wanted.count` pods when place `i` could take `pods[i]` of them."""
-    if not len(pods):
-        return Shortfall(0, wanted.count // wanted.slice_size, wanted.level, ())
-    return _Search(topology, pods, wanted).run()
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Domains of a level with the units given to each, and the one that hosts the leader, or -1."""
+
+    level: int
+    domains: Ints
+    units: Ints
+    leader: int = -1
 
 
-class _Search:
-    """One search: capacities of all domains rolled up once, then chosen from."""
+def search(capacities: Capacities, wanted: Wanted) -> Found | Shortfall:
+    """Places for `wanted.count` pods, and for the leader if there is one."""
+    need = wanted.count // capacities.slicing.size
+    if not len(capacities.pods[-1]):
+        return Shortfall(0, need, wanted.level)
+    held = choose_domains(capacities, wanted, need)
+    if held is None:
+        return Shortfall(0, need, wanted.level)
+    return held if isinstance(held, Shortfall) else descend(capacities, wanted, held, need)
 
-    def __init__(self, topology: FlavorTopology, pods: Ints, wanted: Wanted) -> None:
-        self.topology = topology
-        self.wanted = wanted
-        self.last = len(topology.levels) - 1
-        self.slice_level = self.last if wanted.slice_level < 0 else wanted.slice_level
-        self.inner = dict(wanted.inner)
-        self.need = wanted.count // wanted.slice_size
-        self.pods, self.slices = self._roll_up(pods)
 
-    def run(self) -> Found | Shortfall:
-        chosen = self._choose_domains()
-        if isinstance(chosen, Shortfall):
-            return chosen
-        level, domains, units = chosen
-        while level < min(self.last, self.slice_level):
-            below = self._children(level, domains)
-            level += 1
-            domains, units = self._fill(level, below, self.need)
-        amounts = units * self.wanted.slice_size
-        while level < self.last:
-            domains, amounts = self._hand_down(level, domains, amounts)
-            level += 1
-        order = np.argsort(domains, kind="stable")
-        return Found(domains[order], amounts[order])
+def choose_domains(capacities: Capacities, wanted: Wanted, need: int) -> Held | Shortfall | None:
+    """One domain for all, else several of the widest level where that is allowed."""
+    level = wanted.level
+    while True:
+        one = best_single(capacities, wanted, level, need)
+        if one >= 0:
+            leader = one if capacities.has_leader else -1
+            return Held(level, np.array([one]), np.array([need]), leader)
+        if not wanted.climbs or level == 0:
+            break
+        level -= 1
+    if not (wanted.climbs or wanted.spreads):
+        return _short_in_one(capacities, level, need)
+    if not capacities.has_leader:
+        found = take_in_order(capacities, level, best_fit=wanted.best_fit, need=need)
+        if found is None:
+            return Shortfall(int(capacities.slices[level].sum()), need, level)
+        return Held(level, found[0], found[1])
+    return _several_with_leader(capacities, wanted, level, need)
 
-    def _roll_up(self, leaf_pods: Ints) -> tuple[list[Ints], list[Ints]]:
-        pods = [leaf_pods] * (self.last + 1)
-        slices = [np.zeros_like(leaf_pods)] * (self.last + 1)
-        for level in range(self.last, -1, -1):
-            if level < self.last:
-                unit = self.inner.get(level + 1, 1)
-                below = pods[level + 1] - pods[level + 1] % unit if unit > 1 else pods[level + 1]
-                begins = self.topology.first_child[level][:-1]
-                pods[level] = np.add.reduceat(below, begins)
-                slices[level] = np.add.reduceat(slices[level + 1], begins)
-            if level == self.slice_level:
-                size = self.wanted.slice_size
-                slices[level] = pods[level] // size if size > 1 else pods[level]
-        return pods, slices
 
-    def _choose_domains(self) -> tuple[int, Ints, Ints] | Shortfall:
-        level = self.wanted.level
-        while True:
-            one = self._best_single(level)
-            if one is not None:
-                return level, np.array([one]), np.array([self.need])
-            if not self.wanted.climbs or level == 0:
-                break
-            level -= 1
-        everything = np.arange(len(self.slices[level]))
-        several = self.wanted.climbs or self.wanted.spreads
-        if several and int(self.slices[level].sum()) >= self.need:
-            return level, *self._fill(level, everything, self.need)
-        return self._shortfall(level, several=several)
+def best_single(capacities: Capacities, wanted: Wanted, level: int, need: int) -> int:
+    """The smallest domain that takes all, then the one with fewest pods, then by path; or -1."""
+    size = capacities.slices_led[level]
+    able = size >= need
+    if capacities.has_leader:
+        able &= capacities.leads[level] > 0
+    fitting = np.flatnonzero(able)
+    if not len(fitting):
+        return -1
+    if capacities.score:
+        score = capacities.score[level]
+        best = score[fitting].max()
+        if wanted.best_fit and (wanted.climbs or wanted.spreads):
+            lead = capacities.leads[level]
+            if best < score[lead == lead.max()].max():
+                return -1
+        fitting = fitting[score[fitting] == best]
+    sizes = size[fitting]
+    smallest = fitting[sizes == sizes.min()]
+    if len(smallest) == 1:
+        return int(smallest[0])
+    return int(smallest[np.argmin(capacities.pods_led[level][smallest])])
 
-    def _best_single(self, level: int) -> int | None:
-        capacity = self.slices[level]
-        fitting = np.flatnonzero(capacity >= self.need)
-        if not len(fitting):
+
+def descend(capacities: Capacities, wanted: Wanted, held: Held, need: int) -> Found | Shortfall:
+    """From domains down to places; above the slice level only which domains, not how much each."""
+    last = len(capacities.pods) - 1
+    while held.level < min(last, capacities.slicing.level):
+        level = held.level + 1
+        below = children(capacities, held.level, held.domains)
+        order = plain_order(capacities, level, below, best_fit=wanted.best_fit)
+        taken = _taken(capacities, level, below[order], wanted, need)
+        if taken is None:
+            return Shortfall(0, need, wanted.level)
+        held = taken
+    return hand_down(capacities, wanted, held, capacities.slicing.size)
+
+
+def hand_down(capacities: Capacities, wanted: Wanted, held: Held, unit: int) -> Found | Shortfall:
+    """Every domain hands exactly its own pods to its children, level by level (example E10)."""
+    held = Held(held.level, held.domains, held.units * unit, held.leader)
+    while held.level < len(capacities.pods) - 1:
+        lower = _one_level_down(capacities, wanted, held)
+        if lower is None:
+            return Shortfall(0, int(held.units.sum()), held.level)
+        held = lower
+    filled = held.units > 0
+    places, counts = held.domains[filled], held.units[filled]
+    order = np.argsort(places, kind="stable")
+    return Found(places[order], counts[order], held.leader)
+
+
+def children(capacities: Capacities, level: int, domains: Ints) -> Ints:
+    """The domains below those of `level`, in order of their paths."""
+    begins = capacities.topology.first_child[level]
+    if len(domains) == 1:
+        only = int(domains[0])
+        return np.arange(begins[only], begins[only + 1])
+    inside = np.sort(domains)
+    return stretches(begins[inside], begins[inside + 1])[0]
+
+
+def trim(capacities: Capacities, held: Held, wanted: Wanted, need: int) -> Held | None:
+    """Give `need` units to chosen domains in the order they were chosen in."""
+    return _taken(capacities, held.level, held.domains, wanted, need)
+
+
+def _taken(
+    capacities: Capacities, level: int, ordered: Ints, wanted: Wanted, need: int
+) -> Held | None:
+    offer = offer_of(capacities, level, ordered, best_fit=wanted.best_fit)
+    taken = take_with_leader(offer, need) if capacities.has_leader else take(offer, need)
+    return None if taken is None else held_by(level, ordered, taken)
+
+
+def offer_of(capacities: Capacities, level: int, ordered: Ints, *, best_fit: bool) -> Offer:
+    """Domains in an order, with what they take in slices."""
+    return Offer(
+        capacities.slices[level][ordered],
+        capacities.slices_led[level][ordered],
+        capacities.leads[level][ordered],
+        capacities.score[level][ordered] if capacities.score else None,
+        best_fit,
+    )
+
+
+def held_by(level: int, ordered: Ints, taken: Taken) -> Held:
+    """What was taken, in numbers of domains."""
+    domains = ordered[taken.chosen]
+    return Held(
+        level, domains, taken.units, int(domains[taken.leader]) if taken.leader >= 0 else -1
+    )
+
+
+def _short_in_one(capacities: Capacities, level: int, need: int) -> Shortfall:
+    """The best domain by Kueue's order: who hosts the leader, then most slices with it."""
+    everything = np.arange(len(capacities.slices[level]))
+    best = int(leader_order(capacities, level, everything, best_fit=True)[0])
+    fits = int(capacities.slices[level][best])
+    lacks_leader = capacities.has_leader and fits >= need
+    path = capacities.topology.domain_path(level, best)
+    return Shortfall(fits, need, level, path, lacks_leader)
+
+
+def _several_with_leader(
+    capacities: Capacities, wanted: Wanted, level: int, need: int
+) -> Held | Shortfall | None:
+    everything = np.arange(len(capacities.slices[level]))
+    domains = everything[leader_order(capacities, level, everything, best_fit=wanted.best_fit)]
+    offer = offer_of(capacities, level, domains, best_fit=wanted.best_fit)
+    front = leader_first(offer, need)
+    domains, offer = domains[front], offer.ordered(front)
+    if not offer.leads[0]:
+        return Shortfall(0, need, level, lacks_leader=True)
+    rest = np.sort(domains[1:])
+    rest = rest[plain_order(capacities, level, rest, best_fit=wanted.best_fit)]
+    left = need - int(offer.units_led[0])
+    taken = take(offer_of(capacities, level, rest, best_fit=wanted.best_fit), left)
+    if taken is None:
+        fits = need - left + int(capacities.slices[level][rest].sum())
+        return Shortfall(fits, need, level)
+    chosen = Held(level, np.append(domains[:1], rest[taken.chosen]), taken.units)
+    return trim(capacities, chosen, wanted, need)
+
+
+def _one_level_down(capacities: Capacities, wanted: Wanted, held: Held) -> Held | None:
+    """The pods of each domain among its children, fewest pods first, in multiples of the layer."""
+    level = held.level + 1
+    is_wide = level <= capacities.slicing.level
+    unit = capacities.slicing.size if is_wide else dict(capacities.slicing.inner).get(level, 1)
+    with_care = held.domains == held.leader
+    if is_wide or capacities.score:
+        with_care = np.ones(len(held.domains), dtype=np.bool_)
+    parts: list[Held] = []
+    for domain, amount in zip(held.domains[with_care], held.units[with_care], strict=True):
+        one = Held(held.level, np.array([domain]), np.array([amount]), held.leader)
+        part = _below_one(capacities, one, unit, best_fit=wanted.best_fit)
+        if part is None:
             return None
-        smallest = fitting[capacity[fitting] == capacity[fitting].min()]
-        return int(smallest[np.argmin(self.pods[level][smallest])])
+        parts.append(part)
+    simple = ~with_care & (held.units > 0)
+    if simple.any():
+        many = Held(held.level, held.domains[simple], held.units[simple])
+        parts.append(_below_many(capacities, many, unit))
+    return Held(
+        level,
+        np.concatenate([part.domains for part in parts]),
+        np.concatenate([part.units for part in parts]),
+        max(part.leader for part in parts),
+    )
 
-    def _fill(self, level: int, domains: Ints, need: int) -> tuple[Ints, Ints]:
-        """Take domains, largest first (or smallest, when spreading); the last one fits tightest."""
-        capacity = self.slices[level][domains]
-        size = capacity if self.wanted.spreads else -capacity
-        order = np.lexsort((domains, self.pods[level][domains], size))
-        return self._take(domains[order], capacity[order], need)
 
-    def _take(self, domains: Ints, capacity: Ints, need: int) -> tuple[Ints, Ints]:
-        total = np.cumsum(capacity)
-        last = int(np.searchsorted(total, need))
-        rest = need - (int(total[last - 1]) if last else 0)
-        closing = last
-        if not self.wanted.spreads:
-            tail = capacity[last:]
-            closing = last + int(np.argmin(np.where(tail >= rest, tail, np.iinfo(np.int64).max)))
-        chosen = np.append(domains[:last], domains[closing])
-        units = np.append(capacity[:last], rest)
-        return chosen[units > 0], units[units > 0]
+def _below_one(capacities: Capacities, one: Held, unit: int, *, best_fit: bool) -> Held | None:
+    level, domains = one.level + 1, children(capacities, one.level, one.domains)
+    ordered = domains[plain_order(capacities, level, domains, best_fit=best_fit)]
+    offer = Offer(
+        capacities.pods[level][ordered] // unit,
+        capacities.pods_led[level][ordered] // unit,
+        capacities.leads[level][ordered],
+        capacities.score[level][ordered] if capacities.score else None,
+        best_fit,
+    )
+    need = int(one.units[0]) // unit
+    leads = one.leader == one.domains[0]
+    taken = take_with_leader(offer, need) if leads else take(offer, need)
+    if taken is None:
+        return None
+    found = held_by(level, ordered, taken)
+    return Held(level, found.domains, found.units * unit, found.leader)
 
-    def _hand_down(self, level: int, domains: Ints, amounts: Ints) -> tuple[Ints, Ints]:
-        """Each domain hands exactly its own pods to its children, smallest first (example E10)."""
-        unit = self.inner.get(level + 1, 1)
-        chosen, given = [], []
-        for domain, amount in zip(domains, amounts, strict=True):
-            children = self._children(level, np.array([domain]))
-            pods = self.pods[level + 1][children]
-            order = np.lexsort((children, pods))
-            taken, units = self._take(children[order], pods[order] // unit, int(amount) // unit)
-            chosen.append(taken)
-            given.append(units * unit)
-        return np.concatenate(chosen), np.concatenate(given)
 
-    def _children(self, level: int, domains: Ints) -> Ints:
-        begins = self.topology.first_child[level]
-        return np.concatenate([np.arange(begins[d], begins[d + 1]) for d in np.sort(domains)])
-
-    def _shortfall(self, level: int, *, several: bool) -> Shortfall:
-        capacity = self.slices[level]
-        best = int(np.argmax(capacity))
-        fits = int(capacity.sum()) if several else int(capacity[best])
-        path = () if several else self.topology.domain_path(level, best)
-        return Shortfall(fits, self.need, level, path)
+def _below_many(capacities: Capacities, many: Held, unit: int) -> Held:
+    """Every domain among its children at once; fewest pods first, so that the next is tightest."""
+    level = many.level + 1
+    bounds = capacities.topology.first_child[many.level]
+    order = np.argsort(many.domains)
+    parents, needs = many.domains[order], many.units[order] // unit
+    domains, begins = stretches(bounds[parents], bounds[parents + 1])
+    owner = np.repeat(np.arange(len(parents)), bounds[parents + 1] - bounds[parents])
+    order = np.lexsort([capacities.pods[level][domains], owner])
+    domains = domains[order]
+    offered = capacities.pods[level][domains] // unit
+    reached = np.cumsum(offered)
+    before = reached - offered - (reached[begins] - offered[begins])[owner]
+    units = np.clip(needs[owner] - before, 0, offered)
+    return Held(level, domains[units > 0], units[units > 0] * unit)

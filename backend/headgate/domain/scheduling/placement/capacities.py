@@ -1,0 +1,172 @@
+"""How many pods and slices every domain of a topology could take, rolled up from its places.
+
+With a leader to be placed beside the pods, every domain has a second pair of figures: what it could
+take if the leader lay in it too (reference topology.md §4.2, §4.3).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headgate.domain.scheduling.placement.domains import FlavorTopology
+from headgate.domain.scheduling.placement.hosts import Ints
+
+NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Slicing:
+    """How pods hold together: every `size` in one domain of `level`, below it in multiples.
+
+    `inner` pairs levels below the slice level with the multiple that their domains take.
+    """
+
+    size: int
+    level: int
+    inner: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LeafFigures:
+    """Pods for each place; with a leader, pods beside it and whether the place can host it.
+
+    `score` sums the preferred terms that a place meets; None where they do not count.
+    """
+
+    pods: Ints
+    pods_led: Ints | None = None
+    leads: Ints | None = None
+    score: Ints | None = None
+
+
+@dataclass(slots=True)
+class Capacities:
+    """Per level one array over its domains; `_led` is with the leader in the domain as well.
+
+    Without a leader the figures with and without are the same arrays, and nobody `leads`.
+    """
+
+    topology: FlavorTopology
+    slicing: Slicing
+    has_leader: bool
+    pods: list[Ints]
+    slices: list[Ints]
+    pods_led: list[Ints]
+    slices_led: list[Ints]
+    leads: list[Ints]
+    score: list[Ints]
+
+
+def roll_up(topology: FlavorTopology, slicing: Slicing, leaves: LeafFigures) -> Capacities:
+    """The figures of every domain of every level."""
+    sizes = [len(starts) for starts in topology.starts]
+    has_leader = leaves.pods_led is not None
+    found = Capacities(
+        topology,
+        slicing,
+        has_leader,
+        pods := _blank(sizes),
+        slices := _blank(sizes),
+        _blank(sizes) if has_leader else pods,
+        _blank(sizes) if has_leader else slices,
+        _blank(sizes),
+        _blank(sizes) if leaves.score is not None else [],
+    )
+    last = len(sizes) - 1
+    set_leaves(found, slice(None), leaves)
+    for level in range(last - 1, -1, -1):
+        begins = topology.first_child[level][:-1]
+        gather(found, level, slice(None), slice(None), begins)
+    return found
+
+
+def refresh(found: Capacities, places: Ints, leaves: LeafFigures) -> None:
+    """Take new figures of some places into account, with the domains above them."""
+    set_leaves(found, places, leaves)
+    touched = places
+    for level in range(len(found.pods) - 2, -1, -1):
+        begins = found.topology.first_child[level]
+        parents = np.searchsorted(begins, touched, side="right") - 1
+        touched = parents[np.append(True, parents[1:] != parents[:-1])]
+        children, offsets = stretches(begins[touched], begins[touched + 1])
+        gather(found, level, touched, children, offsets)
+
+
+def set_leaves(found: Capacities, places: "slice | Ints", leaves: LeafFigures) -> None:
+    """The figures of places themselves."""
+    last, slicing = len(found.pods) - 1, found.slicing
+    found.pods[last][places] = leaves.pods
+    if leaves.pods_led is not None and leaves.leads is not None:
+        found.pods_led[last][places] = leaves.pods_led
+        found.leads[last][places] = leaves.leads
+    if leaves.score is not None:
+        found.score[last][places] = leaves.score
+    if slicing.level == last:
+        _cut(found, last, places)
+
+
+def stretches(begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
+    """All numbers of several ranges one after the other, and where each range begins among them."""
+    lengths = ends - begins
+    offsets = np.cumsum(lengths) - lengths
+    return np.repeat(begins - offsets, lengths) + np.arange(int(lengths.sum())), offsets
+
+
+def _blank(sizes: list[int]) -> list[Ints]:
+    return [np.zeros(size, dtype=np.int64) for size in sizes]
+
+
+def gather(
+    found: Capacities,
+    level: int,
+    parents: "slice | Ints",
+    children: "slice | Ints",
+    begins: Ints,
+) -> None:
+    """The figures of `parents` from those of their children, whose stretches start at `begins`."""
+    below = level + 1
+    pods = _whole(found, below, found.pods[below][children])
+    found.pods[level][parents] = np.add.reduceat(pods, begins)
+    if level < found.slicing.level:
+        found.slices[level][parents] = np.add.reduceat(found.slices[below][children], begins)
+    if found.score:
+        found.score[level][parents] = np.add.reduceat(found.score[below][children], begins)
+    if found.has_leader:
+        _gather_led(found, level, (parents, children, begins), pods)
+    if level == found.slicing.level:
+        _cut(found, level, parents)
+
+
+def _gather_led(
+    found: Capacities, level: int, family: tuple["slice | Ints", "slice | Ints", Ints], pods: Ints
+) -> None:
+    """With the leader below the child in which it costs least."""
+    parents, children, begins = family
+    below = level + 1
+    leads = found.leads[below][children]
+    some = np.maximum.reduceat(leads, begins)
+    found.leads[level][parents] = some
+    pods_led = _whole(found, below, found.pods_led[below][children])
+    cost = np.minimum.reduceat(np.where(leads > 0, pods - pods_led, NEVER), begins)
+    found.pods_led[level][parents] = np.where(some > 0, found.pods[level][parents] - cost, 0)
+    if level < found.slicing.level:
+        spent = found.slices[below][children] - found.slices_led[below][children]
+        cost = np.minimum.reduceat(np.where(leads > 0, spent, NEVER), begins)
+        found.slices_led[level][parents] = np.where(
+            some > 0, found.slices[level][parents] - cost, 0
+        )
+
+
+def _whole(found: Capacities, level: int, pods: Ints) -> Ints:
+    """Only what makes whole groups of the layer of slices that this level belongs to."""
+    for inner, unit in found.slicing.inner:
+        if inner == level and unit > 1:
+            return pods - pods % unit
+    return pods
+
+
+def _cut(found: Capacities, level: int, domains: "slice | Ints") -> None:
+    size = found.slicing.size
+    found.slices[level][domains] = found.pods[level][domains] // size
+    if found.has_leader:
+        found.slices_led[level][domains] = found.pods_led[level][domains] // size

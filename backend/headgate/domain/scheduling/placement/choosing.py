@@ -1,0 +1,118 @@
+"""Taking domains from an ordered list until all have a place (reference topology.md §4.4, §4.6)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headgate.domain.scheduling.placement.capacities import NEVER
+from headgate.domain.scheduling.placement.hosts import Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A list of domains as it is visited: what each takes alone, and with the leader beside.
+
+    `best_fit` takes as the last domain the tightest of those left instead of the next in line;
+    with `score`, only of those left that score as the next in line does.
+    """
+
+    units: Ints
+    units_led: Ints
+    leads: Ints
+    score: Ints | None
+    best_fit: bool
+
+    def after(self, first: int) -> "Offer":
+        """The rest of the list."""
+        score = None if self.score is None else self.score[first:]
+        return Offer(
+            self.units[first:], self.units_led[first:], self.leads[first:], score, self.best_fit
+        )
+
+    def ordered(self, order: Ints) -> "Offer":
+        """The same domains in another order."""
+        score = None if self.score is None else self.score[order]
+        return Offer(
+            self.units[order], self.units_led[order], self.leads[order], score, self.best_fit
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Numbers in the list, the units each takes, and which of `chosen` hosts the leader, or -1."""
+
+    chosen: Ints
+    units: Ints
+    leader: int = -1
+
+
+def tightest(capacity: Ints, need: int, score: Ints | None = None) -> int:
+    """The first of the smallest that suffice, among the leading ones of equal score; else 0."""
+    if score is not None:
+        others = np.flatnonzero(score != score[0])
+        capacity = capacity[: others[0]] if len(others) else capacity
+    sizes = np.where(capacity >= need, capacity, NEVER)
+    best = int(np.argmin(sizes))
+    return best if sizes[best] != NEVER else 0
+
+
+def take(offer: Offer, need: int) -> Taken | None:
+    """Domains in order until `need` units lie somewhere; None if there are too few."""
+    nothing = np.zeros(0, dtype=np.int64)
+    if need <= 0:
+        return Taken(nothing, nothing)
+    total = np.cumsum(offer.units)
+    if not len(total) or total[-1] < need:
+        return None
+    last = int(np.searchsorted(total, need))
+    rest = need - (int(total[last - 1]) if last else 0)
+    closing = last
+    if offer.best_fit:
+        score = None if offer.score is None else offer.score[last:]
+        closing = last + tightest(offer.units[last:], rest, score)
+    return Taken(
+        np.append(np.arange(last), closing),
+        np.append(offer.units[:last], rest),
+    )
+
+
+def take_with_leader(offer: Offer, need: int) -> Taken | None:
+    """The same with a leader, who lies in the first domain that can host it."""
+    front = leader_first(offer, need)
+    offer = offer.ordered(front)
+    hosts = np.flatnonzero(offer.leads > 0)
+    if not len(hosts):
+        return None
+    host = int(hosts[0])
+    before = np.minimum(np.cumsum(offer.units_led[:host]), need)
+    given = np.diff(before, prepend=0)
+    left = need - (int(before[-1]) if host else 0)
+    chosen = np.arange(host + 1)
+    if offer.units_led[host] >= left:
+        if offer.best_fit:
+            tail = offer.after(host)
+            able = np.where(tail.leads > 0, tail.units_led, -1)
+            chosen[-1] += tightest(able, left, tail.score)
+        return Taken(front[chosen], np.append(given, left), host)
+    beside = int(offer.units_led[host])
+    rest = take(offer.after(host + 1), left - beside)
+    if rest is None:
+        return None
+    return Taken(
+        front[np.append(chosen, rest.chosen + host + 1)],
+        np.concatenate([given, [beside], rest.units]),
+        host,
+    )
+
+
+def leader_first(offer: Offer, need: int) -> Ints:
+    """Numbers of the list, the first domain in front that may host the leader without harm.
+
+    Harm would be that the others together no longer take all (trap 17).
+    """
+    numbers = np.arange(len(offer.units))
+    spare = int(offer.units.sum()) - (offer.units - offer.units_led)
+    able = np.flatnonzero((offer.leads > 0) & (spare >= need))
+    if not len(able):
+        return numbers
+    return np.concatenate([able[:1], np.delete(numbers, able[0])])

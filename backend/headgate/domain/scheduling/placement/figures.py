@@ -1,0 +1,160 @@
+"""Capacities for pods of one shape, kept and brought up to date by the places that changed.
+
+Workloads that ask for the same get the same figures; a shape is looked up, its changed rows are
+counted anew, and nothing else is touched (reference topology.md §9.4).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from headgate.domain.scheduling.placement.capacities import (
+    Capacities,
+    LeafFigures,
+    Slicing,
+    refresh,
+    roll_up,
+)
+from headgate.domain.scheduling.placement.eligibility import eligible_hosts, scores
+from headgate.domain.scheduling.placement.ground import Ground, free_of, open_places, per_pod
+from headgate.domain.scheduling.placement.hosts import Ints
+from headgate.domain.values.quantities import Requests
+from headgate.domain.workloads.specs import PodSet, Scheduling
+
+MOST_PODS = 2**31 - 1
+MOST_SHAPES = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What pods ask of hosts and how they hold together; a leader goes beside them, or none."""
+
+    workers: PodSet
+    leader: PodSet | None
+    slicing: Slicing
+
+    def key(self, ground: Ground) -> object:
+        """Equal for shapes with equal figures."""
+        return (
+            ground.views,
+            ground.rules.respect_preferred_affinity,
+            self.slicing,
+            _asked(self.workers.scheduling),
+            None if self.leader is None else _asked(self.leader.scheduling),
+        )
+
+
+@dataclass(slots=True)
+class Known:
+    """Figures of one shape, and up to where the changes of each view are in them."""
+
+    capacities: Capacities
+    positions: tuple[int, ...]
+
+
+@contextmanager
+def capacities_for(ground: Ground, shape: Shape) -> Iterator[Capacities]:
+    """The figures of all domains as they are now, for as long as the search lasts."""
+    if ground.within is not None:
+        yield computed(ground, shape)
+        return
+    bare = replace(ground, assumed={}) if ground.assumed else ground
+    capacities = _up_to_date(bare, shape)
+    assumed = _assumed_places(ground)
+    if not len(assumed):
+        yield capacities
+        return
+    refresh(capacities, assumed, leaf_figures(ground, shape, assumed))
+    try:
+        yield capacities
+    finally:
+        refresh(capacities, assumed, leaf_figures(bare, shape, assumed))
+
+
+def leaf_figures(ground: Ground, shape: Shape, places: "slice | Ints") -> LeafFigures:
+    """How many pods each of some places could take, with and without the leader."""
+    workers, leader = shape.workers, shape.leader
+    is_open = open_places(ground, places)
+    requests = per_pod(workers)
+    free = {name: free_of(ground, name, places) for name in _needed(requests)}
+    may = is_open & eligible_hosts(ground, workers.scheduling).mask[places]
+    score = None
+    if ground.rules.respect_preferred_affinity and workers.scheduling.preferred_affinity:
+        score = np.where(may, scores(ground, workers.scheduling)[places], 0)
+    pods = _pods(free, requests) * may
+    if leader is None:
+        return LeafFigures(pods, score=score)
+    asked = per_pod(leader)
+    leads = is_open & eligible_hosts(ground, leader.scheduling).mask[places]
+    for name in _needed(asked):
+        leads &= free_of(ground, name, places) >= asked[name]
+    beside = {name: amount - asked.get(name, 0) * leads for name, amount in free.items()}
+    return LeafFigures(pods, _pods(beside, requests) * may, leads.astype(np.int64), score)
+
+
+def _up_to_date(ground: Ground, shape: Shape) -> Capacities:
+    shapes, key = ground.topology.shapes, shape.key(ground)
+    known: Known | None = shapes.pop(key, None)
+    changed = None if known is None else _changed(ground, known)
+    if known is None or changed is None:
+        known = Known(computed(ground, shape), ())
+    elif len(changed):
+        refresh(known.capacities, changed, leaf_figures(ground, shape, changed))
+    known.positions = tuple(ground.table.changes[view].position for view in ground.views)
+    shapes[key] = known
+    if len(shapes) > MOST_SHAPES:
+        del shapes[next(iter(shapes))]
+    return known.capacities
+
+
+def computed(ground: Ground, shape: Shape) -> Capacities:
+    """The figures of all domains, from the places up."""
+    everything = slice(0, len(ground.topology.paths))
+    return roll_up(ground.topology, shape.slicing, leaf_figures(ground, shape, everything))
+
+
+def _changed(ground: Ground, known: Known) -> Ints | None:
+    """The flavor's places that changed since, ascending; None if that is not known any more."""
+    rows: list[Ints] = []
+    for view, position in zip(ground.views, known.positions, strict=True):
+        since = ground.table.changes[view].since(position)
+        if since is None:
+            return None
+        rows.extend(since)
+    if not rows:
+        return np.zeros(0, dtype=np.int64)
+    return ground.topology.places_of(np.unique(np.concatenate(rows)))
+
+
+def _assumed_places(ground: Ground) -> Ints:
+    if not ground.assumed:
+        return np.zeros(0, dtype=np.int64)
+    taken = np.logical_or.reduce([amounts != 0 for amounts in ground.assumed.values()])
+    return ground.topology.places_of(np.flatnonzero(taken))
+
+
+def _needed(requests: Requests) -> list[str]:
+    return [name for name, amount in sorted(requests.items()) if amount > 0]
+
+
+def _pods(free: dict[str, Ints], requests: Requests) -> Ints:
+    """Whole pods of each place: the least of what each resource is enough for."""
+    fits = [amount // requests[name] for name, amount in free.items()]
+    if not fits:
+        return np.zeros(0, dtype=np.int64)
+    least = fits[0]
+    for more in fits[1:]:
+        np.minimum(least, more, out=least)
+    return np.clip(least, 0, MOST_PODS, out=least)
+
+
+def _asked(pod: Scheduling) -> object:
+    return (
+        tuple(sorted(pod.requests.items())),
+        tuple(sorted(pod.node_selector.items())),
+        pod.tolerations,
+        pod.affinity,
+        pod.preferred_affinity,
+    )

@@ -1,0 +1,74 @@
+"""Where pods are to be placed: hosts, flavor, what counts as free, and what was placed there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headgate.domain.configuration.specs import TopologyRules
+from headgate.domain.scheduling.placement.domains import FlavorTopology
+from headgate.domain.scheduling.placement.hosts import PODS, Bools, HostTable, Ints
+from headgate.domain.topology.specs import ResourceFlavorSpec
+from headgate.domain.values.quantities import Requests
+from headgate.domain.workloads.admission import TopologyAssignment
+from headgate.domain.workloads.specs import PodSet
+
+USUAL = TopologyRules()
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where a pod set is to be placed: hosts, flavor, and the views that must all have room.
+
+    `assumed` are amounts taken per resource and row by earlier pod sets of the same workload.
+    `within` is a mask over the flavor's places, where only some of them may serve.
+    """
+
+    table: HostTable
+    topology: FlavorTopology
+    flavor: ResourceFlavorSpec
+    views: tuple[int, ...]
+    assumed: dict[str, Ints]
+    within: Bools | None = None
+    rules: TopologyRules = USUAL
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The places, as rows of the host table with the pods in each, and the same in words."""
+
+    rows: Ints
+    counts: Ints
+    assignment: TopologyAssignment
+
+
+def per_pod(pod_set: PodSet) -> Requests:
+    """What one pod takes of a host, itself counted under `pods`."""
+    return {PODS: 1, **pod_set.scheduling.requests}
+
+
+def assume(ground: Ground, placed: Placed, requests: Requests) -> None:
+    """Take what was placed into account for the next pod set of the same workload."""
+    for resource, amount in requests.items():
+        taken = ground.assumed.setdefault(
+            resource, np.zeros(len(ground.table.places), dtype=np.int64)
+        )
+        taken[placed.rows] += amount * placed.counts
+
+
+def free_of(ground: Ground, resource: str, places: "slice | Ints") -> Ints:
+    """What is free of a resource in some of the flavor's places; a resource nobody has is 0."""
+    rows = ground.topology.rows_at(places)
+    line = ground.table.resources.get(resource)
+    if line is None:
+        return np.zeros(len(ground.topology.rows[places]), dtype=np.int64)
+    free: Ints = ground.table.free[ground.views[0]][line, rows]
+    for view in ground.views[1:]:
+        free = np.minimum(free, ground.table.free[view][line, rows])
+    taken = ground.assumed.get(resource)
+    return free if taken is None else free - taken[rows]
+
+
+def open_places(ground: Ground, places: "slice | Ints") -> Bools:
+    """Which of some places take pods at all: ready, not cordoned, and within where that counts."""
+    usable: Bools = ground.table.usable[ground.topology.rows_at(places)]
+    return usable if ground.within is None else usable & ground.within[places]

@@ -1,0 +1,78 @@
+"""Why there is no place: what fits and what is needed, and hosts left out with the reason.
+
+Reference topology.md §5; every host is counted once at most, under the first reason that holds.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from headgate.domain.scheduling.answers import LayerShort, Unplaced
+from headgate.domain.scheduling.placement.capacities import Capacities
+from headgate.domain.scheduling.placement.eligibility import eligible_hosts
+from headgate.domain.scheduling.placement.ground import Ground, free_of, per_pod
+from headgate.domain.scheduling.placement.hosts import Bools
+from headgate.domain.scheduling.placement.search import Shortfall
+from headgate.domain.values.quantities import Requests
+from headgate.domain.workloads.specs import PodSet, TopologyRequest
+
+
+def unplaced(ground: Ground, pod_set: PodSet, capacities: Capacities, short: Shortfall) -> Unplaced:
+    """The facts of a search that found too little."""
+    request = pod_set.topology_request or TopologyRequest()
+    return Unplaced(
+        reason="",
+        unit="slices" if request.slice_layers else "pods",
+        fits=short.fits,
+        needs=short.needs,
+        level=ground.topology.levels[short.level],
+        domain=short.domain,
+        hosts=len(ground.topology.paths),
+        excluded=_excluded(ground, pod_set, capacities.pods[-1] == 0),
+        layers=_layers(pod_set, capacities, short),
+        lacks_leader=short.lacks_leader,
+    )
+
+
+def _layers(pod_set: PodSet, capacities: Capacities, short: Shortfall) -> tuple[LayerShort, ...]:
+    """Slices of every layer that fit in the best domain, where there are several layers."""
+    request = pod_set.topology_request or TopologyRequest()
+    if len(request.slice_layers) <= 1 or not len(capacities.pods[-1]):
+        return ()
+    levels = capacities.topology.levels
+    first = int(np.argmax(capacities.slices[short.level]))
+    end, at = first + 1, short.level
+    found = []
+    for layer in request.slice_layers:
+        below = levels.index(layer.level)
+        while at < below:
+            bounds = capacities.topology.first_child[at]
+            first, end, at = int(bounds[first]), int(bounds[end]), at + 1
+        fits = int((capacities.pods[at][first:end] // layer.size).sum())
+        found.append(LayerShort(layer.level, fits, pod_set.count // layer.size))
+    return tuple(found)
+
+
+def _excluded(ground: Ground, pod_set: PodSet, full: Bools) -> tuple[tuple[str, int], ...]:
+    eligible = eligible_hosts(ground, pod_set.scheduling)
+    counts: Counter[str] = Counter(reason for reason in eligible.reasons if reason)
+    allowed = eligible.mask
+    if ground.within is not None:
+        if outside := int((allowed & ~ground.within).sum()):
+            counts["topologyDomain"] = outside
+        allowed = allowed & ground.within
+    usable = ground.table.usable[ground.topology.rows]
+    if unusable := int((allowed & ~usable).sum()):
+        counts["not ready or cordoned"] = unusable
+    counts.update(_too_full(ground, per_pod(pod_set), allowed & usable & full))
+    return tuple(sorted(counts.items()))
+
+
+def _too_full(ground: Ground, requests: Requests, full: Bools) -> Counter[str]:
+    places = np.flatnonzero(full)
+    names = sorted(name for name, amount in requests.items() if amount > 0)
+    if not len(places) or not names:
+        return Counter()
+    fits = np.stack([free_of(ground, name, places) // requests[name] for name in names])
+    limiting = np.argmin(fits, axis=0)
+    return Counter(f'resource "{names[int(line)]}"' for line in limiting)

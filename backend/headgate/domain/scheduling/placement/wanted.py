@@ -1,0 +1,85 @@
+"""What a topology request asks the search for, or the rule that it breaks (topology.md §2)."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from headgate.domain.configuration.specs import TopologyRules
+from headgate.domain.scheduling.placement.capacities import Slicing
+from headgate.domain.workloads.specs import PodSet, TopologyRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How many pods, and at which level they search.
+
+    `climbs` lets the search go up and take several domains at the top, `spreads` take several at
+    once; `best_fit` takes large domains first and the tightest last, otherwise small ones first.
+    `balanced` asks for equal shares where possible.
+    """
+
+    count: int
+    level: int
+    climbs: bool = False
+    spreads: bool = False
+    best_fit: bool = True
+    balanced: bool = False
+
+
+def wanted_of(pod_set: PodSet, levels: tuple[str, ...], rules: TopologyRules) -> Wanted | str:
+    """Where the search begins and how far it may go; a text if the request cannot be met at all.
+
+    Who asks for no level searches hosts, or with slices the widest domains, and spreads (trap 4);
+    `unconstrained: false` asks for nothing (trap 5).
+    """
+    request = pod_set.topology_request or TopologyRequest()
+    named = (request.required, request.preferred, *(layer.level for layer in request.slice_layers))
+    missing = next((name for name in named if name is not None and name not in levels), None)
+    if missing is not None:
+        return f"the topology has no level {missing}"
+    broken = _broken_slices(pod_set.count, request, levels)
+    if broken:
+        return broken
+    asked = request.required or request.preferred
+    lowest = 0 if request.slice_layers else len(levels) - 1
+    climbs = request.required is None and request.preferred is not None
+    return Wanted(
+        count=pod_set.count,
+        level=levels.index(asked) if asked else lowest,
+        climbs=climbs,
+        spreads=asked is None,
+        best_fit=asked is not None or rules.profile == "BestFit",
+        balanced=request.balanced and climbs,
+    )
+
+
+def slicing_of(pod_set: PodSet, levels: tuple[str, ...]) -> Slicing:
+    """How the pods of a set hold together; without slices each of them on any host."""
+    layers = pod_set.topology_request.slice_layers if pod_set.topology_request else ()
+    if not layers:
+        return Slicing(1, len(levels) - 1)
+    return Slicing(
+        layers[0].size,
+        levels.index(layers[0].level),
+        tuple(
+            (level, layer.size)
+            for above, layer in pairwise(layers)
+            for level in range(levels.index(above.level) + 1, levels.index(layer.level) + 1)
+        ),
+    )
+
+
+def _broken_slices(count: int, request: TopologyRequest, levels: tuple[str, ...]) -> str:
+    layers = request.slice_layers
+    if not layers:
+        return ""
+    asked = request.required or request.preferred
+    if asked and levels.index(layers[0].level) < levels.index(asked):
+        return f"slices of level {layers[0].level} are wider than the level {asked} asked for"
+    if layers[0].size < 1 or count % layers[0].size:
+        return f"{count} pods cannot be cut into slices of {layers[0].size}"
+    for above, layer in pairwise(layers):
+        if levels.index(layer.level) <= levels.index(above.level):
+            return f"slice level {layer.level} is not below {above.level}"
+        if layer.size < 1 or above.size % layer.size:
+            return f"slices of {above.size} cannot be cut into slices of {layer.size}"
+    return ""
