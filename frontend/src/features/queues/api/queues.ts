@@ -1,12 +1,13 @@
 // Reading the tree of queues, one queue's line, and stopping or resuming it.
-import { queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { type ActionInput, actionBody } from "@/lib/actions";
 import { api, contentOf } from "@/lib/api/request";
 
 const ONE = "/v1/clusterqueues/{name}";
+const LOCAL = "/v1/namespaces/{namespace}/localqueues/{name}";
 const WITH_QUOTA = "QuotaReserved,Starting,Running,Evicting";
-const SHOWN = 200;
+const PAGE_SIZE = 200;
 
 /** The whole tree of cohorts and ClusterQueues. */
 export const queueTreeQuery = queryOptions({
@@ -14,21 +15,27 @@ export const queueTreeQuery = queryOptions({
   queryFn: ({ signal }) => contentOf(api.GET("/v1/queues", { signal })),
 });
 
-/** Who waits in a ClusterQueue, in order. */
+/** Who waits in a ClusterQueue, in order, page by page. */
 export function pendingQuery(name: string) {
-  return queryOptions({
+  return infiniteQueryOptions({
     queryKey: ["pending", name],
-    queryFn: ({ signal }) =>
-      contentOf(api.GET(`${ONE}/pendingworkloads`, { params: { path: { name }, query: { limit: SHOWN } }, signal })),
+    queryFn: ({ pageParam, signal }) =>
+      contentOf(api.GET(`${ONE}/pendingworkloads`, { params: { path: { name }, query: { limit: PAGE_SIZE, offset: pageParam } }, signal })),
+    initialPageParam: 0,
+    getNextPageParam: (page, pages) => (page.items.length < PAGE_SIZE ? undefined : pages.length * PAGE_SIZE),
   });
 }
 
-/** Who has quota in a ClusterQueue. */
+/** Who has quota in a ClusterQueue, page by page. */
 export function admittedQuery(name: string) {
-  const query = { clusterQueue: name, phase: WITH_QUOTA, limit: SHOWN };
-  return queryOptions({
+  return infiniteQueryOptions({
     queryKey: ["workloads", "admitted", name],
-    queryFn: ({ signal }) => contentOf(api.GET("/v1/workloads", { params: { query }, signal })),
+    queryFn: ({ pageParam, signal }) => {
+      const query = { clusterQueue: name, phase: WITH_QUOTA, limit: PAGE_SIZE, continue: pageParam || undefined };
+      return contentOf(api.GET("/v1/workloads", { params: { query }, signal }));
+    },
+    initialPageParam: "",
+    getNextPageParam: (page) => page.metadata.continue,
   });
 }
 
@@ -42,15 +49,17 @@ export function definitionQuery(name: string) {
 
 export type QueueAction = "stop" | "resume" | "drain";
 
-/** Stops, resumes or drains a ClusterQueue. */
-export function actOnQueue(action: QueueAction, name: string, input: ActionInput): Promise<unknown> {
-  const params = { path: { name } };
-  switch (action) {
-    case "stop":
-      return contentOf(api.POST(`${ONE}/stop`, { params, body: { ...actionBody(input), policy: "Hold" } }));
-    case "drain":
-      return contentOf(api.POST(`${ONE}/drain`, { params, body: { ...actionBody(input), policy: "HoldAndDrain" } }));
-    case "resume":
-      return contentOf(api.POST(`${ONE}/resume`, { params, body: { reason: input.reason } }));
-  }
+/** A queue as far as stopping it goes; a namespace says that it is a LocalQueue. */
+export interface Stoppable {
+  namespace?: string;
+  name: string;
+  stopPolicy: string;
+}
+
+/** Stops, resumes or drains a queue. */
+export function actOnQueue(action: QueueAction, { namespace, name }: Stoppable, input: ActionInput): Promise<unknown> {
+  const body = { ...actionBody(input), policy: action === "drain" ? ("HoldAndDrain" as const) : ("Hold" as const) };
+  return namespace === undefined
+    ? contentOf(api.POST(`${ONE}/${action}`, { params: { path: { name } }, body }))
+    : contentOf(api.POST(`${LOCAL}/${action}`, { params: { path: { namespace, name } }, body }));
 }

@@ -1,16 +1,14 @@
-// Stopping, draining and resuming a ClusterQueue, with a reason.
+// Stopping, draining and resuming a ClusterQueue or LocalQueue, with a reason.
 import { CirclePause, CirclePlay, LogOut } from "lucide-react";
 import { useState } from "react";
 
 import { ActionDialog } from "@/components/ui/action-dialog";
 import { Button } from "@/components/ui/button";
 import { type ActionInput, quoted } from "@/lib/actions";
-import type { QueueNode } from "@/lib/api/types";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
-import { type QueueAction, actOnQueue } from "../api/queues";
-import { isStopped } from "./stop-badge";
+import { type QueueAction, type Stoppable, actOnQueue } from "../api/queues";
 
 const WORDS: Record<QueueAction, { verb: string; words: string; danger: boolean }> = {
   stop: { verb: "Stop", words: "It admits nothing from now on. What runs, runs on.", danger: false },
@@ -18,11 +16,11 @@ const WORDS: Record<QueueAction, { verb: string; words: string; danger: boolean 
   resume: { verb: "Resume", words: "It admits again, in the order of its line.", danger: false },
 };
 
-export function QueueActions({ node }: { node: QueueNode }) {
+export function QueueActions({ queue }: { queue: Stoppable }) {
   const role = refusalFor(useIdentity(), { on: "queue" });
   const [action, setAction] = useState<QueueAction | null>(null);
-  const stopped = isStopped(node);
-  const draining = node.stopPolicy === "HoldAndDrain";
+  const stopped = queue.stopPolicy !== "None";
+  const draining = queue.stopPolicy === "HoldAndDrain";
   return (
     <>
       {stopped ? (
@@ -43,13 +41,13 @@ export function QueueActions({ node }: { node: QueueNode }) {
       {action !== null && (
         <ActionDialog
           verb={WORDS[action].verb}
-          subject={node.name}
+          subject={queue.name}
           words={WORDS[action].words}
           danger={WORDS[action].danger}
           expires={action !== "resume"}
-          targets={[{ key: node.name }]}
-          command={(input) => commandFor(action, node.name, input)}
-          run={(name, input) => actOnQueue(action, name, input)}
+          targets={[{ key: queue.name }]}
+          command={(input) => commandFor(action, queue, input)}
+          run={(_, input) => actOnQueue(action, queue, input)}
           onClose={() => setAction(null)}
         />
       )}
@@ -57,7 +55,8 @@ export function QueueActions({ node }: { node: QueueNode }) {
   );
 }
 
-function commandFor(action: QueueAction, name: string, { reason, expirySeconds }: ActionInput): string {
+function commandFor(action: QueueAction, { namespace, name }: Stoppable, { reason, expirySeconds }: ActionInput): string {
   const expiry = expirySeconds > 0 ? ` --for ${expirySeconds}s` : "";
-  return `headgate ${action} cq/${quoted(name)} --reason ${quoted(reason || "…")}${expiry}`;
+  const which = namespace === undefined ? `cq/${quoted(name)}` : `lq/${quoted(name)} -n ${quoted(namespace)}`;
+  return `headgate ${action} ${which} --reason ${quoted(reason || "…")}${expiry}`;
 }

@@ -1,5 +1,5 @@
 // Who waits in a queue, in order and with the reason; and who has a place.
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 
 import { type Column, LongTable } from "@/components/ui/long-table";
@@ -53,6 +53,16 @@ const PENDING: Column<PendingWorkload>[] = [
       </span>
     ),
   },
+  {
+    id: "local",
+    header: "Local queue",
+    width: "minmax(0, 0.9fr)",
+    cell: (row) => (
+      <span className={styles.local} title={`Number ${row.positionInLocalQueue + 1} in its LocalQueue`}>
+        {row.localQueueName} <span className="number">#{row.positionInLocalQueue + 1}</span>
+      </span>
+    ),
+  },
   { id: "priority", header: "Priority", width: "4.5rem", end: true, cell: (row) => <span className="number">{row.priority}</span> },
   {
     id: "age",
@@ -90,13 +100,20 @@ const ADMITTED: Column<WorkloadObject>[] = [
 ];
 
 export function PendingTable({ name, strategy }: { name: string; strategy: string }) {
-  const pending = useQuery(pendingQuery(name));
+  const pending = useInfiniteQuery(pendingQuery(name));
   const { history } = useRouter();
   return (
     <Card title="Waiting, in order" aside={strategy}>
-      <View query={pending} empty={({ items }) => (items.length === 0 ? <Empty title="Nobody waits here" /> : undefined)}>
-        {({ items }) => (
-          <LongTable label={`Waiting in ${name}`} columns={PENDING} rows={items} rowKey={keyOf} onOpen={(row) => history.push(workloadAddress(keyOf(row)))} />
+      <View query={pending} empty={({ pages }) => (pages[0]?.items.length === 0 ? <Empty title="Nobody waits here" /> : undefined)}>
+        {({ pages }) => (
+          <LongTable
+            label={`Waiting in ${name}`}
+            columns={PENDING}
+            rows={pages.flatMap(({ items }) => items)}
+            rowKey={keyOf}
+            onOpen={(row) => history.push(workloadAddress(keyOf(row)))}
+            onEnd={() => pending.hasNextPage && !pending.isFetching && void pending.fetchNextPage()}
+          />
         )}
       </View>
     </Card>
@@ -104,13 +121,20 @@ export function PendingTable({ name, strategy }: { name: string; strategy: strin
 }
 
 export function AdmittedTable({ name }: { name: string }) {
-  const admitted = useQuery(admittedQuery(name));
+  const admitted = useInfiniteQuery(admittedQuery(name));
   const { history } = useRouter();
   return (
     <Card title="With a place">
-      <View query={admitted} empty={({ items }) => (items.length === 0 ? <Empty title="Nothing has a place here now" /> : undefined)}>
-        {({ items }) => (
-          <LongTable label={`With a place in ${name}`} columns={ADMITTED} rows={items} rowKey={keyOf} onOpen={(row) => history.push(workloadAddress(keyOf(row)))} />
+      <View query={admitted} empty={({ pages }) => (pages[0]?.items.length === 0 ? <Empty title="Nothing has a place here now" /> : undefined)}>
+        {({ pages }) => (
+          <LongTable
+            label={`With a place in ${name}`}
+            columns={ADMITTED}
+            rows={pages.flatMap(({ items }) => items)}
+            rowKey={keyOf}
+            onOpen={(row) => history.push(workloadAddress(keyOf(row)))}
+            onEnd={() => admitted.hasNextPage && !admitted.isFetching && void admitted.fetchNextPage()}
+          />
         )}
       </View>
     </Card>

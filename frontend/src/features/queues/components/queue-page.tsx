@@ -7,7 +7,7 @@ import { Choices } from "@/components/ui/choices";
 import { CodeBlock } from "@/components/ui/code-block";
 import { Go } from "@/components/ui/go";
 import { Card, Page } from "@/components/ui/layout";
-import { Empty, PartialNote } from "@/components/ui/states";
+import { Empty } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import type { QueueNode } from "@/lib/api/types";
 import { useUrl } from "@/lib/hooks/use-url";
@@ -15,6 +15,8 @@ import { useUrl } from "@/lib/hooks/use-url";
 import { definitionQuery, queueTreeQuery } from "../api/queues";
 import { findQueue } from "../model/quota-bar";
 import { CountChips } from "./count-chips";
+import { FairShareBadge } from "./fair-share-badge";
+import { LocalQueues } from "./local-queues";
 import { AdmittedTable, PendingTable } from "./queue-lines";
 import { QueueActions } from "./queue-actions";
 import { QuotaLegend, QuotaLines } from "./quota-lines";
@@ -36,10 +38,11 @@ export function QueuePage({ name }: { name: string }) {
             </Go>
           ))}
           {found && <StopBadge node={found.node} />}
+          {found && <FairShareBadge node={found.node} />}
           {found && <CountChips node={found.node} />}
         </>
       }
-      actions={found && <QueueActions node={found.node} />}
+      actions={found && <QueueActions queue={{ name, stopPolicy: found.node.stopPolicy ?? "None" }} />}
     >
       <View query={tree} empty={() => (found ? undefined : <NoQueue name={name} />)}>
         {() => found && <Body node={found.node} />}
@@ -78,35 +81,11 @@ function Body({ node }: { node: QueueNode }) {
         choices={[
           { key: "pending", label: "Waiting, in order", content: <PendingTable name={node.name} strategy={node.strategy ?? ""} /> },
           { key: "admitted", label: "With a place", content: <AdmittedTable name={node.name} /> },
-          { key: "doors", label: "Local queues", content: <Doors node={node} /> },
+          { key: "doors", label: "Local queues", content: <LocalQueues node={node} /> },
           { key: "definition", label: "Definition", content: <Definition name={node.name} /> },
         ]}
       />
     </>
-  );
-}
-
-function Doors({ node }: { node: QueueNode }) {
-  const doors = node.localQueues ?? [];
-  if (doors.length === 0) {
-    return <PartialNote>No LocalQueue leads here yet, so nothing can be submitted to this ClusterQueue.</PartialNote>;
-  }
-  return (
-    <Card>
-      <ul className={styles.doors}>
-        {doors.map((door) => (
-          <li key={`${door.namespace}/${door.name}`}>
-            <Go to={`/workloads?namespace=${encodeURIComponent(door.namespace)}&queue=${encodeURIComponent(door.name)}`}>
-              {door.namespace}/{door.name}
-            </Go>
-            <span className="number">
-              {door.pending} pending, {door.running} running
-              {door.stopPolicy === "None" ? "" : `, stopped (${door.stopPolicy})`}
-            </span>
-          </li>
-        ))}
-      </ul>
-    </Card>
   );
 }
 

@@ -13,6 +13,7 @@ import { useUrl } from "@/lib/hooks/use-url";
 
 import { queueTreeQuery } from "../api/queues";
 import { CountChips } from "./count-chips";
+import { FairShareBadge } from "./fair-share-badge";
 import { QuotaLegend, QuotaLines } from "./quota-lines";
 import { StopBadge } from "./stop-badge";
 import styles from "./queues-page.module.css";
@@ -79,12 +80,11 @@ function TreeNode({ node }: { node: QueueNode }) {
                 {node.name}
               </Go>
             )}
-            {!isCohort && (
-              <span className={styles.under}>
-                <StopBadge node={node} />
-                <CountChips node={node} />
-              </span>
-            )}
+            <span className={styles.under}>
+              <StopBadge node={node} />
+              <FairShareBadge node={node} />
+              <CountChips node={node} />
+            </span>
           </div>
         </div>
         <QuotaLines lines={node.lines} />

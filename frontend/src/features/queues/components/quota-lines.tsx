@@ -4,7 +4,7 @@ import type { CSSProperties } from "react";
 import type { QuotaLine } from "@/lib/api/types";
 import { shortResource } from "@/lib/format/amounts";
 
-import { piecesOf, wordsOf } from "../model/quota-bar";
+import { limitsOf, piecesOf, wordsOf } from "../model/quota-bar";
 import styles from "./quota-lines.module.css";
 
 export function QuotaLines({ lines }: { lines: QuotaLine[] }) {
@@ -21,6 +21,7 @@ export function QuotaLines({ lines }: { lines: QuotaLine[] }) {
 function QuotaBar({ line }: { line: QuotaLine }) {
   const pieces = piecesOf(line);
   const words = wordsOf(line);
+  const limits = limitsOf(line);
   return (
     <li className={styles.line}>
       <span className={styles.label} title={`${line.resource} of flavor ${line.flavor}`}>
@@ -32,7 +33,10 @@ function QuotaBar({ line }: { line: QuotaLine }) {
         <span className={styles.free} style={width(pieces.nominalAt - pieces.own - pieces.lent)} />
         <span className={styles.borrowed} style={width(pieces.borrowed)} />
       </span>
-      <span className={styles.words}>{words}</span>
+      <span className={styles.words}>
+        {words}
+        {limits && <span className={styles.limits}> · {limits}</span>}
+      </span>
     </li>
   );
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { QueueNode, QuotaLine } from "@/lib/api/types";
 
-import { findQueue, piecesOf, rowsOf, wordsOf } from "./quota-bar";
+import { fairShareWords, findQueue, limitsOf, piecesOf, rowsOf, wordsOf } from "./quota-bar";
 
 const LINE: QuotaLine = {
   flavor: "a100",
@@ -46,4 +46,16 @@ test("the tree is told parents first, and a queue knows its cohorts", () => {
   expect(rowsOf(roots).map((row) => `${row.depth} ${row.node.name}`)).toEqual(["0 org", "1 a"]);
   expect(findQueue(roots, "a")?.cohorts).toEqual(["org"]);
   expect(findQueue(roots, "org")).toBeUndefined();
+});
+
+test("limits are told where there are any", () => {
+  expect(limitsOf(LINE)).toBe("");
+  expect(limitsOf({ ...LINE, borrowingLimit: 0, lendingLimit: 3 })).toBe("borrows at most 0, lends at most 3");
+});
+
+test("a fair share is told while something is borrowed", () => {
+  const node: QueueNode = { kind: "ClusterQueue", name: "a", children: [], lines: [] };
+  expect(fairShareWords(node)).toBeUndefined();
+  expect(fairShareWords({ ...node, weightedShare: 125 })).toBe("fair share 12.5 %");
+  expect(fairShareWords({ ...node, weightedShare: Number("9223372036854775807") })).toBe("beyond any fair share (its weight is 0)");
 });

@@ -32,6 +32,26 @@ export function wordsOf(line: QuotaLine): string {
   return parts.join(", ");
 }
 
+/** What the line may borrow and lend at most; empty where nothing limits it. */
+export function limitsOf(line: QuotaLine): string {
+  const amount = (value: number) => formatAmount(line.resource, value);
+  const parts: string[] = [];
+  if (typeof line.borrowingLimit === "number") parts.push(`borrows at most ${amount(line.borrowingLimit)}`);
+  if (typeof line.lendingLimit === "number") parts.push(`lends at most ${amount(line.lendingLimit)}`);
+  return parts.join(", ");
+}
+
+/** Where the API cannot tell a share: a queue of weight 0 that borrows. */
+const BEYOND_ANY_SHARE = 2 ** 53;
+
+/** The share of what the cohort lends that a node takes, divided by its weight; none while it borrows nothing. */
+export function fairShareWords(node: QueueNode): string | undefined {
+  const share = node.weightedShare ?? 0;
+  if (share <= 0) return undefined;
+  if (share >= BEYOND_ANY_SHARE) return "beyond any fair share (its weight is 0)";
+  return `fair share ${(share / 10).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
+}
+
 function named(
   parties: { clusterQueue: string; amount: number }[] | undefined,
   preposition: string,

@@ -1,0 +1,25 @@
+// How much of what its cohort lends a node takes, while it takes any.
+import { Scale } from "lucide-react";
+
+import { Badge } from "@/components/ui/badge";
+import { Hint } from "@/components/ui/hint";
+import type { QueueNode } from "@/lib/api/types";
+
+import { fairShareWords } from "../model/quota-bar";
+
+const MEANING =
+  "The largest part of what its cohort can lend that it borrows of any resource, divided by its weight. With fair sharing, whoever has the lowest share is served first.";
+
+export function FairShareBadge({ node }: { node: QueueNode }) {
+  const words = fairShareWords(node);
+  if (words === undefined) return null;
+  return (
+    <Hint text={MEANING}>
+      <span tabIndex={0}>
+        <Badge tone="neutral" icon={Scale}>
+          {words}
+        </Badge>
+      </span>
+    </Hint>
+  );
+}
