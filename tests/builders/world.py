@@ -9,6 +9,8 @@ from msgspec.structs import replace
 from headgate.domain.cell import Cell
 from headgate.domain.checks.events import AdmissionCheckCreated
 from headgate.domain.checks.specs import AdmissionCheckSpec
+from headgate.domain.configuration.events import ConfigurationChanged, ConfigurationCreated
+from headgate.domain.configuration.specs import ConfigurationSpec
 from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.queues.events import (
     ClusterQueueChanged,
@@ -121,6 +123,14 @@ class World:
         created = AdmissionCheckCreated(uid=name, name=name, spec=spec)
         self.record(f"admissioncheck/{name}", created)
 
+    def configure(self, **spec: Any) -> None:
+        """Write the Configuration, or change it."""
+        given = ConfigurationSpec(**spec)
+        event: DomainEvent = ConfigurationCreated(uid="default", name="default", spec=given)
+        if self.cell.config.configurations:
+            event = ConfigurationChanged(spec=given)
+        self.record("configuration/default", event)
+
     def cohort(self, name: str, parent: str = "", groups: Any = ()) -> None:
         spec = CohortSpec(parent_name=parent, resource_groups=groups)
         self.record(f"cohort/{name}", CohortCreated(uid=name, name=name, spec=spec))
@@ -162,6 +172,25 @@ class World:
         )
         given = WorkloadSpec(queue_name=queue, pod_sets=(pod_set,), **spec)
         submitted = WorkloadSubmitted(uid=f"uid-{name}", namespace="team", name=name, spec=given)
+        self.record(f"workload/team/{name}", submitted)
+        return f"team/{name}"
+
+    def submit_pod_sets(
+        self,
+        name: str,
+        queue: str,
+        *pod_sets: PodSet,
+        annotations: dict[str, str] | None = None,
+        **spec: Any,
+    ) -> str:
+        """A workload of these pod sets in `team`; its key."""
+        submitted = WorkloadSubmitted(
+            uid=f"uid-{name}",
+            namespace="team",
+            name=name,
+            annotations=annotations or {},
+            spec=WorkloadSpec(queue_name=queue, pod_sets=pod_sets, **spec),
+        )
         self.record(f"workload/team/{name}", submitted)
         return f"team/{name}"
 

@@ -1,16 +1,19 @@
 """Which flavors pod sets get, and why not (`pkg/scheduler/flavorassigner`)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer
 from headgate.domain.scheduling.evaluation import evaluate
 from headgate.domain.scheduling.finding import explain_evaluation
-from headgate.domain.scheduling.flavors.assign import FlavorChoice, FlavorOffer, choose_flavors
+from headgate.domain.scheduling.flavors.assign import FlavorChoice, choose_flavors
+from headgate.domain.scheduling.flavors.offers import offered
 from headgate.domain.scheduling.partial import largest_that_works
 from headgate.domain.scheduling.quota.answer import QuotaView
 from headgate.domain.scheduling.quota.usage import add_usage
 from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.annotations import ALLOWED_FLAVORS
 from headgate.domain.workloads.specs import PodSet
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
@@ -56,6 +59,30 @@ def assignment_of_one(case: Case) -> Iterator[str]:
     if case.want["wantMode"] != "NoFit":
         (given,) = choice.pod_sets
         yield from differences("flavors", case.want["wantAssigment"], given.flavors)
+
+
+def assignment_of_allowed(case: Case) -> Iterator[str]:
+    """The flavor of a pod that is too large for the smallest one, if it allows only some."""
+    installed = _installed(case)
+    queue = case.shared["cq"]["metadata"]["name"]
+    container = {"name": "c", "resources": {"requests": {"cpu": "2"}}}
+    pod_set = {"name": "main", "template": {"spec": {"containers": [container]}}}
+    allowed = {ALLOWED_FLAVORS: ",".join(case.given("allowedFlavors") or ())}
+    metadata = {"name": "wl", "annotations": allowed}
+    installed.add("Workload", {"metadata": metadata, "spec": {"podSets": [pod_set]}})
+    (workload,) = installed.cell.workloads.values()
+    config, partition = installed.cell.config, installed.partition_of(queue)
+    quota = QuotaView(partition.tree, *partition.usage)
+    offer = offered(config, config.cluster_queues[queue].spec, workload)
+
+    def ask(key: FlavorResource, need: int) -> QuotaAnswer:
+        return quota.answer(f"clusterqueue/{queue}", key, need, may_preempt=False)
+
+    choice = choose_flavors(offer, workload.spec.pod_sets, ask)
+    yield from differences("mode", case.want["wantRepMode"], MODES[choice.mode])
+    yield from differences(
+        "flavor", case.want["wantFlavor"], choice.pod_sets[0].flavors.get("cpu", "")
+    )
 
 
 def flavors_of_groups(case: Case) -> Iterator[str]:
@@ -140,9 +167,21 @@ def _choice(case: Case, installed: Installed, pod_sets: list[Given]) -> FlavorCh
         return quota.answer(f"clusterqueue/{name}", key, need, may_preempt=True)
 
     spec = config.cluster_queues[name].spec
-    offer = FlavorOffer(spec, config.resource_flavors, config.topologies)
     value = {"metadata": {"name": "wl"}, "spec": {"podSets": pod_sets}}
-    return choose_flavors(offer, read("Workload", value).spec.pod_sets, ask)
+    installed.add("Workload", value)
+    (workload,) = installed.cell.workloads.values()
+    offer = replace(offered(config, spec, workload), pinned=_pinned(case))
+    return choose_flavors(offer, workload.spec.pod_sets, ask)
+
+
+def _pinned(case: Case) -> dict[tuple[str, str], str]:
+    """The flavors of the slice that the workload replaces."""
+    replaced = case.given("preemptWorkloadSlice") or {}
+    return {
+        (total["name"], resource): flavor
+        for total in replaced.get("totalRequests") or ()
+        for resource, flavor in (total.get("flavors") or {}).items()
+    }
 
 
 def _use(installed: Installed, name: str, usage: Given | None) -> None:
@@ -171,6 +210,9 @@ def _listed(case: Case, name: str) -> list[Given]:
 
 FAMILIES = {
     "TestAssignFlavors": Family(assignment),
+    "TestAssignFlavorsWithAllowedFlavors": Family(
+        assignment_of_allowed, lambda _, gate: gate == "ConcurrentAdmission=true"
+    ),
     "TestDeletedFlavors": Family(assignment),
     "TestHierarchical": Family(assignment_of_one),
     "TestReclaimBeforePriorityPreemption": Family(assignment_of_one),

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer, Unplaced, VictimSearch
 from headgate.domain.scheduling.flavors.assign import (
     FlavorChoice,
-    FlavorOffer,
     PodSetFlavors,
     choose_flavors,
 )
+from headgate.domain.scheduling.flavors.offers import FlavorOffer, offered
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partial import largest_that_works
 from headgate.domain.scheduling.partition import Charge, Partition
@@ -135,7 +135,7 @@ class _Look:
         self.cluster_queue = local.spec.cluster_queue
         self.node = f"clusterqueue/{self.cluster_queue}"
         self.spec = effective_spec(config, self.cluster_queue)
-        self.offer = FlavorOffer(self.spec, config.resource_flavors, config.topologies)
+        self.offer = offered(config, self.spec, workload)
         self.quota = QuotaView(partition.tree, *partition.usage)
 
     def evaluate(self, *, may_preempt: bool = True) -> Evaluation:

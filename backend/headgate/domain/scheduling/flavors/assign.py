@@ -1,20 +1,19 @@
 """One flavor for each resource group of each pod set, in order of preference.
 
-Reference queueing.md §3.4 and §3.5.
+Pod sets of one group (a leader and its workers) share their flavors, and what they need together
+is asked of quota at once. Reference queueing.md §3.4 and §3.5.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headgate.domain.configured import Configured
-from headgate.domain.queues.specs import ClusterQueueSpec, FlavorFungibility, ResourceGroup
+from headgate.domain.queues.specs import FlavorFungibility, ResourceGroup
 from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer
-from headgate.domain.scheduling.matching import flavor_refusal
-from headgate.domain.topology.specs import ResourceFlavorSpec, TopologySpec
-from headgate.domain.values.quantities import FlavorResource, Requests, scaled
+from headgate.domain.scheduling.flavors.offers import FlavorOffer
+from headgate.domain.scheduling.flavors.refusals import asks_for_place, refusal, with_topology
+from headgate.domain.values.quantities import FlavorResource, Requests, added
 from headgate.domain.workloads.specs import PodSet
 
-PODS = "pods"
 Ask = Callable[[FlavorResource, int], QuotaAnswer]
 
 
@@ -47,145 +46,132 @@ class FlavorChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class FlavorOffer:
-    """What a ClusterQueue has to choose from.
+class _Group:
+    """Pod sets that share their flavors, what each needs, and what has been chosen for them."""
 
-    `unplaceable` pairs pod sets with flavors whose hosts were found to have no place for them,
-    `barren` with flavors in which nobody could be found to make room.
-    """
+    pod_sets: tuple[PodSet, ...]
+    needs: tuple[Requests, ...]
+    flavors: dict[str, str]
 
-    spec: ClusterQueueSpec
-    flavors: Mapping[str, Configured[ResourceFlavorSpec]]
-    topologies: Mapping[str, Configured[TopologySpec]]
-    unplaceable: tuple[tuple[str, str], ...] = ()
-    barren: tuple[tuple[str, str], ...] = ()
-
-    def is_topology_only(self) -> bool:
-        """Whether every flavor is topology-aware, so that pods without a wish are placed too."""
-        return all(
-            name in self.flavors and self.flavors[name].spec.topology_name
-            for group in self.spec.resource_groups
-            for name in (flavor.name for flavor in group.flavors)
-        )
+    def together(self) -> Requests:
+        """What they need together, in the order of names."""
+        total: Requests = {}
+        for need in self.needs:
+            total = added(total, need)
+        return total
 
 
 def choose_flavors(offer: FlavorOffer, pod_sets: tuple[PodSet, ...], ask: Ask) -> FlavorChoice:
     """The flavors a workload gets; the amounts of earlier pod sets count for later ones."""
     tries: list[FlavorTry] = []
     taken: dict[FlavorResource, int] = {}
-    chosen, best_of_all = [], []
-    for pod_set in pod_sets:
-        given = PodSetFlavors(pod_set, {}, {})
-        for group, requests in _requested_groups(offer, pod_set):
-            best = _choose(offer, group, (given, requests), (taken, ask), tries)
+    groups, best_of_all = _groups(offer, pod_sets), []
+    for group in groups:
+        needed = group.together()
+        for number, resources in enumerate(offer.spec.resource_groups):
+            requests = {r: needed[r] for r in needed if r in resources.covered_resources}
+            if not requests:
+                continue
+            best = _choose(offer, (number, resources), (group, requests), (taken, ask), tries)
             best_of_all.append(best)
-            if best is not None:
-                _give(given, best.flavor, requests, taken)
-        chosen.append(given)
-    uncovered = _uncovered(offer, pod_sets)
-    tries.extend(uncovered)
-    if uncovered or None in best_of_all:
-        return FlavorChoice(Mode.NO_FIT, 0, tuple(chosen), tuple(tries))
+            for resource, amount in requests.items() if best is not None else ():
+                group.flavors[resource] = best.flavor
+                taken[best.flavor, resource] = taken.get((best.flavor, resource), 0) + amount
+    chosen = _chosen(groups, pod_sets)
+    unserved = _undeclared(offer, pod_sets)
+    if None not in best_of_all:
+        unserved += _without_hosts(offer, chosen)
+    tries.extend(unserved)
+    if unserved or None in best_of_all:
+        return FlavorChoice(Mode.NO_FIT, 0, chosen, tuple(tries))
     mode = min((best.mode for best in best_of_all if best), default=Mode.FIT)
     level = max((best.level for best in best_of_all if best), default=0)
-    return FlavorChoice(mode, level, tuple(chosen), tuple(tries))
+    return FlavorChoice(mode, level, chosen, tuple(tries))
 
 
-def _give(
-    given: PodSetFlavors, flavor: str, requests: Requests, taken: dict[FlavorResource, int]
-) -> None:
-    for resource, amount in requests.items():
-        given.flavors[resource] = flavor
-        given.usage[resource] = amount
-        taken[flavor, resource] = taken.get((flavor, resource), 0) + amount
-
-
-def _uncovered(offer: FlavorOffer, pod_sets: tuple[PodSet, ...]) -> list[FlavorTry]:
-    covered = {name for group in offer.spec.resource_groups for name in group.covered_resources}
+def _groups(offer: FlavorOffer, pod_sets: tuple[PodSet, ...]) -> list[_Group]:
+    """The groups in the order of their first pod sets; one that names no group is alone."""
+    members: dict[tuple[str, str], list[PodSet]] = {}
+    for pod_set in pod_sets:
+        request = pod_set.topology_request
+        name = request.pod_set_group_name if request else None
+        key = ("group", name) if name else ("alone", pod_set.name)
+        members.setdefault(key, []).append(pod_set)
     return [
-        FlavorTry(pod_set.name, "", f"ClusterQueue sets no quota for {resource}")
-        for pod_set in pod_sets
-        for resource, amount in sorted(pod_set.scheduling.requests.items())
-        if amount and resource not in covered
+        _Group(tuple(found), tuple(offer.amounts_of(pod_set) for pod_set in found), {})
+        for found in members.values()
     ]
 
 
-def _requested_groups(offer: FlavorOffer, pod_set: PodSet) -> list[tuple[ResourceGroup, Requests]]:
-    requests = {**scaled(pod_set.scheduling.requests, pod_set.count), PODS: pod_set.count}
-    found = []
-    for group in offer.spec.resource_groups:
-        here = {
-            name: requests[name] for name in sorted(requests) if name in group.covered_resources
-        }
-        if here:
-            found.append((group, here))
-    return found
+def _chosen(groups: list[_Group], pod_sets: tuple[PodSet, ...]) -> tuple[PodSetFlavors, ...]:
+    """Every pod set with the flavors of its group and its own part of the amounts."""
+    found = {
+        pod_set.name: PodSetFlavors(
+            pod_set,
+            dict(group.flavors),
+            {name: need[name] for name in sorted(need) if name in group.flavors},
+        )
+        for group in groups
+        for pod_set, need in zip(group.pod_sets, group.needs, strict=True)
+    }
+    return tuple(found[pod_set.name] for pod_set in pod_sets)
+
+
+def _undeclared(offer: FlavorOffer, pod_sets: tuple[PodSet, ...]) -> list[FlavorTry]:
+    return [
+        FlavorTry(pod_set.name, "", f"ClusterQueue sets no quota for {resource}")
+        for pod_set in pod_sets
+        for resource in offer.undeclared(pod_set)
+    ]
+
+
+def _without_hosts(offer: FlavorOffer, chosen: tuple[PodSetFlavors, ...]) -> list[FlavorTry]:
+    """Pod sets that ask for places and got no flavor that has hosts."""
+    why = "none of its resources comes from a flavor with a topology"
+    return [
+        FlavorTry(given.pod_set.name, "", why)
+        for given in chosen
+        if given.pod_set.count
+        and asks_for_place(given.pod_set)
+        and not with_topology(offer, given.flavors)
+    ]
 
 
 def _choose(
     offer: FlavorOffer,
-    group: ResourceGroup,
-    wanted: tuple[PodSetFlavors, Requests],
+    resources: tuple[int, ResourceGroup],
+    wanted: tuple[_Group, Requests],
     quota: tuple[Mapping[FlavorResource, int], Ask],
     tries: list[FlavorTry],
 ) -> FlavorTry | None:
-    given, requests = wanted
+    group, requests = wanted
     taken, ask = quota
     best: FlavorTry | None = None
-    for flavor in group.flavors:
-        refusal = _refusal(offer, flavor.name, given)
+    for flavor in resources[1].flavors:
+        reason = refusal(offer, flavor.name, group.pod_sets, group.flavors, requests)
         answers = {}
-        if not refusal:
+        if not reason:
             for resource, amount in requests.items():
                 key = (flavor.name, resource)
                 answers[resource] = ask(key, amount + taken.get(key, 0))
-        number = offer.spec.resource_groups.index(group)
-        looked_at = FlavorTry(given.pod_set.name, flavor.name, refusal, answers, number)
-        tries.append(looked_at)
-        if looked_at.mode == Mode.NO_FIT:
+        looked_at = [
+            FlavorTry(pod_set.name, flavor.name, reason, answers, resources[0])
+            for pod_set in group.pod_sets
+        ]
+        tries.extend(looked_at)
+        if looked_at[0].mode == Mode.NO_FIT:
             continue
-        if best is None or _is_better(looked_at, best, offer.spec.flavor_fungibility):
-            best = looked_at
-        if not _should_try_next(looked_at, offer.spec.flavor_fungibility):
-            return looked_at
+        if best is None or _is_better(looked_at[0], best, offer.spec.flavor_fungibility):
+            best = looked_at[0]
+        if not _should_try_next(looked_at[0], offer.spec.flavor_fungibility):
+            return looked_at[0]
     return best
-
-
-def _refusal(offer: FlavorOffer, name: str, given: PodSetFlavors) -> str:
-    pod_set = given.pod_set
-    flavor = offer.flavors.get(name)
-    if flavor is None:
-        return "the flavor does not exist"
-    if (pod_set.name, name) in offer.unplaceable:
-        return "no place on its hosts"
-    if (pod_set.name, name) in offer.barren:
-        return "nobody there may be preempted"
-    topology = flavor.spec.topology_name
-    request = pod_set.topology_request
-    if request is not None and not topology:
-        return "the flavor has no topology"
-    if request is None and topology and not offer.is_topology_only():
-        return "the flavor is for pods that ask for a topology"
-    if topology and topology not in offer.topologies:
-        return f"the topology {topology} does not exist"
-    other = _with_topology(offer, given.flavors) if topology else ""
-    if other and other != name:
-        return f"its pods lie on the hosts of {other} already"
-    if request is not None:
-        levels = offer.topologies[topology].spec.levels
-        asked = (request.required, request.preferred, *(s.level for s in request.slice_layers))
-        missing = next((level for level in asked if level and level not in levels), None)
-        if missing is not None:
-            return f"the topology {topology} has no level {missing}"
-    return flavor_refusal(flavor.spec, pod_set.scheduling)
-
-
-def _with_topology(offer: FlavorOffer, given: Mapping[str, str]) -> str:
-    return next((f for f in given.values() if offer.flavors[f].spec.topology_name), "")
 
 
 def _should_try_next(looked_at: FlavorTry, fungibility: FlavorFungibility) -> bool:
     """The table of queueing.md §3.5."""
+    if looked_at.mode == Mode.NO_CANDIDATES:
+        return True
     if looked_at.level > 0 and fungibility.when_can_borrow == "TryNextFlavor":
         return True
     if looked_at.mode == Mode.FIT:
@@ -194,6 +180,8 @@ def _should_try_next(looked_at: FlavorTry, fungibility: FlavorFungibility) -> bo
 
 
 def _is_better(looked_at: FlavorTry, best: FlavorTry, fungibility: FlavorFungibility) -> bool:
+    if Mode.NO_CANDIDATES in {looked_at.mode, best.mode}:
+        return looked_at.mode > best.mode
     if fungibility.preference == "PreemptionOverBorrowing":
         return (-looked_at.level, looked_at.mode) > (-best.level, best.mode)
     return (looked_at.mode, -looked_at.level) > (best.mode, -best.level)
