@@ -2,6 +2,7 @@
 
 from tests.conformance.cases import PLACEMENTS
 from tests.conformance.families import (
+    consumption,
     cycles,
     flavors,
     lifecycle,
@@ -26,6 +27,7 @@ _BY_FOLDER: tuple[tuple[str, dict[str, Family]], ...] = (
     ("pkg/scheduler/preemption", preemptions.FAMILIES),
     ("pkg/scheduler/preemption/fairsharing", preemptions.FAIR_FAMILIES),
     ("pkg/scheduler/preemption/common", preemptions.POLICY_FAMILIES),
+    ("pkg/util/admissionfairsharing", consumption.FAMILIES),
     ("pkg/visibility/storage", visibility.FAMILIES),
     ("pkg/webhooks", validation.FAMILIES),
     ("pkg/workload", lifecycle.FAMILIES),

@@ -1,86 +1,159 @@
 """Whom a workload makes leave, and why (`pkg/scheduler/preemption`)."""
 
 from collections.abc import Iterator
-from typing import Any
 
+from headgate.domain.configuration.specs import DEFAULT_FAIR_STRATEGIES
+from headgate.domain.queues.specs import ClusterQueuePreemption, ClusterQueueSpec
 from headgate.domain.scheduling.ordering.order import queued_at
-from headgate.domain.scheduling.preemption.candidates import Claim, candidates
+from headgate.domain.scheduling.partition import Charge
+from headgate.domain.scheduling.preemption.candidates import rule_against, turn_to_go
+from headgate.domain.scheduling.preemption.claims import Candidate, Claim
+from headgate.domain.scheduling.preemption.contest import Contest
+from headgate.domain.scheduling.preemption.plan import SearchRules, plan_victims
+from headgate.domain.scheduling.quota.tree import Amounts
+from headgate.domain.scheduling.room import quota_room
+from headgate.domain.values.quantities import FlavorResource, scaled
+from headgate.domain.workloads.state import Workload
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
-from tests.conformance.families.cycles import one_cycle, preempted_in
 from tests.conformance.families.family import Family
-from tests.conformance.installed import Installed, key_of, read
+from tests.conformance.installed import Installed, key_of, read, without_status
 
 DOOR = "in"
-MOST_IMPORTANT = 1_000_000_000
+ONE_POD_SET = [{"flavors": {"cpu": {"name": "default", "mode": "Preempt"}}}]
+"""What the cases of fair sharing have chosen, all of them alike."""
 
 
 def victims(case: Case) -> Iterator[str]:
-    """A cycle with the incoming workload as the only one that waits."""
+    """Whom the incoming workload makes leave in the flavors that the case has chosen."""
+    return _victims(case, SearchRules())
+
+
+def victims_by_shares(case: Case) -> Iterator[str]:
+    """The same under fair sharing."""
+    strategies = case.given("strategies") or DEFAULT_FAIR_STRATEGIES
+    return _victims(case, SearchRules(tuple(strategies)))
+
+
+def _victims(case: Case, rules: SearchRules) -> Iterator[str]:
     installed = Installed()
     installed.add("ResourceFlavor", *(case.given("flavors") or case.shared["flavors"]))
     installed.add("Cohort", *(case.given("cohorts") or ()))
-    flavors = _assigned_flavors(case)
-    for queue in case.inputs["clusterQueues"]:
-        is_target = queue["metadata"]["name"] == case.inputs["targetCQ"]
-        installed.add("ClusterQueue", _only(queue, flavors) if is_target and flavors else queue)
-    local = {"metadata": {"name": DOOR}, "spec": {"clusterQueue": case.inputs["targetCQ"]}}
+    installed.add("ClusterQueue", *case.inputs["clusterQueues"])
+    target = case.inputs["targetCQ"]
+    local = {"metadata": {"name": DOOR}, "spec": {"clusterQueue": target}}
     installed.add("LocalQueue", local)
-    installed.add("Workload", *(case.given("admitted") or ()), _queued(case.inputs["incoming"]))
-    with one_cycle(installed) as cell:
-        yield from differences("preempted", _wanted(case), preempted_in(cell))
+    installed.add("Workload", *(case.given("admitted") or ()))
+    incoming = without_status(case.inputs["incoming"])
+    installed.add("Workload", incoming)
+    cell, partition = installed.cell, installed.partition_of(target)
+    spec = cell.config.cluster_queues[target].spec
+    preemptor = cell.workloads[key_of(f"/{incoming['metadata']['name']}")]
+    amounts, contested = _chosen(case, preemptor, spec)
+    claim = Claim(
+        preemptor,
+        f"clusterqueue/{target}",
+        spec.preemption,
+        lambda other: queued_at(other, spec),
+        amounts,
+        contested,
+    )
+    plan = plan_victims(quota_room(partition, cell.workloads), claim, rules)
+    found = {victim.workload.key: victim.reason for victim in plan.victims}
+    leaving = {key for key, workload in cell.workloads.items() if workload.eviction is not None}
+    wanted = {key: reason for key, reason in _wanted(case).items() if key not in leaving}
+    yield from differences("preempted", wanted, found)
+
+
+def _chosen(
+    case: Case, preemptor: Workload, spec: ClusterQueueSpec
+) -> tuple[Amounts, tuple[FlavorResource, ...]]:
+    """What the incoming workload asks for by flavor, and in which of it others stand in the way."""
+    covered = {name for group in spec.resource_groups for name in group.covered_resources}
+    assigned = (case.given("assignment") or {}).get("podSets") or ONE_POD_SET
+    amounts: Amounts = {}
+    contested: dict[FlavorResource, None] = {}
+    for pod_set, given in zip(preemptor.spec.pod_sets, assigned, strict=True):
+        requests = scaled(pod_set.scheduling.requests, pod_set.count)
+        if "pods" in covered:
+            requests["pods"] = pod_set.count
+        for resource, flavor in given["flavors"].items():
+            key = (flavor["name"], resource)
+            amounts[key] = amounts.get(key, 0) + requests.get(resource, 0)
+            if flavor["mode"] == "Preempt":
+                contested[key] = None
+    return amounts, tuple(contested)
 
 
 def policy_is_met(case: Case) -> Iterator[str]:
     """Whether one workload may be preempted for another under a policy."""
     installed = Installed()
-    queue = {"metadata": {"name": "cq"}, "spec": {"namespaceSelector": {}}}
     installed.add("Workload", case.inputs["preemptor"], case.inputs["candidate"])
-    spec = read("ClusterQueue", queue).spec
     preemptor, candidate = installed.cell.workloads.values()
-    claim = Claim(
-        preemptor,
-        case.inputs["policy"],
-        lambda workload: queued_at(workload, spec),
-        lambda _: True,
-    )
-    found = candidates(claim, [candidate]).ordered if case.inputs["policy"] != "Never" else ()
-    yield from differences("may be preempted", case.want["want"], bool(found))
+    policy = case.inputs["policy"]
+    rule = rule_against(_claim_of(preemptor), policy, candidate)
+    yield from differences("may be preempted", case.want["want"], policy != "Never" and not rule)
 
 
 def order_of_candidates(case: Case) -> Iterator[str]:
-    """Who is asked to leave first, by someone more important than all of them."""
+    """Who is asked to leave first."""
     installed = Installed()
-    queue = {"metadata": {"name": "preemptor"}, "spec": {"namespaceSelector": {}}}
     installed.add("Workload", *(found["obj"] for found in case.inputs["candidates"]))
-    holding = list(installed.cell.workloads.values())
-    pod_sets = [{"name": "main", "count": 1}]
-    spec = {"podSets": pod_sets, "priority": MOST_IMPORTANT}
-    installed.add("Workload", {"metadata": {"name": "preemptor"}, "spec": spec})
-    settings = read("ClusterQueue", queue).spec
-    claim = Claim(
-        installed.cell.workloads[key_of("/preemptor")],
-        "LowerPriority",
-        lambda workload: queued_at(workload, settings),
-        lambda _: True,
+    candidates = [_candidate(workload) for workload in installed.cell.workloads.values()]
+    spec = {"podSets": [{"name": "main", "count": 1}]}
+    installed.add("Workload", {"metadata": {"name": DOOR}, "spec": spec})
+    claim = _claim_of(installed.cell.workloads[key_of(f"/{DOOR}")])
+    present = [found for found in candidates if found.workload.eviction is None]
+    found = [c.workload.name for c in sorted(present, key=lambda c: turn_to_go(claim, c))]
+    leaving = {c.workload.name for c in candidates} - set(found)
+    wanted = [name for name in case.want["wantCandidates"] if name not in leaving]
+    yield from differences("order", wanted, found)
+
+
+def order_of_queues(case: Case) -> Iterator[str]:
+    """Which ClusterQueue yields at every turn of the tournament."""
+    installed = Installed()
+    installed.add_setup(case.setup())
+    installed.add("ClusterQueue", *case.inputs["clusterQueues"])
+    installed.add("Workload", *(case.given("admitted") or ()))
+    name = case.inputs["preemptorCQ"]
+    partition = installed.partition_of(name)
+    room = quota_room(partition, installed.cell.workloads)
+    spec = {"podSets": [{"name": "main", "count": 1}]}
+    installed.add("Workload", {"metadata": {"name": DOOR}, "spec": spec})
+    claim = _claim_of(installed.cell.workloads[key_of(f"/{DOOR}")], f"clusterqueue/{name}")
+    candidates = [
+        found
+        for queue in case.inputs["candidateCQs"]
+        for found in room.holders(f"clusterqueue/{queue}")
+    ]
+    contest = Contest(room, claim, sorted(candidates, key=lambda c: turn_to_go(claim, c)))
+    found, actions = [], list(case.given("actions") or ())
+    while (node := contest.next_node()) is not None:
+        found.append(node.removeprefix("clusterqueue/"))
+        if actions and actions.pop(0) == "drop":
+            contest.drop(node)
+        else:
+            room.remove(contest.pop(node))
+    yield from differences("order", case.want["wantOrder"] or [], found)
+
+
+def message(case: Case) -> Iterator[str]:
+    """What a victim is told about its preemptor; Headgate's own words."""
+    yield from differences("message", case.want["want"], "")
+
+
+def _claim_of(preemptor: Workload, node: str = "clusterqueue/preemptor") -> Claim:
+    queue = {"metadata": {"name": "cq"}, "spec": {"namespaceSelector": {}}}
+    spec = read("ClusterQueue", queue).spec
+    return Claim(
+        preemptor, node, ClusterQueuePreemption(), lambda other: queued_at(other, spec), {}, ()
     )
-    found = [workload.name for workload in candidates(claim, holding).ordered]
-    yield from differences("order", case.want["wantCandidates"], found)
 
 
-def _assigned_flavors(case: Case) -> set[str]:
-    """The flavors that the case has chosen already."""
-    pod_sets = (case.given("assignment") or {}).get("podSets") or ()
-    return {given["name"] for p in pod_sets for given in (p.get("flavors") or {}).values()}
-
-
-def _only(queue: dict[str, Any], flavors: set[str]) -> dict[str, Any]:
-    """The ClusterQueue with no other flavors to choose from, in groups that have one of these."""
-    groups = []
-    for group in queue["spec"].get("resourceGroups") or ():
-        kept = [flavor for flavor in group["flavors"] if flavor["name"] in flavors]
-        groups.append({**group, "flavors": kept or group["flavors"]})
-    return {**queue, "spec": {**queue["spec"], "resourceGroups": groups}}
+def _candidate(workload: Workload) -> Candidate:
+    name = workload.admission.cluster_queue if workload.admission else ""
+    return Candidate(workload, f"clusterqueue/{name}", Charge(name, {}, ()))
 
 
 def _wanted(case: Case) -> dict[str, str]:
@@ -91,14 +164,12 @@ def _wanted(case: Case) -> dict[str, str]:
     return {key_of(key): reason for key, _, reason in pairs}
 
 
-def _queued(value: dict[str, Any]) -> dict[str, Any]:
-    return {**value, "spec": {**value["spec"], "queueName": DOOR}}
-
-
 FAMILIES = {
     "TestPreemption": Family(victims),
     "TestHierarchicalPreemptions": Family(victims),
     "TestCandidatesOrdering": Family(order_of_candidates),
-    "TestFairPreemptions": Family(victims),
+    "TestFairPreemptions": Family(victims_by_shares),
+    "TestPreemptionMessage": Family(message),
 }
+FAIR_FAMILIES = {"TestMakeClusterQueueOrdering": Family(order_of_queues)}
 POLICY_FAMILIES = {"TestSatisfiesPreemptionPolicy": Family(policy_is_met)}

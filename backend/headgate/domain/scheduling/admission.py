@@ -11,6 +11,7 @@ from headgate.domain.rounds.events import (
 from headgate.domain.scheduling.checks import required_checks
 from headgate.domain.scheduling.evaluation import Evaluation
 from headgate.domain.scheduling.finding import explain_evaluation
+from headgate.domain.scheduling.preemption.claims import Victim
 from headgate.domain.scheduling.rounds_progress import end_round
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import round_stream, workload_stream
@@ -58,11 +59,11 @@ def start_round(run: CycleRun, evaluation: Evaluation) -> None:
         ),
         *(
             (
-                workload_stream(victim.key),
+                workload_stream(victim.workload.key),
                 WorkloadEvicted(
                     eviction=round_id,
                     reason="Preempted",
-                    underlying_cause="InClusterQueue",
+                    underlying_cause=victim.reason,
                     message=message,
                 ),
             )
@@ -136,7 +137,8 @@ def _committed(
     )
 
 
-def _victim(run: CycleRun, victim: Workload) -> RoundVictim:
+def _victim(run: CycleRun, chosen: Victim) -> RoundVictim:
+    victim = chosen.workload
     assert victim.admission is not None, "only who holds a place can be a victim"
     charge = run.partition.held_by(victim)
     admitted = condition(victim, "Admitted")
@@ -144,7 +146,7 @@ def _victim(run: CycleRun, victim: Workload) -> RoundVictim:
     return RoundVictim(
         workload=victim.key,
         cluster_queue=victim.admission.cluster_queue,
-        reason="InClusterQueue",
+        reason=chosen.reason,
         priority=victim.spec.priority,
         pods=sum(given.count for given in victim.admission.pod_set_assignments),
         freed={

@@ -1,13 +1,14 @@
-"""Whom a workload may make leave its own ClusterQueue, and in which order (queueing.md §3.10).
+"""Who may have to leave, in which order, and who is safe by which rule (preemption.md §1.3, §6.6).
 
-Policies of `withinClusterQueue`: Never; LowerPriority; LowerOrNewerEqualPriority. Others' queues
-are not touched.
+Policies of `withinClusterQueue`: Never; LowerPriority; LowerOrNewerEqualPriority. Policies of
+`reclaimWithinCohort`: Never; LowerPriority; Any.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
-from headgate.domain.queues.specs import PreemptionPolicy
+from headgate.domain.scheduling.preemption.claims import Candidate, Claim
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.leaving import is_leaving
 from headgate.domain.workloads.state import Workload, condition
@@ -15,24 +16,20 @@ from headgate.domain.workloads.state import Workload, condition
 MOST_REFUSED = 20
 """Refused candidates that are written down; more would not tell a person more."""
 
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """Who wants room, under which policy, and when it took its place in the line."""
-
-    preemptor: Workload
-    policy: PreemptionPolicy
-    queued_at: Callable[[Workload], Instant]
-    helps: Callable[[Workload], bool]
+Policy: TypeAlias = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any"]
+Turn: TypeAlias = tuple[bool, int, Instant, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Who may have to go, first to go first; how many were looked at; who may not, and why."""
+@dataclass(slots=True)
+class Census:
+    """Who was looked at in one search: how many, and who is safe by which rule."""
 
-    ordered: tuple[Workload, ...]
-    considered: int
-    refused: tuple[tuple[str, str], ...]
+    considered: int = 0
+    refused: list[tuple[str, str]] = field(default_factory=list)
+
+    def report(self) -> tuple[tuple[str, str], ...]:
+        """The first refusals by name."""
+        return tuple(sorted(self.refused)[:MOST_REFUSED])
 
 
 def protection(workload: Workload) -> int:
@@ -41,43 +38,52 @@ def protection(workload: Workload) -> int:
     return workload.spec.priority if own is None else own
 
 
-def candidates(claim: Claim, holding: Iterable[Workload]) -> Candidates:
-    """Who of those holding a place may be preempted: lowest priority first, then the youngest.
-
-    Those already leaving are neither: what they hold is counted as free in the projected view.
-    """
-    allowed, refused, considered = [], [], 0
-    for victim in holding:
-        if is_leaving(victim) or victim.key == claim.preemptor.key or not claim.helps(victim):
-            continue
-        considered += 1
-        rule = _rule_against(claim, victim)
-        if not rule:
-            allowed.append(victim)
-        else:
-            refused.append((victim.key, rule))
-    allowed.sort(key=_first_to_go)
-    return Candidates(tuple(allowed), considered, tuple(sorted(refused)[:MOST_REFUSED]))
-
-
 def reserved_at(workload: Workload) -> Instant:
     """When it got its place."""
     reserved = condition(workload, "QuotaReserved")
     return reserved.last_transition_at if reserved else workload.created_at
 
 
-def _rule_against(claim: Claim, victim: Workload) -> str:
+def allowed(
+    claim: Claim, policy: Policy, holders: Iterable[Candidate], census: Census
+) -> list[Candidate]:
+    """Those who stand in the way and may be made to leave under a policy.
+
+    Those already leaving are not among them: what they hold counts as free in the projected view,
+    so nobody is chosen twice (trap T6).
+    """
+    found = []
+    for candidate in holders:
+        victim = candidate.workload
+        if is_leaving(victim) or victim.key == claim.preemptor.key:
+            continue
+        if not claim.concerns(candidate.charge):
+            continue
+        census.considered += 1
+        rule = rule_against(claim, policy, victim)
+        if rule:
+            census.refused.append((victim.key, rule))
+        else:
+            found.append(candidate)
+    return found
+
+
+def rule_against(claim: Claim, policy: Policy, victim: Workload) -> str:
+    """The rule by which a workload is safe from a claim; empty if it may be made to leave."""
     if victim.spec.preemptibility != "Preemptible":
         return f"it is {victim.spec.preemptibility}"
     mine, theirs = claim.preemptor.spec.priority, protection(victim)
-    if mine > theirs:
+    if policy == "Any" or mine > theirs:
         return ""
-    if mine < theirs or claim.policy == "LowerPriority":
+    if mine < theirs or policy == "LowerPriority":
         return f"its priority {theirs} is not lower than {mine}"
     if claim.queued_at(claim.preemptor) < claim.queued_at(victim):
         return ""
     return f"it has the same priority {theirs} and is not newer"
 
 
-def _first_to_go(workload: Workload) -> tuple[int, Instant, str]:
-    return (protection(workload), -reserved_at(workload), workload.uid)
+def turn_to_go(claim: Claim, candidate: Candidate) -> Turn:
+    """Others' ClusterQueues before the own, lowest priority, then the youngest (§1.5); total."""
+    victim = candidate.workload
+    own = candidate.node == claim.node
+    return (own, protection(victim), -reserved_at(victim), victim.uid)

@@ -1,12 +1,28 @@
 """Whether one ClusterQueue may use so much more of one flavor's resource (queueing.md §3.4)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from headgate.domain.scheduling.answers import Mode, QuotaAnswer
 from headgate.domain.scheduling.quota.tree import QuotaTree
 from headgate.domain.scheduling.quota.usage import Usage, available, borrowing_level, potential
 from headgate.domain.values.quantities import FlavorResource
+
+Simulate: TypeAlias = Callable[[FlavorResource, int], tuple[Mode, int]]
+"""What preemption could do for so much of one flavor's resource alone, and how far is borrowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """How preemption would go; `while_borrowing` if it may even for more than the nominal quota.
+
+    It looks at one flavor's resource at a time and at no hosts, so it promises more than the search
+    for victims may hold (trap T10).
+    """
+
+    simulate: Simulate
+    while_borrowing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,19 +33,21 @@ class QuotaView:
     actual: Usage
     projected: Usage
 
-    def answer(
-        self, node: str, key: FlavorResource, need: int, *, may_preempt: bool
-    ) -> QuotaAnswer:
-        """How `need` more of `key` fits for a ClusterQueue that does, or does not, preempt.
+    def answer(self, node: str, key: FlavorResource, need: int, oracle: Oracle) -> QuotaAnswer:
+        """How `need` more of `key` fits for a ClusterQueue.
 
-        A workload larger than its queue's nominal quota cannot preempt (trap T16).
+        Preemption is thought of for what the nominal quota could hold, for what some subtree
+        around the ClusterQueue owns, or where it may borrow for it (trap T16).
         """
         most = potential(self.tree, node, key)
         nominal = self.tree.nominal(node, key)
-        level, _ = borrowing_level(self.tree, self.actual, node, key, need)
+        level, is_owned_above = borrowing_level(self.tree, self.actual, node, key, need)
         later = available(self.tree, self.projected, node, key)
         have = min(later, available(self.tree, self.actual, node, key))
-        mode, reason = _mode(need, (have, later, most), may_preempt=may_preempt and nominal >= need)
+        mode, reason = _mode(need, (have, later, most))
+        is_owned = nominal >= need or is_owned_above
+        if later < need <= most and (is_owned or oracle.while_borrowing):
+            mode, level = oracle.simulate(key, need)
         return QuotaAnswer(mode, level, need, have, nominal, most, reason)
 
     def has_room(self, node: str, amounts: Mapping[FlavorResource, int]) -> bool:
@@ -43,7 +61,7 @@ class QuotaView:
         return _room(self.tree, self.projected, node, amounts)
 
 
-def _mode(need: int, room: tuple[int, int, int], *, may_preempt: bool) -> tuple[Mode, str]:
+def _mode(need: int, room: tuple[int, int, int]) -> tuple[Mode, str]:
     have, later, most = room
     if need > most:
         return Mode.NO_FIT, "ExceedsMaxQuota"
@@ -51,7 +69,7 @@ def _mode(need: int, room: tuple[int, int, int], *, may_preempt: bool) -> tuple[
         return Mode.FIT, ""
     if need <= later:
         return Mode.DEFERRED, "WaitingForPreemptedWorkloads"
-    return (Mode.PREEMPT if may_preempt else Mode.NO_FIT), "WaitingForQuota"
+    return Mode.NO_FIT, "WaitingForQuota"
 
 
 def _room(tree: QuotaTree, usage: Usage, node: str, amounts: Mapping[FlavorResource, int]) -> bool:

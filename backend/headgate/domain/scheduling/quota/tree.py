@@ -60,10 +60,17 @@ def quotas_of(groups: Iterable[ResourceGroup]) -> dict[FlavorResource, ResourceQ
 def build_tree(config: Config, cluster_queues: Iterable[str]) -> QuotaTree:
     """The trees that these ClusterQueues stand in; a cohort nobody defined has no quota of its own.
 
+    Cohorts that no ClusterQueue is in lend what they have as well.
+
     Cohorts that are their own ancestors are cut off where the circle closes; `cyclic_cohorts`
     tells which ClusterQueues must not be scheduled for that.
     """
     paths = {f"clusterqueue/{name}": _path(config, name) for name in sorted(cluster_queues)}
+    roots = {path[-1] for path in paths.values()}
+    for name in sorted(config.cohorts):
+        path = _up_from(config, name)
+        if path[-1] in roots:
+            paths[f"cohort/{name}"] = path
     parents = {child: parent for path in paths.values() for child, parent in pairwise(path)}
     nodes = sorted({node for path in paths.values() for node in path})
     children = {node: tuple(c for c in nodes if parents.get(c) == node) for node in nodes}
@@ -106,9 +113,14 @@ def _circles(config: Config, cohort: str) -> bool:
 
 
 def _path(config: Config, cluster_queue: str) -> tuple[str, ...]:
-    path = [f"clusterqueue/{cluster_queue}"]
     cohort = config.cluster_queues[cluster_queue].spec.cohort_name
-    stop = root_cohort(config, cohort) if cohort else ""
+    above = _up_from(config, cohort) if cohort else ()
+    return (f"clusterqueue/{cluster_queue}", *above)
+
+
+def _up_from(config: Config, cohort: str) -> tuple[str, ...]:
+    path = []
+    stop = root_cohort(config, cohort)
     while cohort:
         path.append(f"cohort/{cohort}")
         cohort = "" if cohort == stop else parent_cohort(config, cohort)

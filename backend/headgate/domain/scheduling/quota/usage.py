@@ -1,6 +1,6 @@
 """What is used in a quota tree and what may still be used (reference queueing.md §4.1, §4.2)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
 from headgate.domain.values.quantities import FlavorResource
@@ -80,6 +80,30 @@ def borrowing_level(
         if usage[above].get(key, 0) + left <= tree.subtree[above].get(key, 0):
             return tree.height[above], len(tree.path[above]) > 1
     return tree.height[tree.root_of(node)], False
+
+
+def is_within_quota(
+    tree: QuotaTree, usage: Usage, node: str, keys: Iterable[FlavorResource]
+) -> bool:
+    """Whether a ClusterQueue or cohort uses no more than its subtree owns, in all of these."""
+    used, owned = usage[node], tree.subtree[node]
+    return all(used.get(key, 0) <= owned.get(key, 0) for key in keys)
+
+
+def serve(
+    tree: QuotaTree, usage: Usage, node: str, asked: Mapping[FlavorResource, int]
+) -> tuple[bool, Amounts]:
+    """Whether a node can hold what is asked within its own quota, and what its parent must add.
+
+    Source: `QuantitiesFitInQuota` (preemption.md §1.1).
+    """
+    fits = True
+    left: Amounts = {}
+    for key, amount in asked.items():
+        used = usage[node].get(key, 0)
+        fits = fits and used + amount <= tree.subtree[node].get(key, 0)
+        left[key] = max(0, amount - max(0, tree.local[node].get(key, 0) - used))
+    return fits, left
 
 
 def _available_below(

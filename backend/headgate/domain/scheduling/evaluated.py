@@ -1,0 +1,33 @@
+"""What one look at a workload found."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headgate.domain.scheduling.answers import FlavorTry, Mode, Unplaced, VictimSearch
+from headgate.domain.scheduling.preemption.claims import Victim
+from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.state import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How a workload fits now.
+
+    FIT: `admission` may be reserved at once. DEFERRED: it fits at `admission` once those already
+    leaving have left. PREEMPT: it fits there once `victims` have. NO_FIT: `tries`, `unplaced` and
+    `search` say why; `wanted` is what quota could hold for it if anyone could be made to leave.
+    `lost_place`: the place an open round keeps for it cannot be had any more.
+    """
+
+    workload: Workload
+    cluster_queue: str
+    mode: Mode
+    level: int = 0
+    admission: Admission | None = None
+    tries: tuple[FlavorTry, ...] = ()
+    unplaced: tuple[tuple[str, str, Unplaced], ...] = ()
+    victims: tuple[Victim, ...] = ()
+    search: VictimSearch | None = None
+    lost_place: bool = False
+    wanted: Mapping[FlavorResource, int] = field(default_factory=dict)

@@ -1,0 +1,196 @@
+"""One workload against one partition: flavors by quota, a place on hosts, or else victims."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from headgate.domain.scheduling.answers import Mode, QuotaAnswer, Unplaced, VictimSearch
+from headgate.domain.scheduling.evaluated import Evaluation
+from headgate.domain.scheduling.flavors.assign import (
+    FlavorChoice,
+    choose_flavors,
+)
+from headgate.domain.scheduling.flavors.offers import FlavorOffer, offered
+from headgate.domain.scheduling.making_room import Preemptor, oracle_of, victims_for
+from headgate.domain.scheduling.partition import Charge, Partition
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.place import Misplaced
+from headgate.domain.scheduling.preemption.plan import VictimPlan
+from headgate.domain.scheduling.quota.answer import QuotaView
+from headgate.domain.scheduling.seating import seated
+from headgate.domain.scheduling.standing import effective_spec
+from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.state import Workload
+
+NotPlaced = tuple[tuple[str, str, Unplaced], ...]
+
+
+class Look:
+    """What is asked more than once during one look."""
+
+    def __init__(
+        self,
+        partition: Partition,
+        workloads: Mapping[str, Workload],
+        workload: Workload,
+        pod_sets: tuple[PodSet, ...],
+    ) -> None:
+        self.partition = partition
+        self.workload = workload
+        self.pod_sets = pod_sets
+        config = partition.config
+        local = config.local_queues[f"{workload.namespace}/{workload.spec.queue_name}"]
+        self.cluster_queue = local.spec.cluster_queue
+        self.node = f"clusterqueue/{self.cluster_queue}"
+        spec = effective_spec(config, self.cluster_queue)
+        self.offer = offered(config, spec, workload)
+        self.quota = QuotaView(partition.tree, *partition.usage)
+        self.preemptor = Preemptor(partition, workloads, workload, self.node, spec)
+
+    def evaluate(self, *, may_preempt: bool = True) -> Evaluation:
+        """The best there is; a choice of flavors for which nobody leaves gives way to the next."""
+        preempts = may_preempt and self.preemptor.may_preempt
+        choice = self._choose(self.offer, preempts=preempts)
+        first = self._evaluate_choice(choice, self.offer, preempts=preempts)
+        found, offer = first, self.offer
+        while found.mode == Mode.NO_FIT and (barren := _barren(choice, found)):
+            offer = replace(offer, barren=offer.barren + barren)
+            choice = self._choose(offer, preempts=preempts)
+            found = self._evaluate_choice(choice, offer, preempts=preempts)
+        return first if found.mode == Mode.NO_FIT else found
+
+    def found(self, mode: Mode, admission: Admission, *, lost_place: bool = False) -> Evaluation:
+        """An answer for a place that was known before."""
+        return Evaluation(
+            self.workload, self.cluster_queue, mode, admission=admission, lost_place=lost_place
+        )
+
+    def _evaluate_choice(
+        self, choice: FlavorChoice, offer: FlavorOffer, *, preempts: bool
+    ) -> Evaluation:
+        if choice.mode == Mode.NO_FIT:
+            return self._failed(choice, ())
+        fitting, unplaced = self._first_that_fits(choice, offer, preempts=preempts)
+        if fitting is not None:
+            return fitting
+        if choice.mode >= Mode.DEFERRED:
+            placed, later = self._place(choice, (PROJECTED,))
+            if placed is not None:
+                return self._found(choice, Mode.DEFERRED, placed, unplaced)
+            unplaced = unplaced or later
+        return self._with_victims(choice, unplaced) if preempts else self._failed(choice, unplaced)
+
+    def _choose(self, offer: FlavorOffer, *, preempts: bool) -> FlavorChoice:
+        oracle = oracle_of(self.preemptor, preempts=preempts)
+
+        def ask(key: FlavorResource, need: int) -> QuotaAnswer:
+            return self.quota.answer(self.node, key, need, oracle)
+
+        return choose_flavors(offer, self.pod_sets, ask)
+
+    def _first_that_fits(
+        self, choice: FlavorChoice, offer: FlavorOffer, *, preempts: bool
+    ) -> tuple[Evaluation | None, NotPlaced]:
+        """The first choice with room in quota and a place on hosts, and where there was none.
+
+        A flavor without a place gives way to the next one with quota, which Kueue does not try
+        (reference topology.md §3, traps #10824 and #13658).
+        """
+        failed: NotPlaced = ()
+        while choice.mode == Mode.FIT:
+            placed, unplaced = self._place(choice, (ACTUAL, PROJECTED))
+            if placed is not None:
+                return self._found(choice, Mode.FIT, placed), ()
+            failed += unplaced
+            tried = tuple((pod_set, flavor) for pod_set, flavor, _ in failed)
+            choice = self._choose(replace(offer, unplaceable=tried), preempts=preempts)
+        return None, failed
+
+    def _with_victims(self, choice: FlavorChoice, unplaced: NotPlaced) -> Evaluation:
+        def place() -> Admission | None:
+            return self._place(choice, (PROJECTED,))[0]
+
+        def charge_at(admission: Admission) -> Charge:
+            return self.partition.charge_of(self.workload, admission)
+
+        plan = victims_for(self.preemptor, choice.amounts(), place, charge_at)
+        if plan.place is None:
+            return self._failed(choice, unplaced, _vain(plan))
+        return Evaluation(
+            self.workload,
+            self.cluster_queue,
+            Mode.PREEMPT,
+            choice.level,
+            plan.place,
+            choice.tries,
+            victims=plan.victims,
+            search=VictimSearch("", plan.census.considered, plan.census.report()),
+        )
+
+    def _found(
+        self,
+        choice: FlavorChoice,
+        mode: Mode,
+        admission: Admission,
+        unplaced: NotPlaced = (),
+    ) -> Evaluation:
+        return Evaluation(
+            self.workload,
+            self.cluster_queue,
+            mode,
+            choice.level,
+            admission,
+            choice.tries,
+            unplaced,
+        )
+
+    def _failed(
+        self, choice: FlavorChoice, unplaced: NotPlaced, search: VictimSearch | None = None
+    ) -> Evaluation:
+        return Evaluation(
+            self.workload,
+            self.cluster_queue,
+            Mode.NO_FIT,
+            choice.level,
+            tries=choice.tries,
+            unplaced=unplaced,
+            search=search,
+            wanted={} if choice.mode == Mode.NO_FIT else choice.amounts(),
+        )
+
+    def _place(
+        self, choice: FlavorChoice, views: tuple[int, ...]
+    ) -> tuple[Admission | None, NotPlaced]:
+        found = seated(self.partition, self.offer.flavors, choice.pod_sets, views)
+        if isinstance(found, Misplaced):
+            return None, ((found.pod_set, found.flavor, found.unplaced),)
+        return Admission(cluster_queue=self.cluster_queue, pod_set_assignments=found), ()
+
+
+def _vain(plan: VictimPlan[Admission]) -> VictimSearch:
+    """Why a search for victims brought nothing."""
+    census = plan.census
+    census.refused.extend(plan.protected.items())
+    text = "no workload of lower priority"
+    if census.considered > len(census.refused):
+        text = "too few workloads"
+    return VictimSearch(f"{text} may be preempted", census.considered, census.report())
+
+
+def _barren(choice: FlavorChoice, found: Evaluation) -> tuple[tuple[str, str], ...]:
+    """Pod sets with flavors in which there was nobody to make room, in vain searched for victims.
+
+    The oracle looks at one resource at a time and at no hosts; what it promised and the search for
+    the whole workload could not hold gives way to the next flavor (trap T10).
+    """
+    if found.search is None:
+        return ()
+    chosen = {(given.pod_set.name, f) for given in choice.pod_sets for f in given.flavors.values()}
+    short = {
+        (looked_at.pod_set, looked_at.flavor)
+        for looked_at in choice.tries
+        if looked_at.mode in {Mode.PREEMPT, Mode.RECLAIM}
+    }
+    unplaced = {(pod_set, flavor) for pod_set, flavor, _ in found.unplaced}
+    return tuple(sorted(chosen & short or chosen & unplaced))

@@ -1,0 +1,155 @@
+"""Whom a workload may make leave in its cohort tree without fair sharing (preemption.md §1.3-1.6).
+
+Once a subtree around the preemptor can hold its request within its own quota, everyone outside of
+it who is over quota stands on the preemptor's ground (the advantage).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from headgate.domain.scheduling.preemption.candidates import (
+    Census,
+    allowed,
+    protection,
+    turn_to_go,
+)
+from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, Scope, Victim
+from headgate.domain.scheduling.quota.tree import Amounts
+from headgate.domain.scheduling.quota.usage import is_within_quota, serve
+
+Attempts: TypeAlias = tuple[bool, ...]
+"""Whether the preemptor may borrow afterwards, one try after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Candidates in the order in which they go: those on its ground, other borrowers, its own."""
+
+    ground: tuple[Victim, ...]
+    borrowers: tuple[Victim, ...]
+    own: tuple[Victim, ...]
+
+    def in_turn(self) -> tuple[Victim, ...]:
+        """All of them, scope before priority."""
+        return (*self.ground, *self.borrowers, *self.own)
+
+    def without(self, banned: Mapping[str, str]) -> "Listed":
+        """The same without some, by their keys."""
+        return Listed(
+            _without(self.ground, banned),
+            _without(self.borrowers, banned),
+            _without(self.own, banned),
+        )
+
+
+def list_candidates(field: Field, claim: Claim, census: Census) -> Listed:
+    """Everyone who may have to leave for a claim, with the right by which."""
+    ground, borrowers = _in_other_queues(field, claim, census)
+    own = [Victim(found, "Own") for found in own_candidates(field, claim, census)]
+    return Listed(_in_turn(claim, ground), _in_turn(claim, borrowers), _in_turn(claim, own))
+
+
+def own_candidates(field: Field, claim: Claim, census: Census) -> list[Candidate]:
+    """Those of its own ClusterQueue whom the policy lets it make leave."""
+    policy = claim.policies.within_cluster_queue
+    return [] if policy == "Never" else allowed(claim, policy, field.holders(claim.node), census)
+
+
+def attempts_of(field: Field, claim: Claim, listed: Listed) -> Attempts:
+    """In which ways it is tried (the table of §1.6)."""
+    may_not_borrow = claim.policies.borrow_within_cohort.policy == "Never"
+    if not listed.ground and not listed.borrowers:
+        return (True,)
+    if may_not_borrow and not _is_under_nominal(field, claim):
+        return (True,)
+    if may_not_borrow and not listed.ground:
+        return (False, True)
+    return (True, False)
+
+
+def walk(field: Field, claim: Claim, listed: Listed, *, borrow: bool) -> Iterator[Victim]:
+    """One after the other who may be removed now; each is removed before the next is asked for.
+
+    A ClusterQueue that is back within its quota yields no more.
+    """
+    for victim in listed.in_turn():
+        if victim.scope == "NoBorrow" and borrow:
+            continue
+        if victim.scope == "Own" or is_over_quota_up_to(field, claim, victim):
+            yield victim
+
+
+def is_over_quota_up_to(field: Field, claim: Claim, victim: Victim) -> bool:
+    """Whether its ClusterQueue, and every cohort below the one where both meet, is over quota."""
+    for node in field.tree.path[victim.candidate.node]:
+        if node == victim.meets_at:
+            break
+        if is_within_quota(field.tree, field.usage, node, claim.contested):
+            return False
+    return True
+
+
+def _without(victims: tuple[Victim, ...], banned: Mapping[str, str]) -> tuple[Victim, ...]:
+    return tuple(victim for victim in victims if victim.workload.key not in banned)
+
+
+def _in_turn(claim: Claim, found: list[Victim]) -> tuple[Victim, ...]:
+    return tuple(sorted(found, key=lambda victim: turn_to_go(claim, victim.candidate)))
+
+
+def _is_under_nominal(field: Field, claim: Claim) -> bool:
+    used = field.usage[claim.node]
+    return all(used.get(key, 0) < field.tree.nominal(claim.node, key) for key in claim.contested)
+
+
+def _in_other_queues(
+    field: Field, claim: Claim, census: Census
+) -> tuple[list[Victim], list[Victim]]:
+    """On its ground, and other borrowers: level by level from its ClusterQueue to the root."""
+    ground: list[Victim] = []
+    borrowers: list[Victim] = []
+    if claim.policies.reclaim_within_cohort == "Never":
+        return ground, borrowers
+    asked: Amounts = claim.amounts
+    has_advantage = False
+    below = ""
+    for node in field.tree.path[claim.node]:
+        if below:
+            found = _borrowers_below(field, claim, (node, below), census)
+            victims = [
+                Victim(candidate, _scope(claim, candidate, has_advantage=has_advantage), node)
+                for candidate in found
+            ]
+            (ground if has_advantage else borrowers).extend(victims)
+        fits, asked = serve(field.tree, field.usage, node, asked)
+        has_advantage = has_advantage or fits
+        below = node
+    return ground, borrowers
+
+
+def _borrowers_below(
+    field: Field, claim: Claim, branch: tuple[str, str], census: Census
+) -> Iterator[Candidate]:
+    """Candidates under a cohort, except under the child that was looked at already."""
+    node, done = branch
+    for child in field.tree.children[node]:
+        if child == done or is_within_quota(field.tree, field.usage, child, claim.contested):
+            continue
+        if field.tree.height[child]:
+            yield from _borrowers_below(field, claim, (child, done), census)
+        else:
+            policy = claim.policies.reclaim_within_cohort
+            yield from allowed(claim, policy, field.holders(child), census)
+
+
+def _scope(claim: Claim, candidate: Candidate, *, has_advantage: bool) -> Scope:
+    """The variant of a candidate in another ClusterQueue (§1.3)."""
+    if has_advantage:
+        return "Guarantee"
+    borrowing = claim.policies.borrow_within_cohort
+    theirs = protection(candidate.workload)
+    above = borrowing.max_priority_threshold
+    if borrowing.policy == "Never" or theirs >= claim.preemptor.spec.priority:
+        return "NoBorrow"
+    return "NoBorrow" if above is not None and theirs > above else "WhileBorrowing"

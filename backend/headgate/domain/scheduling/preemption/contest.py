@@ -1,0 +1,88 @@
+"""Who yields next under fair sharing: from the root down to the side with the largest share.
+
+The source is `fairsharing/ordering.go` (preemption.md §1.8). Of two equal shares a cohort goes
+before a ClusterQueue, and of ClusterQueues the one with the candidate that would go first.
+"""
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from headgate.domain.scheduling.preemption.candidates import turn_to_go
+from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field
+from headgate.domain.scheduling.preemption.shares import counted_in, share_of
+from headgate.domain.scheduling.quota.fair_share import ShareOrder
+
+NOBODY: ShareOrder = (False, Fraction(-1))
+"""Below every share."""
+
+
+class Contest:
+    """Who is still in the tournament; nodes that have nothing more to give drop out."""
+
+    def __init__(self, field: Field, claim: Claim, candidates: Iterable[Candidate]) -> None:
+        self.field = field
+        self.claim = claim
+        self.waiting: dict[str, list[Candidate]] = {}
+        self.out: dict[str, bool] = {}
+        for candidate in candidates:
+            self.waiting.setdefault(candidate.node, []).append(candidate)
+
+    def pop(self, node: str) -> Candidate:
+        """The first candidate of a ClusterQueue, who is then no more in the tournament."""
+        return self.waiting[node].pop(0)
+
+    def drop(self, node: str) -> None:
+        """Nobody of this ClusterQueue is to be had any more."""
+        self.out[node] = True
+
+    def next_node(self) -> str | None:
+        """The ClusterQueue that yields next; None when nobody is left."""
+        path = self.field.tree.path[self.claim.node]
+        if len(path) == 1:
+            done = self.claim.node in self.out or not self.waiting.get(self.claim.node)
+            return None if done else self.claim.node
+        with counted_in(self.field, self.claim):
+            while path[-1] not in self.out:
+                found = self._below(path[-1])
+                if found is not None:
+                    return found
+        return None
+
+    def _below(self, cohort: str) -> str | None:
+        """The side with the largest share; a cohort before a ClusterQueue with the same."""
+        best_queue, queue_share = self._best_queue(cohort)
+        best_cohort, cohort_share = self._best_cohort(cohort)
+        if not best_queue and not best_cohort:
+            self.out[cohort] = True
+            return None
+        if best_cohort and cohort_share >= queue_share:
+            return self._below(best_cohort)
+        return best_queue
+
+    def _best_queue(self, cohort: str) -> tuple[str, ShareOrder]:
+        best, most = "", NOBODY
+        for node in self.field.tree.children[cohort]:
+            if self.field.tree.height[node] or node in self.out:
+                continue
+            share = share_of(self.field, node)
+            if not self.waiting.get(node) or (not share[1] and node != self.claim.node):
+                self.out[node] = True
+            elif share > most or (share == most and self._goes_before(node, best)):
+                best, most = node, share
+        return best, most
+
+    def _best_cohort(self, cohort: str) -> tuple[str, ShareOrder]:
+        best, most = "", NOBODY
+        for node in self.field.tree.children[cohort]:
+            if not self.field.tree.height[node] or node in self.out:
+                continue
+            share = share_of(self.field, node)
+            if not share[1] and node not in self.field.tree.path[self.claim.node]:
+                self.out[node] = True
+            elif share >= most:
+                best, most = node, share
+        return best, most
+
+    def _goes_before(self, node: str, other: str) -> bool:
+        mine, theirs = self.waiting[node][0], self.waiting[other][0]
+        return turn_to_go(self.claim, mine) < turn_to_go(self.claim, theirs)

@@ -1,0 +1,112 @@
+"""Whom a workload may make leave under fair sharing: a tournament of shares (preemption.md §1.8).
+
+From the root of the tree the side with the largest dominant share yields first. What the preemptor
+asks for counts as used by its ClusterQueue before any two shares are compared.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from headgate.domain.configuration.specs import FairStrategy
+from headgate.domain.scheduling.preemption.candidates import (
+    Census,
+    allowed,
+    turn_to_go,
+)
+from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, Victim
+from headgate.domain.scheduling.preemption.classical import own_candidates
+from headgate.domain.scheduling.preemption.contest import Contest
+from headgate.domain.scheduling.preemption.shares import counted_in, counted_out, share_of, sides
+from headgate.domain.scheduling.quota.fair_share import ShareOrder
+from headgate.domain.scheduling.quota.usage import is_within_quota
+
+Strategies: TypeAlias = tuple[FairStrategy, ...]
+
+RULES: dict[FairStrategy, Callable[[ShareOrder, ShareOrder, ShareOrder], bool]] = {
+    "LessThanOrEqualToFinalShare": lambda mine, _, theirs_after: mine <= theirs_after,
+    "LessThanInitialShare": lambda mine, theirs_before, _: mine < theirs_before,
+}
+"""Whether a victim may go: the preemptor's share with it, the victim's side before and after."""
+
+
+def fair_candidates(field: Field, claim: Claim, census: Census) -> tuple[Candidate, ...]:
+    """Its own by `withinClusterQueue`, and those of every borrower by `reclaimWithinCohort`."""
+    found = own_candidates(field, claim, census)
+    policy = claim.policies.reclaim_within_cohort
+    path = field.tree.path[claim.node]
+    if len(path) > 1 and policy != "Never":
+        for node in _cluster_queues_below(field, path[-1]):
+            if node != claim.node and not is_within_quota(
+                field.tree, field.usage, node, claim.contested
+            ):
+                found.extend(allowed(claim, policy, field.holders(node), census))
+    return tuple(sorted(found, key=lambda candidate: turn_to_go(claim, candidate)))
+
+
+def tournament(
+    field: Field, claim: Claim, candidates: tuple[Candidate, ...], strategies: Strategies
+) -> Iterator[Victim]:
+    """One after the other who may be removed now; each is removed before the next is asked for."""
+    retried: list[Candidate] = []
+    yield from _first_pass(Contest(field, claim, candidates), strategies[0], retried)
+    if len(strategies) > 1:
+        yield from _second_pass(Contest(field, claim, tuple(retried)), strategies[1])
+
+
+def _first_pass(
+    contest: Contest, strategy: FairStrategy, retried: list[Candidate]
+) -> Iterator[Victim]:
+    field, claim = contest.field, contest.claim
+    with counted_in(field, claim):
+        used = field.usage[claim.node]
+        is_within_nominal = all(
+            used.get(key, 0) <= field.tree.nominal(claim.node, key) for key in claim.contested
+        )
+    while (node := contest.next_node()) is not None:
+        if node == claim.node:
+            yield Victim(contest.pop(node), "Own")
+            continue
+        meets_at = sides(field, claim.node, node)[0]
+        if is_within_nominal:
+            yield Victim(contest.pop(node), "Guarantee", meets_at)
+            continue
+        found = _first_by_share(contest, node, strategy, retried)
+        if found is not None:
+            yield Victim(found, "FairShare", meets_at)
+
+
+def _first_by_share(
+    contest: Contest, node: str, strategy: FairStrategy, retried: list[Candidate]
+) -> Candidate | None:
+    """The first candidate of a ClusterQueue that the strategy lets go; others may be retried."""
+    field, claim = contest.field, contest.claim
+    _, my_side, their_side = sides(field, claim.node, node)
+    with counted_in(field, claim):
+        mine, before = share_of(field, my_side), share_of(field, their_side)
+        while contest.waiting[node]:
+            candidate = contest.pop(node)
+            with counted_out(field, candidate):
+                after = share_of(field, their_side)
+            if RULES[strategy](mine, before, after):
+                return candidate
+            retried.append(candidate)
+    return None
+
+
+def _second_pass(contest: Contest, strategy: FairStrategy) -> Iterator[Victim]:
+    """Those left over, at most one of each ClusterQueue."""
+    field, claim = contest.field, contest.claim
+    while (node := contest.next_node()) is not None:
+        meets_at, my_side, their_side = sides(field, claim.node, node)
+        with counted_in(field, claim):
+            mine, before = share_of(field, my_side), share_of(field, their_side)
+        if RULES[strategy](mine, before, before):
+            yield Victim(contest.pop(node), "FairShare", meets_at)
+        contest.drop(node)
+
+
+def _cluster_queues_below(field: Field, node: str) -> Iterator[str]:
+    if not field.tree.height[node]:
+        yield node
+    for child in field.tree.children[node]:
+        yield from _cluster_queues_below(field, child)

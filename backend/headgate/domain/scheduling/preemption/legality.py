@@ -1,0 +1,71 @@
+"""Whether victims are still rightfully gone once all have left and the preemptor has come.
+
+Kueue looks at each victim only before it is removed; that lets two workloads evict each other for
+ever (preemption.md §6.6, examples 21 and 22, traps T1 and T2).
+"""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from headgate.domain.scheduling.preemption.claims import Claim, Field, Victim
+from headgate.domain.scheduling.preemption.fair import RULES, Strategies
+from headgate.domain.scheduling.preemption.shares import counted_in, share_of, sides
+from headgate.domain.scheduling.quota.usage import add_usage, is_within_quota, remove_usage
+
+Wrongs: TypeAlias = dict[str, str]
+"""Keys of victims that must not be taken, with the rule that protects them."""
+
+
+def wrongs_in_the_end(
+    field: Field, claim: Claim, victims: Sequence[Victim], strategies: Strategies
+) -> Wrongs:
+    """Who of the victims, all removed from the field now, would be wronged.
+
+    L1: a victim taken at discretion belongs to a side that, with it put back alone, is over quota.
+    L2: a victim of fair sharing is still from the side with the larger share. L3, that a preemptor
+    that may not borrow is within its nominal quota, holds by every test of the fit.
+    """
+    wrongs: Wrongs = {}
+    with counted_in(field, claim):
+        for victim in victims:
+            if victim.scope in {"WhileBorrowing", "FairShare"} and _owns_its_place(
+                field, claim, victim
+            ):
+                wrongs[victim.workload.key] = "its ClusterQueue would use no more than it owns"
+            elif victim.scope == "FairShare" and not _is_unfair_still(
+                field, claim, victim, strategies
+            ):
+                wrongs[victim.workload.key] = "its side would no longer have the larger share"
+    return wrongs
+
+
+def no_wrongs(
+    field: Field, claim: Claim, victims: Sequence[Victim], strategies: Strategies
+) -> Wrongs:
+    """Kueue's rule: whoever might be removed once may stay removed. For comparison only."""
+    del field, claim, victims, strategies
+    return {}
+
+
+def _owns_its_place(field: Field, claim: Claim, victim: Victim) -> bool:
+    held = victim.candidate
+    add_usage(field.tree, field.usage, held.node, held.charge.amounts)
+    try:
+        for node in field.tree.path[held.node]:
+            if node == victim.meets_at:
+                return False
+            if is_within_quota(field.tree, field.usage, node, claim.contested):
+                return True
+        return False
+    finally:
+        remove_usage(field.tree, field.usage, held.node, held.charge.amounts)
+
+
+def _is_unfair_still(field: Field, claim: Claim, victim: Victim, strategies: Strategies) -> bool:
+    held = victim.candidate
+    _, my_side, their_side = sides(field, claim.node, held.node)
+    mine, after = share_of(field, my_side), share_of(field, their_side)
+    add_usage(field.tree, field.usage, held.node, held.charge.amounts)
+    before = share_of(field, their_side)
+    remove_usage(field.tree, field.usage, held.node, held.charge.amounts)
+    return any(RULES[strategy](mine, before, after) for strategy in strategies)

@@ -1,0 +1,117 @@
+"""The one pipeline: list, remove, give back, judge, and try again without who is protected.
+
+Scope, order, legality and fit are exchangeable (preemption.md §6.1, §6.6).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Generic, TypeAlias
+
+from headgate.domain.scheduling.preemption.candidates import Census
+from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, Victim
+from headgate.domain.scheduling.preemption.classical import (
+    Listed,
+    attempts_of,
+    list_candidates,
+    walk,
+)
+from headgate.domain.scheduling.preemption.fair import Strategies, fair_candidates, tournament
+from headgate.domain.scheduling.preemption.legality import Wrongs, wrongs_in_the_end
+from headgate.domain.scheduling.preemption.removal import (
+    Fit,
+    Place,
+    Room,
+    remove_until_it_fits,
+)
+
+Judge: TypeAlias = Callable[[Field, Claim, Sequence[Victim], Strategies], Wrongs]
+Guard: TypeAlias = Callable[[Claim, Sequence[Victim]], Wrongs]
+
+
+def unguarded(claim: Claim, victims: Sequence[Victim]) -> Wrongs:
+    """Nobody is protected by what was evicted before."""
+    del claim, victims
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRules:
+    """The exchangeable parts: strategies of fair sharing (none is classical), judge and guard."""
+
+    strategies: Strategies = ()
+    judge: Judge = wrongs_in_the_end
+    guard: Guard = unguarded
+
+
+@dataclass(frozen=True, slots=True)
+class VictimPlan(Generic[Place]):
+    """Who must leave, first to go first, and the place that makes; or nobody and why others not.
+
+    `protected` are candidates that a complete plan had to leave alone, with the rule.
+    """
+
+    victims: tuple[Victim, ...]
+    place: Place | None
+    census: Census = field(default_factory=Census)
+    protected: Wrongs = field(default_factory=dict)
+
+
+def plan_victims(room: Room[Place], claim: Claim, rules: SearchRules) -> VictimPlan[Place]:
+    """The victims of a claim; the room is left exactly as it was."""
+    census = Census()
+    protected: Wrongs = {}
+    for borrow, removals in _attempts(room, claim, rules, census):
+        banned: Wrongs = {}
+        while True:
+            found = remove_until_it_fits(Fit(room, claim, borrow), removals(banned))
+            if found is None:
+                break
+            victims, place = found
+            wrongs = _wrongs(room, claim, rules, victims)
+            for victim in victims:
+                room.restore(victim.candidate)
+            if not wrongs:
+                return VictimPlan(tuple(victims), place, census, protected)
+            banned.update(wrongs)
+            protected.update(wrongs)
+    return VictimPlan((), None, census, protected)
+
+
+Removals: TypeAlias = Callable[[Wrongs], Iterator[Victim]]
+
+
+def _attempts(
+    room: Field, claim: Claim, rules: SearchRules, census: Census
+) -> Iterator[tuple[bool, Removals]]:
+    """Each way to try: whether the preemptor may borrow, and who is removed after whom."""
+    if rules.strategies:
+        candidates = fair_candidates(room, claim, census)
+        yield True, partial(_fair_removals, room, claim, candidates, rules.strategies)
+        return
+    listed = list_candidates(room, claim, census)
+    for borrow in attempts_of(room, claim, listed):
+        yield borrow, partial(_classical_removals, room, claim, listed, borrow=borrow)
+
+
+def _fair_removals(
+    room: Field,
+    claim: Claim,
+    candidates: tuple[Candidate, ...],
+    strategies: Strategies,
+    banned: Wrongs,
+) -> Iterator[Victim]:
+    allowed = tuple(found for found in candidates if found.workload.key not in banned)
+    return tournament(room, claim, allowed, strategies)
+
+
+def _classical_removals(
+    room: Field, claim: Claim, listed: Listed, banned: Wrongs, *, borrow: bool
+) -> Iterator[Victim]:
+    return walk(room, claim, listed.without(banned), borrow=borrow)
+
+
+def _wrongs(room: Field, claim: Claim, rules: SearchRules, victims: Sequence[Victim]) -> Wrongs:
+    """Who must not be taken after all; the victims are removed from the field now."""
+    wrongs = rules.judge(room, claim, victims, rules.strategies)
+    return wrongs or rules.guard(claim, victims)

@@ -1,0 +1,138 @@
+"""The shortest run of removals that makes room, less those that can stay (preemption.md §6.6).
+
+The place is fixed before anyone is given back, so that leaving one more alone can never need
+another place (steps 8 to 10).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from headgate.domain.scheduling.preemption.claims import Claim, Field, Victim
+from headgate.domain.scheduling.quota.usage import available
+
+Place = TypeVar("Place")
+
+
+class Room(Field, Protocol[Place]):
+    """A field with hosts."""
+
+    def place(self) -> Place | None:
+        """Where on hosts the preemptor would go now; None while there is no such place."""
+        ...
+
+    def is_free(self, place: Place, /) -> bool:
+        """Whether exactly that place is free now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Fit(Generic[Place]):
+    """When the preemptor fits: in quota, if need be without borrowing, and on hosts."""
+
+    room: Room[Place]
+    claim: Claim
+    borrow: bool
+
+    def place(self) -> Place | None:
+        """Where it fits now."""
+        return self.room.place() if self.has_quota() else None
+
+    def at(self, place: Place) -> bool:
+        """Whether it fits at that very place now."""
+        return self.has_quota() and self.room.is_free(place)
+
+    def has_quota(self) -> bool:
+        """Whether quota has room for all it asks for."""
+        tree, usage, node = self.room.tree, self.room.usage, self.claim.node
+        used = usage[node]
+        return all(
+            (self.borrow or used.get(key, 0) + amount <= tree.nominal(node, key))
+            and amount <= available(tree, usage, node, key)
+            for key, amount in self.claim.amounts.items()
+        )
+
+
+def remove_until_it_fits(
+    fit: Fit[Place], walk: Iterator[Victim]
+) -> tuple[list[Victim], Place] | None:
+    """An inclusion-minimal list of victims in the order of removal, and the place that they make.
+
+    The victims are left removed; if all together do not make room, everyone is restored.
+    """
+    taken = _Taken(fit, [])
+    found = _gallop(taken, walk)
+    if found is None:
+        taken.keep_first(0)
+        return None
+    _shorten(taken, *found)
+    place = fit.place()
+    assert place is not None, "what fitted once fits again"
+    return _give_back(fit, taken.victims[: taken.removed], place), place
+
+
+@dataclass(slots=True)
+class _Taken(Generic[Place]):
+    """Victims in the order of removal, of whom the first so many are removed now."""
+
+    fit: Fit[Place]
+    victims: list[Victim]
+    removed: int = 0
+
+    def take(self, victim: Victim) -> None:
+        """Remove one more."""
+        self.fit.room.remove(victim.candidate)
+        self.victims.append(victim)
+        self.removed += 1
+
+    def keep_first(self, count: int) -> None:
+        """Make exactly the first `count` removed."""
+        while self.removed < count:
+            self.fit.room.remove(self.victims[self.removed].candidate)
+            self.removed += 1
+        while self.removed > count:
+            self.removed -= 1
+            self.fit.room.restore(self.victims[self.removed].candidate)
+
+
+def _gallop(taken: _Taken[Place], walk: Iterator[Victim]) -> tuple[int, int] | None:
+    """How many removals were too few, and how many are enough; None if all are too few.
+
+    A place on hosts costs a search, so it is looked for only where quota has room, after one, two,
+    four and so on further removals.
+    """
+    low, step, due = 0, 1, 1
+    for victim in walk:
+        taken.take(victim)
+        if not taken.fit.has_quota():
+            low, due = taken.removed, taken.removed + 1
+        elif taken.removed >= due:
+            if taken.fit.place() is not None:
+                return low, taken.removed
+            low, step, due = taken.removed, step * 2, taken.removed + step * 2
+    last = taken.removed
+    return (low, last) if last > low and taken.fit.place() is not None else None
+
+
+def _shorten(taken: _Taken[Place], low: int, high: int) -> None:
+    """Bisect to the shortest run that is enough; it is left removed."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        taken.keep_first(middle)
+        if taken.fit.place() is not None:
+            high = middle
+        else:
+            low = middle
+    taken.keep_first(high)
+
+
+def _give_back(fit: Fit[Place], gone: Sequence[Victim], place: Place) -> list[Victim]:
+    """Most important first; those who can stay while the preemptor has its place."""
+    stay = {}
+    for victim in reversed(gone):
+        fit.room.restore(victim.candidate)
+        if fit.at(place):
+            stay[victim.workload.key] = True
+        else:
+            fit.room.remove(victim.candidate)
+    return [victim for victim in gone if victim.workload.key not in stay]
