@@ -7,7 +7,7 @@ import numpy as np
 
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.ground import Ground
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PODS
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PODS, place_named
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
 from headgate.domain.workloads.specs import PodSet
 from tests.conformance.cases import Case
@@ -143,8 +143,9 @@ def installed_hosts(levels: list[str], labels: dict[str, str], nodes: list[Given
 
 def take(partition: Partition, usage: Iterable[tuple[list[str], int, dict[str, int]]]) -> None:
     """Pods of other workloads on the hosts."""
+    levels = partition.topologies[FLAVOR].levels
     for values, count, requests in usage:
-        rows, counts = partition.hosts.rows([(tuple(values), count)])
+        rows, counts = partition.hosts.rows([(place_named(FLAVOR, levels, tuple(values)), count)])
         partition.hosts.take(ACTUAL, rows, counts, {PODS: 1, **requests})
     assert np.all(partition.hosts.capacity >= partition.hosts.free[ACTUAL]), "usage only takes"
 

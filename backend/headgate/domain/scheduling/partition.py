@@ -14,15 +14,18 @@ from headgate.domain.configured import Configured
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.competing import competes, waiting_of
+from headgate.domain.scheduling.host_watch import HostWatch
 from headgate.domain.scheduling.ordering.pending import PendingQueue, Waiting
-from headgate.domain.scheduling.placement.domains import (
-    FlavorTopology,
-    build_topology,
-    place_of,
-    stands_in,
+from headgate.domain.scheduling.placement.building import build_hosts
+from headgate.domain.scheduling.placement.domains import FlavorTopology
+from headgate.domain.scheduling.placement.ground import per_pod
+from headgate.domain.scheduling.placement.hosts import (
+    ACTUAL,
+    PROJECTED,
+    HostTable,
+    Ints,
+    place_named,
 )
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, HostTable, Ints, Place
-from headgate.domain.scheduling.placement.place import per_pod
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import Usage, add_usage, no_usage, remove_usage
 from headgate.domain.scheduling.standing import (
@@ -87,9 +90,9 @@ class Partition:
         self.holding: dict[str, dict[str, Charge]] = {name: {} for name in self.cluster_queues}
         self.timers = Timers()
         self.leases = Timers()
-        self.leases = Timers()
         self.rounds: dict[str, Round] = {}
         self.hosts, self.topologies = _build_hosts(config, self.cluster_queues)
+        self.watch = HostWatch(config, self.hosts)
         self.version = 0
 
     def replace(self, old: Workload | None, new: Workload | None) -> None:
@@ -108,7 +111,8 @@ class Partition:
             self.unpark()
         self._rehold(old, new, held)
         self._requeue(found.key, (old, new), waits)
-        self.timers.set(found.key, due)
+        host_due = self.watch.replace(old, new)
+        self.timers.set(found.key, self._earlier(new, due, host_due))
 
     def replace_round(self, old: Round | None, new: Round | None) -> None:
         """Take into account that a round began, went on or ended."""
@@ -122,11 +126,16 @@ class Partition:
         self.version += 1
         if self.hosts.node_changed(node):
             self.unpark()
+        self.watch.may_be_too_small = True
+        for workload, host_due in self.watch.on_node(node):
+            due = due_at(self.config, workload)
+            self.timers.set(workload.key, self._earlier(workload, due, host_due))
 
     def unpark(self) -> None:
         """Look again at everyone who was known not to fit."""
         for queue in self.pending.values():
             queue.unpark()
+        self.watch.look_again()
 
     def charge_of(self, workload: Workload, admission: Admission) -> Charge:
         """What an admission of this workload takes.
@@ -148,7 +157,11 @@ class Partition:
             pod_set = sets.get(given.name)
             if given.topology_assignment is not None and pod_set is not None:
                 domains = given.topology_assignment.domains
-                rows, counts = self.hosts.rows((d.values, d.count) for d in domains)
+                levels = given.topology_assignment.levels
+                flavor = next((f for f in given.flavors.values() if f in self.topologies), "")
+                rows, counts = self.hosts.rows(
+                    (place_named(flavor, levels, d.values), d.count) for d in domains
+                )
                 is_whole = is_whole and len(rows) == len(domains)
                 pods.append((rows, counts, per_pod(pod_set)))
         return Charge(admission.cluster_queue, amounts, tuple(pods), is_whole)
@@ -174,6 +187,14 @@ class Partition:
     def competes(self, workload: Workload) -> bool:
         """Whether it is to be looked at when it is its turn."""
         return not self._is_aside(workload) and competes(self.config, workload)
+
+    def _earlier(
+        self, workload: Workload | None, due: Instant | None, host_due: Instant | None
+    ) -> Instant | None:
+        """When a workload is due for itself or for its hosts; never if it is set aside."""
+        if workload is None or self._is_aside(workload):
+            return None
+        return min((at for at in (due, host_due) if at is not None), default=None)
 
     def _is_aside(self, workload: Workload) -> bool:
         return f"workload/{workload.key}" in self.set_aside
@@ -291,11 +312,4 @@ def _build_hosts(
         if (flavor := config.resource_flavors.get(name)) is not None
         and flavor.spec.topology_name in config.topologies
     ]
-    nodes = tuple(node for _, node in sorted(config.nodes.items()))
-    members: dict[Place, dict[str, Configured[NodeSpec]]] = {}
-    for flavor, topology in pairs:
-        for node in nodes:
-            if stands_in(node, flavor.spec, topology.spec):
-                members.setdefault(place_of(node, topology.spec), {})[node.name] = node
-    table = HostTable({place: tuple(found.values()) for place, found in members.items()})
-    return table, {f.name: build_topology(f, t, nodes, table) for f, t in pairs}
+    return build_hosts(pairs, (node for _, node in sorted(config.nodes.items())))

@@ -13,6 +13,11 @@ class TopologySpec(msgspec.Struct, frozen=True, kw_only=True):
 
     levels: tuple[str, ...]
 
+    @property
+    def goes_to_hosts(self) -> bool:
+        """Whether the lowest level is the host."""
+        return self.levels[-1] == HOSTNAME_LABEL
+
 
 class ResourceFlavorSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of machine: which nodes are of it, and what pods on them must tolerate."""

@@ -5,14 +5,13 @@ contiguous stretch of places (topology.md §9.3).
 """
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import node_is_of_flavor
-from headgate.domain.scheduling.placement.hosts import HostTable, Ints, Place, host_name
+from headgate.domain.scheduling.placement.hosts import Ints, Place, host_name
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
     NodeSpec,
@@ -69,13 +68,6 @@ class FlavorTopology:
         return self.paths[int(self.starts[level][domain])][: level + 1]
 
 
-def place_of(node: Configured[NodeSpec], topology: TopologySpec) -> Place:
-    """Where pods on this node are counted under this topology."""
-    if topology.levels[-1] == HOSTNAME_LABEL:
-        return (host_name(node),)
-    return tuple(node.labels[level] for level in topology.levels)
-
-
 def path_of(node: Configured[NodeSpec], topology: TopologySpec) -> Place:
     """The values of all levels, down to the host name where that is the lowest."""
     upper = topology.levels[:-1]
@@ -91,50 +83,3 @@ def stands_in(
     return node_is_of_flavor(node.labels, flavor) and all(
         level in node.labels or level == HOSTNAME_LABEL for level in topology.levels
     )
-
-
-def build_topology(
-    flavor: Configured[ResourceFlavorSpec],
-    topology: Configured[TopologySpec],
-    nodes: tuple[Configured[NodeSpec], ...],
-    table: HostTable,
-) -> FlavorTopology:
-    """The places of `flavor`, sorted by path; nodes of one place count once.
-
-    Hosts of one name are one place, under the first of their paths (trap 25).
-    """
-    spec = topology.spec
-    path_of_row: dict[int, Place] = {}
-    for node in nodes:
-        if stands_in(node, flavor.spec, spec):
-            row, path = table.row_of[place_of(node, spec)], path_of(node, spec)
-            path_of_row[row] = min(path, path_of_row.get(row, path))
-    row_of = {path: row for row, path in path_of_row.items()}
-    paths = tuple(sorted(row_of))
-    starts = tuple(_starts(paths, level) for level in range(len(spec.levels)))
-    rows = np.array([row_of[path] for path in paths], dtype=np.int64)
-    place_of_row = np.full(len(table.places), -1, dtype=np.int64)
-    place_of_row[rows] = np.arange(len(rows))
-    return FlavorTopology(
-        flavor=flavor.name,
-        topology=topology.name,
-        levels=spec.levels,
-        paths=paths,
-        rows=rows,
-        starts=starts,
-        first_child=tuple(
-            np.append(np.searchsorted(below, above), len(below))
-            for above, below in pairwise(starts)
-        ),
-        place_of_row=place_of_row,
-        is_one_stretch=len(rows) > 0 and bool((np.diff(rows) == 1).all()),
-    )
-
-
-def _starts(paths: tuple[Place, ...], level: int) -> Ints:
-    begins = [
-        place
-        for place, path in enumerate(paths)
-        if place == 0 or path[: level + 1] != paths[place - 1][: level + 1]
-    ]
-    return np.array(begins, dtype=np.int64)

@@ -31,6 +31,14 @@ def host_name(node: Configured[NodeSpec]) -> str:
     return node.labels.get(HOSTNAME_LABEL, node.name)
 
 
+def place_named(flavor: str, levels: tuple[str, ...], values: Place) -> Place:
+    """What a place of a flavor is called: the host alone, or the flavor with the path above hosts.
+
+    `values` are its path, or what an assignment names of it.
+    """
+    return values[-1:] if levels[-1] == HOSTNAME_LABEL else (flavor, *values)
+
+
 def is_usable(spec: NodeSpec) -> bool:
     """Whether the node takes new pods."""
     return spec.ready and not spec.unschedulable
@@ -47,14 +55,18 @@ def offered(spec: NodeSpec) -> dict[str, int]:
 class HostTable:
     """Free capacity per place and resource; changed in place, exactly undone by the opposite."""
 
-    def __init__(self, members: Mapping[Place, Iterable[Configured[NodeSpec]]]) -> None:
-        self.places = tuple(sorted(members))
-        self.row_of = {place: row for row, place in enumerate(self.places)}
+    def __init__(
+        self, members: Mapping[Place, Iterable[Configured[NodeSpec]]], names: Mapping[Place, Place]
+    ) -> None:
+        """`names` are all names of the places, each with the one that `members` has."""
+        self.places = tuple(members)
+        numbers = {place: row for row, place in enumerate(self.places)}
+        self.row_of = {name: numbers[place] for name, place in names.items()}
         self._nodes = {place: {n.name: n for n in nodes} for place, nodes in members.items()}
         self._rows_of_node: dict[str, list[int]] = {}
         for place, nodes in self._nodes.items():
             for name in nodes:
-                self._rows_of_node.setdefault(name, []).append(self.row_of[place])
+                self._rows_of_node.setdefault(name, []).append(numbers[place])
         resources = {
             r for nodes in self._nodes.values() for n in nodes.values() for r in n.spec.allocatable
         }

@@ -56,7 +56,8 @@ def replace_hosts(
     """`given` without the hosts `lost`, their pods placed anew; the other pods do not move.
 
     Fails with the reason if there is no room that keeps the required domain and the slices. The
-    pods of the lost hosts may still be charged there; the others must be charged.
+    pods of the lost hosts may still be charged there; the others must be charged. What is placed
+    is assumed on the ground.
     """
     swap = _begun(ground, pod_set, given, lost)
     if isinstance(swap, Unplaced):
@@ -65,6 +66,7 @@ def replace_hosts(
     for way in _ways(swap):
         found = way(swap)
         if not isinstance(found, Unplaced):
+            ground.assumed.update(found.ground.assumed)
             return _assignment(found)
         failure = found
     return failure

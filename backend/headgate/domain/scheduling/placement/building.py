@@ -1,0 +1,96 @@
+"""The hosts of a partition as one table, and the places of each of its flavors in it.
+
+A host is one row whatever flavors it belongs to, so that they share what is used of it exactly
+(trap 21). A lowest domain above hosts is a row for each set of nodes that flavors see in it.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from headgate.domain.configured import Configured
+from headgate.domain.scheduling.placement.domains import FlavorTopology, path_of, stands_in
+from headgate.domain.scheduling.placement.hosts import HostTable, Ints, Place, place_named
+from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
+
+Node = Configured[NodeSpec]
+Aware = tuple[Configured[ResourceFlavorSpec], Configured[TopologySpec]]
+"""A flavor with its topology."""
+
+
+def build_hosts(
+    aware: Sequence[Aware], nodes: Iterable[Node]
+) -> tuple[HostTable, dict[str, FlavorTopology]]:
+    """One table for all, rows in order of their paths, and the topology of each flavor.
+
+    Hosts of one name are one place, under the first of their paths (trap 25).
+    """
+    known = tuple(nodes)
+    seen = {flavor.name: _members(flavor, topology, known) for flavor, topology in aware}
+    members: dict[Place, dict[str, Node]] = {}
+    row_names: dict[tuple[Place, frozenset[str]], Place] = {}
+    names: dict[Place, Place] = {}
+    for flavor, topology in aware:
+        for place, (path, found) in seen[flavor.name].items():
+            same = place if topology.spec.goes_to_hosts else path
+            alike = frozenset() if topology.spec.goes_to_hosts else frozenset(found)
+            names[place] = row_names.setdefault((same, alike), place)
+            members.setdefault(names[place], {}).update(found)
+    paths = {names[place]: path for found in seen.values() for place, (path, _) in found.items()}
+    ordered = sorted(members, key=lambda place: (paths[place], place))
+    table = HostTable({place: tuple(members[place].values()) for place in ordered}, names)
+    return table, {f.name: _topology(f, t, seen[f.name], table) for f, t in aware}
+
+
+def _members(
+    flavor: Configured[ResourceFlavorSpec],
+    topology: Configured[TopologySpec],
+    nodes: Iterable[Node],
+) -> dict[Place, tuple[Place, dict[str, Node]]]:
+    """The places of a flavor: by name in the table the path in its topology, and the nodes."""
+    found: dict[Place, tuple[Place, dict[str, Node]]] = {}
+    for node in nodes:
+        if stands_in(node, flavor.spec, topology.spec):
+            path = path_of(node, topology.spec)
+            place = place_named(flavor.name, topology.spec.levels, path)
+            first, others = found.get(place, (path, {}))
+            found[place] = (min(path, first), {**others, node.name: node})
+    return dict(sorted(found.items(), key=lambda item: (item[1][0], item[0])))
+
+
+def _topology(
+    flavor: Configured[ResourceFlavorSpec],
+    topology: Configured[TopologySpec],
+    members: dict[Place, tuple[Place, dict[str, Node]]],
+    table: HostTable,
+) -> FlavorTopology:
+    paths = tuple(path for path, _ in members.values())
+    rows = np.array([table.row_of[place] for place in members], dtype=np.int64)
+    levels = topology.spec.levels
+    starts = tuple(_starts(paths, level) for level in range(len(levels)))
+    place_of_row = np.full(len(table.places), -1, dtype=np.int64)
+    place_of_row[rows] = np.arange(len(rows))
+    return FlavorTopology(
+        flavor=flavor.name,
+        topology=topology.name,
+        levels=levels,
+        paths=paths,
+        rows=rows,
+        starts=starts,
+        first_child=tuple(
+            np.append(np.searchsorted(below, above), len(below))
+            for above, below in pairwise(starts)
+        ),
+        place_of_row=place_of_row,
+        is_one_stretch=len(rows) > 0 and bool((np.diff(rows) == 1).all()),
+    )
+
+
+def _starts(paths: tuple[Place, ...], level: int) -> Ints:
+    begins = [
+        place
+        for place, path in enumerate(paths)
+        if place == 0 or path[: level + 1] != paths[place - 1][: level + 1]
+    ]
+    return np.array(begins, dtype=np.int64)
