@@ -75,7 +75,8 @@ class Platform:
 
     def time_machine(self) -> TimeMachine:
         """What reads of the past are answered with; nothing is read before it is used."""
-        return TimeMachine(PastCells(self.event_log, self.state_cache, fold_version))
+        cells = PastCells(self.event_log, self.state_cache, fold_version)
+        return TimeMachine(cells, time.monotonic, self.settings.round_ttl_seconds)
 
     def scheduler(self, report: Report) -> Scheduler:
         """What a worker decides with; `report` is told of partitions that were set aside."""

@@ -12,6 +12,7 @@ from headgate.api import openapi
 from headgate.api.applying.controller import Apply
 from headgate.api.callers import authenticated
 from headgate.api.checks.controller import CheckReports
+from headgate.api.clinic.controller import ClinicPage
 from headgate.api.documentation import docs_page, docs_script, docs_style, openapi_document
 from headgate.api.events.controller import Events
 from headgate.api.executors.controller import Executors
@@ -26,6 +27,7 @@ from headgate.api.problems import exception_handlers
 from headgate.api.queues.controller import Queues
 from headgate.api.queues.controller import actions as queue_actions
 from headgate.api.response_headers import add_headers
+from headgate.api.simulations.controller import Simulations
 from headgate.api.stream.controller import EventStream
 from headgate.api.system.controller import System, is_alive, is_ready, metrics
 from headgate.api.tokens.controller import Access, Tokens
@@ -109,6 +111,8 @@ def _version_one() -> Router:
             OverviewPage,
             TopologyMaps,
             Preemptions,
+            ClinicPage,
+            Simulations,
             Tokens,
             Access,
             System,

@@ -24,6 +24,7 @@ TAGS = {
     "Apply": "Many objects in one request",
     "Events": "The log, page by page and as it grows",
     "Preemptions": "Who had to go for whom, and why",
+    "Simulations": "What would happen if something were submitted or changed",
     "Overview": "What needs attention",
     "Executors": "What to run, and what became of it",
     "Access": "Tokens and what they allow",

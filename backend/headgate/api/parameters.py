@@ -8,6 +8,16 @@ DryRun = Annotated[
     Literal["All"] | None,
     QueryParameter(name="dryRun", description="`All`: validate and decide, and change nothing"),
 ]
+SubmitDryRun = Annotated[
+    Literal["All", "Admission"] | None,
+    QueryParameter(
+        name="dryRun",
+        description=(
+            "`All`: validate and decide, and change nothing; `Admission`: say as well whether it "
+            "would be admitted, where, and who would have to go, as `/v1/simulations` does"
+        ),
+    ),
+]
 IdempotencyHeader = Annotated[
     str | None,
     HeaderParameter(

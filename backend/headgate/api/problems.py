@@ -17,6 +17,7 @@ from headgate.application.failures import (
     NotYetThere,
     Overloaded,
     StaleVersion,
+    TooMuch,
 )
 from headgate.application.ports import Unavailable
 from headgate.domain.rejection import (
@@ -117,6 +118,12 @@ BY_FAILURE: dict[type[Exception], Kind] = {
     ),
     Contended: Kind(409, "contended", "Others changed it again and again", RETRY, 1),
     Overloaded: TOO_MANY,
+    TooMuch: Kind(
+        413,
+        "too-much-to-work-out",
+        "It takes more than one request may have",
+        "Ask about fewer changes at a time.",
+    ),
     NotYetThere: TIMEOUT,
     Unavailable: UNAVAILABLE,
     Unstorable: Kind(

@@ -38,8 +38,8 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
 
 async def act(installation: Installation, call: Call, action: Action) -> Handled:
     """Do it."""
-    command = _command(action, call.identity, installation.ids.new())
-    return await handle(installation, call.command(_change(action.workload, command)))
+    command = command_of(action, call.identity, installation.ids.new())
+    return await handle(installation, call.command(change_of_workload(action.workload, command)))
 
 
 async def delete(
@@ -47,18 +47,21 @@ async def delete(
 ) -> Handled:
     """Remove a workload; one that runs is stopped first."""
     command = DeleteWorkload(eviction=installation.ids.new())
-    change = msgspec.structs.replace(_change(workload, command), version=version)
+    change = msgspec.structs.replace(change_of_workload(workload, command), version=version)
     return await handle(installation, call.command(change))
 
 
-def _change(workload: str, command: WorkloadCommand) -> Change:
+def change_of_workload(workload: str, command: WorkloadCommand) -> Change:
+    """The change that a command makes to a workload."""
+
     def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
         return WORKLOAD.decide(situation.state, command, situation.at)
 
     return Change(stream=workload_stream(workload), decide=decide)
 
 
-def _command(action: Action, identity: Identity, eviction: str) -> WorkloadCommand:
+def command_of(action: Action, identity: Identity, eviction: str) -> WorkloadCommand:
+    """The command an action comes to; `eviction` names the eviction if it is one."""
     authority: Authority = "Admin" if identity.role == "admin" else "User"
     match action.verb:
         case "hold":
@@ -75,6 +78,7 @@ def _command(action: Action, identity: Identity, eviction: str) -> WorkloadComma
         case "activate":
             return ActivateWorkload()
         case "deactivate":
-            return DeactivateWorkload(eviction=eviction, message=action.reason)
+            owner = f"{authority.lower()}:{identity.name}"
+            return DeactivateWorkload(eviction=eviction, message=action.reason, by=owner)
         case "cancel":
             return CancelWorkload(eviction=eviction, message=action.reason)

@@ -14,16 +14,17 @@ from headgate.domain.facts import DomainEvent
 
 async def apply(installation: Installation, call: Call, wanted: Sequence[Wanted]) -> Handled:
     """All accepted objects in one append, so that nobody sees half of a configuration."""
-    changes = [_change(installation, call, one) for one in wanted]
+    changes = [change_to(installation, call.origin.actor, one) for one in wanted]
     return await handle(installation, call.command(*changes))
 
 
-def _change(installation: Installation, call: Call, wanted: Wanted) -> Change:
+def change_to(installation: Installation, actor: str, wanted: Wanted) -> Change:
+    """The change that creates an object, or changes it if it is there."""
     if wanted.kind == "workload":
         new = submission(installation, wanted)
         other = change_of_spec(installation, wanted, None)
     else:
-        new, other = creation(installation, call, wanted), replacement(call, wanted, None)
+        new, other = creation(installation, actor, wanted), replacement(actor, wanted, None)
 
     def decide(situation: Situation) -> tuple[DomainEvent, ...]:
         change = new if isinstance(situation.state, Absent) else other

@@ -24,28 +24,24 @@ NodeOrder = ReportNode | CordonNode | DrainNode | UncordonNode
 
 async def create(installation: Installation, call: Call, wanted: Wanted) -> Handled:
     """Make an object that does not exist."""
-    return await handle(installation, call.command(creation(installation, call, wanted)))
+    return await handle(
+        installation, call.command(creation(installation, call.origin.actor, wanted))
+    )
 
 
 async def replace(
     installation: Installation, call: Call, wanted: Wanted, version: int | None
 ) -> Handled:
     """Give an object that exists another spec."""
-    return await handle(installation, call.command(replacement(call, wanted, version)))
+    return await handle(installation, call.command(replacement(call.origin.actor, wanted, version)))
 
 
 async def delete(
     installation: Installation, call: Call, stream: str, version: int | None
 ) -> Handled:
     """Delete an object; one in use waits until nothing uses it any more."""
-
-    def decide(situation: Situation) -> tuple[DomainEvent, ...]:
-        cell = situation.cell
-        users = users_of(cell.config, cell.workloads, *kind_and_key(stream))
-        return _decided(stream, situation, RequestDeletion(users=users))
-
     await catch_up(installation)
-    change = Change(stream=stream, decide=decide, version=version, reads_config=True)
+    change = msgspec.structs.replace(deletion_of_object(stream), version=version)
     return await handle(installation, call.command(change))
 
 
@@ -53,7 +49,7 @@ async def stop_queue(
     installation: Installation, call: Call, stream: str, command: StopQueue | ResumeQueue
 ) -> Handled:
     """Let a queue admit nothing more, or admit again."""
-    return await handle(installation, call.command(_change(stream, command)))
+    return await handle(installation, call.command(change_of_object(stream, command)))
 
 
 async def tell_node(
@@ -63,17 +59,30 @@ async def tell_node(
     command: NodeOrder,
 ) -> Handled:
     """Cordon, drain or uncordon a node, or take its heartbeat."""
-    return await handle(installation, call.command(_change(stream, command)))
+    return await handle(installation, call.command(change_of_object(stream, command)))
 
 
 async def tell_check(
     installation: Installation, call: Call, name: str, command: ReportCheck
 ) -> Handled:
     """Take what the controller of an admission check says of itself."""
-    return await handle(installation, call.command(_change(f"admissioncheck/{name}", command)))
+    return await handle(
+        installation, call.command(change_of_object(f"admissioncheck/{name}", command))
+    )
 
 
-def creation(installation: Installation, call: Call, wanted: Wanted) -> Change:
+def deletion_of_object(stream: str) -> Change:
+    """The change that asks for an object to go."""
+
+    def decide(situation: Situation) -> tuple[DomainEvent, ...]:
+        cell = situation.cell
+        users = users_of(cell.config, cell.workloads, *kind_and_key(stream))
+        return _decided(stream, situation, RequestDeletion(users=users))
+
+    return Change(stream=stream, decide=decide, reads_config=True)
+
+
+def creation(installation: Installation, actor: str, wanted: Wanted) -> Change:
     """The change that makes an object."""
     command: Create[Any] = Create(
         uid=installation.ids.new(),
@@ -82,25 +91,27 @@ def creation(installation: Installation, call: Call, wanted: Wanted) -> Change:
         labels=wanted.labels,
         annotations=wanted.annotations,
         spec=wanted.spec,
-        by=call.origin.actor,
+        by=actor,
     )
-    return _change(wanted.stream, command)
+    return change_of_object(wanted.stream, command)
 
 
-def replacement(call: Call, wanted: Wanted, version: int | None) -> Change:
+def replacement(actor: str, wanted: Wanted, version: int | None) -> Change:
     """The change that gives an object another spec."""
     command: ChangeObject[Any] = ChangeObject(
         labels=wanted.labels,
         annotations=wanted.annotations,
         spec=wanted.spec,
         keeps=wanted.keeps,
-        by=call.origin.actor,
+        by=actor,
     )
-    change = _change(wanted.stream, command)
+    change = change_of_object(wanted.stream, command)
     return msgspec.structs.replace(change, version=version, position=wanted.position)
 
 
-def _change(stream: str, command: object) -> Change:
+def change_of_object(stream: str, command: object) -> Change:
+    """The change that a command makes to a configured object."""
+
     def decide(situation: Situation) -> tuple[DomainEvent, ...]:
         return _decided(stream, situation, command)
 

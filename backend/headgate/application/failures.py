@@ -19,3 +19,7 @@ class Overloaded(Exception):
 
 class NotYetThere(Exception):
     """The position asked for was not reached in the time one may wait."""
+
+
+class TooMuch(Exception):
+    """What is asked for takes more time or memory than one request may have."""

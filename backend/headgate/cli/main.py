@@ -13,6 +13,7 @@ from headgate.cli.commands import (
     explaining,
     overseeing,
     reading,
+    simulating,
     submitting,
     waiting,
     watching,
@@ -38,9 +39,12 @@ def connect(
     ctx: typer.Context,
     server: Annotated[str, typer.Option(help="The address of the API (HEADGATE_URL).")] = "",
     token: Annotated[str, typer.Option(help="The token to show it (HEADGATE_TOKEN).")] = "",
+    at: Annotated[
+        str, typer.Option(help="See the past: a log position, or a time like 2026-09-24T12:00:00Z.")
+    ] = "",
 ) -> None:
     """Headgate: every workload gets a place, or a reason why not."""
-    ctx.obj = Flags(server=server, token=token)
+    ctx.obj = Flags(server=server, token=token, at=at)
 
 
 for command in (
@@ -50,6 +54,7 @@ for command in (
     describing.describe,
     applying.delete,
     explaining.why,
+    simulating.simulate,
     waiting.wait,
     watching.watch,
     watching.events,

@@ -10,7 +10,9 @@ from typer.core import TyperGroup
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import Failure, exit_for
 
-GLOBAL_OPTIONS = ("--server", "--token")
+GLOBAL_OPTIONS = ("--server", "--token", "--at")
+KINDS_OF_DRY_RUN = {"--dry-run=all": "--dry-run", "--dry-run=admission": "--simulate"}
+"""As kubectl writes them."""
 
 HEAVY = {
     "up": "headgate.cli.operations.up",
@@ -50,7 +52,7 @@ class Program(TyperGroup):
 
 
 def hoisted(arguments: Sequence[str]) -> list[str]:
-    """The arguments with `--server` and `--token` first, so that they may stand anywhere."""
+    """The arguments with those of every command first, so that they may stand anywhere."""
     first: list[str] = []
     rest: list[str] = []
     remaining = list(arguments)
@@ -63,5 +65,5 @@ def hoisted(arguments: Sequence[str]) -> list[str]:
         elif word.startswith(tuple(f"{name}=" for name in GLOBAL_OPTIONS)):
             first.append(word)
         else:
-            rest.append(word)
+            rest.append(KINDS_OF_DRY_RUN.get(word.lower(), word))
     return [*first, *rest]

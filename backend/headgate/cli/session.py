@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import typer
 
+from headgate.cli.presentation.consoles import say
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection, find_connection
 from headgate.settings import from_environment
@@ -15,6 +16,7 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
 
     server: str = ""
     token: str = ""
+    at: str = ""
 
 
 def connection_of(ctx: typer.Context) -> Connection:
@@ -31,5 +33,13 @@ def connection_of(ctx: typer.Context) -> Connection:
 
 
 def client_of(ctx: typer.Context, *, patience_seconds: float = 10.0) -> HeadgateClient:
-    """A client of the server the command was told to use; closed by `with`."""
-    return HeadgateClient(connection_of(ctx), patience_seconds=patience_seconds)
+    """A client of the server the command was told to use; closed by `with`.
+
+    With `--at` it sees the past: the position is found once, so that all pages are of one moment.
+    """
+    client = HeadgateClient(connection_of(ctx), patience_seconds=patience_seconds)
+    flags = ctx.find_object(Flags) or Flags()
+    if flags.at:
+        position = client.go_back(flags.at)
+        say(f"as of log position {position}")
+    return client

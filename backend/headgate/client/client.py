@@ -117,6 +117,19 @@ class HeadgateClient:
             found.extend(msgspec.convert(page["items"], list[Assignment]))
         return position, found
 
+    def go_back(self, at: str) -> int:
+        """See everything as it was at a position or time from now on; the position it is."""
+        self._transport.at = at
+        position = self.answer("/v1/queues").position
+        self._transport.at = str(position)
+        return position
+
+    def simulate(self, documents: bytes, query: dict[str, str] | None = None) -> Any:  # noqa: ANN401 - the shapes are the API's
+        """What would happen if these objects were applied; nothing is written."""
+        body = Body(content=documents, content_type=YAML)
+        asking = Asking(method="POST", path="/v1/simulations", query=query or {}, body=body)
+        return self._transport.send(asking).json()
+
     def head(self) -> int:
         """The last position of the log."""
         return int(self.read("/v1/system")["position"])

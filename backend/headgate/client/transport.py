@@ -48,7 +48,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Transport:
-    """Sends requests to one server; a POST carries an idempotency key and may be repeated."""
+    """Sends requests to one server; a POST carries an idempotency key and may be repeated.
+
+    With `at` every request is about the past, and what would write is refused by the server.
+    """
 
     def __init__(
         self,
@@ -59,6 +62,7 @@ class Transport:
     ) -> None:
         self._connection = connection
         self._patience_seconds = patience_seconds
+        self.at = ""
         self.http = httpx.Client(
             base_url=connection.url.rstrip("/"),
             headers={"Authorization": f"Bearer {connection.token}"} if connection.token else {},
@@ -96,6 +100,8 @@ class Transport:
         if asking.body is not None:
             told["Content-Type"] = asking.body.content_type
         asked = {name: value for name, value in asking.query.items() if value}
+        if self.at:
+            asked.setdefault("at", self.at)
         content = asking.body.content if asking.body else None
         return self.http.build_request(
             asking.method, asking.path, params=asked or None, content=content, headers=told

@@ -8,8 +8,16 @@ from litestar.params import PathParameter, QueryParameter, RawBody
 from headgate.api.answers import Answer, expected_version, shows
 from headgate.api.callers import Caller
 from headgate.api.paging import Continue, Limit
-from headgate.api.parameters import DryRun, IdempotencyHeader, IfMatch, IfNoneMatch, Selector
+from headgate.api.parameters import (
+    DryRun,
+    IdempotencyHeader,
+    IfMatch,
+    IfNoneMatch,
+    Selector,
+    SubmitDryRun,
+)
 from headgate.api.request_bodies import takes
+from headgate.api.simulations import trying
 from headgate.api.workloads import batch, reading, writing
 from headgate.api.workloads.examples import WORKLOAD
 from headgate.api.workloads.schemas import (
@@ -114,9 +122,11 @@ class Workloads(Controller):
         request: Caller,
         body: RawBody,
         idempotency_key: IdempotencyHeader = None,
-        dry_run: DryRun = None,
+        dry_run: SubmitDryRun = None,
     ) -> Answer:
         """It is in the log when the answer comes; whether it finds a place shows in its status."""
+        if dry_run == "Admission":
+            return await trying.simulate_submit(request, body)
         return await writing.submit(request, body, idempotency_key, dry_run=bool(dry_run))
 
     @get(

@@ -43,7 +43,23 @@ class Backstage:
 
 @dataclass(frozen=True, slots=True)
 class TimeMachine:
-    """What it takes to see the past: the folds, and the thread in which they are reached."""
+    """What it takes to see the past and to try the future.
+
+    `elapsed` counts seconds; one trial may take `seconds`. `round_ttl_seconds` is as for workers.
+    """
 
     cells: PastCells
+    elapsed: Callable[[], float]
+    round_ttl_seconds: int = 3600
+    seconds: float = 10.0
     backstage: Backstage = field(default_factory=Backstage)
+
+    def is_late(self) -> Callable[[], bool]:
+        """Tells from now on whether the time for one trial is over."""
+        begun: list[float] = []
+
+        def late() -> bool:
+            begun[:] = begun or [self.elapsed()]
+            return self.elapsed() - begun[0] > self.seconds
+
+        return late

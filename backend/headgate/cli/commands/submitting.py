@@ -13,6 +13,7 @@ from headgate.cli.commands.applying import (
     documents_of,
     tell_results,
 )
+from headgate.cli.commands.simulating import tell
 from headgate.cli.commands.waiting import goal_of, wait_for
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed
@@ -77,6 +78,12 @@ def submit(
     ] = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     dry_run: DryRun = False,
+    simulate: Annotated[
+        bool,
+        typer.Option(
+            help="Only say whether it would be admitted, and where; as --dry-run=admission."
+        ),
+    ] = False,
     wait: Waiting = False,
     timeout: Timeout = "10m",
     output: Output = Format.TABLE,
@@ -101,6 +108,9 @@ def submit(
         )
         documents = msgspec.json.encode(manifest_of(wanted))
     with client_of(ctx) as client:
+        if simulate:
+            tell(client.simulate(documents), output)
+            return
         batch = client.apply(documents, dry_run=dry_run)
         if not show_value(batch, output):
             tell_results(batch, dry_run=dry_run)

@@ -1,0 +1,1 @@
+"""What-if: what would happen if something were submitted or changed."""

@@ -1,0 +1,113 @@
+"""From a request to the changes that are to be tried out."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from headgate.adapters.manifests.desired import Desired
+from headgate.adapters.manifests.parse import parse
+from headgate.adapters.manifests.rendering.workloads import rendered_admission
+from headgate.api.answers import Answer, answer
+from headgate.api.callers import Caller, installation_of, need_namespace, origin_of
+from headgate.api.manifests import as_caller_wrote, read_wanted
+from headgate.api.parameters import listed
+from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
+from headgate.api.shapes import ProblemError
+from headgate.api.workloads.batch import Entry, entry_of
+from headgate.application.apply_objects import change_to
+from headgate.application.commands import Change
+from headgate.application.installation import Installation
+from headgate.application.simulations.changes import cordoning, deletion, new_priority
+from headgate.application.simulations.simulate import Viewer
+from headgate.application.simulations.simulate import simulate as foresee
+from headgate.application.submit_workloads import submission
+from headgate.application.visibility import allows
+from headgate.domain.rejection import Rejection
+
+
+class Asked(NamedTuple):
+    """What is to be tried, as it was written."""
+
+    body: bytes
+    deletions: str | None = None
+    priorities: str | None = None
+    cordons: str | None = None
+
+
+async def simulate(request: Caller, asked: Asked) -> Answer:
+    """What would happen if all of it were done, one after the other."""
+    installation = installation_of(request)
+    entries = _entries(request, asked.body)
+    changes = [
+        *(_change_of(request, entry) for entry in entries),
+        *_other_changes(request, installation, asked),
+    ]
+    if not changes:
+        remedy = "Send objects, or name what to delete, to cordon or to give another priority."
+        raise ApiFailure(INVALID_REQUEST, "There is nothing to try out.", remedy=remedy)
+    desired = entries[0].desired if len(changes) == len(entries) == 1 else None
+    return await _tried(request, changes, desired)
+
+
+async def simulate_submit(request: Caller, body: bytes) -> Answer:
+    """What would become of the workload of a body if it were submitted now."""
+    wanted, desired = await read_wanted(request, body, "Workload")
+    return await _tried(request, [submission(installation_of(request), wanted)], desired)
+
+
+async def _tried(request: Caller, changes: Sequence[Change], desired: Desired | None) -> Answer:
+    viewer = Viewer(request.user.namespaces, rendered_admission)
+    try:
+        view = await foresee(installation_of(request), changes, viewer)
+    except Rejection as rejection:
+        raise as_caller_wrote(rejection, desired) if desired else rejection from rejection
+    return answer(view, position=view.as_of.position)
+
+
+def _entries(request: Caller, body: bytes) -> list[Entry]:
+    if not body.strip():
+        return []
+    content_type = request.headers.get("content-type", "")
+    entries = [entry_of(request, found) for found in parse(body, content_type=content_type)]
+    for entry in entries:
+        if entry.failure is not None:
+            raise entry.failure
+    return entries
+
+
+def _change_of(request: Caller, entry: Entry) -> Change:
+    assert entry.wanted is not None, "an entry without a failure says what is wanted"
+    return change_to(installation_of(request), origin_of(request).actor, entry.wanted)
+
+
+def _other_changes(request: Caller, installation: Installation, asked: Asked) -> list[Change]:
+    changes = []
+    for stream in listed(asked.deletions):
+        _need(request, stream, "/delete")
+        changes.append(deletion(installation, stream))
+    for text in listed(asked.priorities):
+        key, _, number = text.rpartition(":")
+        if not key or not number.removeprefix("-").isdecimal():
+            raise _malformed("/priority", f"{text!r} is not `namespace/name:number`.")
+        _need(request, f"workload/{key}", "/priority")
+        changes.append(new_priority(installation, key, int(number)))
+    for node in listed(asked.cordons):
+        _need(request, f"node/{node}", "/cordon")
+        changes.append(cordoning(node))
+    return changes
+
+
+def _need(request: Caller, stream: str, pointer: str) -> None:
+    """What is to be changed must be there, and be the caller's to see."""
+    kind, _, key = stream.partition("/")
+    if not key:
+        raise _malformed(pointer, f"{stream!r} is not `kind/name`.")
+    if kind == "workload":
+        need_namespace(request.user, key.partition("/")[0])
+    is_known = installation_of(request).reader.cell.version_of(stream) > 0
+    if not is_known or not allows(request.user.namespaces, stream):
+        raise ApiFailure(NOT_FOUND, f"There is no {stream}.")
+
+
+def _malformed(pointer: str, rule: str) -> ApiFailure:
+    error = ProblemError(pointer=pointer, rule=rule)
+    return ApiFailure(INVALID_REQUEST, "It cannot be tried out.", errors=(error,))

@@ -1,0 +1,1 @@
+"""What-if: changes tried out on a fork of the state; nothing is written."""

@@ -1,0 +1,49 @@
+"""Changes that are tried out besides objects that are applied."""
+
+import msgspec
+
+from headgate.application.act_on_workloads import change_of_workload
+from headgate.application.commands import Change, Situation
+from headgate.application.configure_objects import change_of_object, deletion_of_object
+from headgate.application.installation import Installation
+from headgate.domain.configured import Absent
+from headgate.domain.facts import DomainEvent
+from headgate.domain.rejection import NotFound
+from headgate.domain.streams import kind_and_key, workload_stream
+from headgate.domain.topology.commands import CordonNode
+from headgate.domain.workloads.commands import ChangeSpec, DeleteWorkload
+from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.state import Workload
+
+
+def deletion(installation: Installation, stream: str) -> Change:
+    """The change that deletes an object or a workload."""
+    kind, key = kind_and_key(stream)
+    if kind == "workload":
+        return change_of_workload(key, DeleteWorkload(eviction=installation.ids.new()))
+    return deletion_of_object(stream)
+
+
+def cordoning(node: str) -> Change:
+    """The change that keeps a node from taking anything new."""
+    return change_of_object(f"node/{node}", CordonNode())
+
+
+def new_priority(installation: Installation, key: str, priority: int) -> Change:
+    """The change that gives a workload another priority."""
+    eviction = installation.ids.new()
+
+    def decide(situation: Situation) -> tuple[DomainEvent, ...]:
+        workload = situation.state
+        if isinstance(workload, Absent):
+            raise NotFound(f"There is no workload {key}.", remedy="Check its name and namespace.")
+        assert isinstance(workload, Workload), "the stream of a workload holds workloads"
+        command = ChangeSpec(
+            labels=workload.labels,
+            annotations=workload.annotations,
+            spec=msgspec.structs.replace(workload.spec, priority=priority),
+            eviction=eviction,
+        )
+        return WORKLOAD.decide(workload, command, situation.at)
+
+    return Change(stream=workload_stream(key), decide=decide)

@@ -1,0 +1,160 @@
+"""A what-if: a fork of the state, the changes on it, and what people are told of the outcome."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headgate.application.commands import Change
+from headgate.application.deciding import catch_up
+from headgate.application.failures import TooMuch
+from headgate.application.installation import Installation
+from headgate.application.past.reading import PastReader
+from headgate.application.queries.explanations import blocker_view
+from headgate.application.queries.views import Free, timestamp
+from headgate.application.queries.workload_views import AsOf
+from headgate.application.simulations.trying import Foreseen, Standing, Trying, try_out
+from headgate.application.simulations.views import (
+    EffectView,
+    ForeseenView,
+    RoundView,
+    SimulationView,
+    Verdict,
+    VictimView,
+)
+from headgate.application.visibility import Scope
+from headgate.domain.foresight.course import Endless
+from headgate.domain.foresight.difference import Effect, uprootings
+from headgate.domain.rounds.events import RoundVictim
+from headgate.domain.scheduling.standing import cluster_queue_of
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.state import Workload, phase_of
+
+MOST_CHANGES = 1_000
+MOST_EFFECTS = 1_000
+ASSUMPTIONS = (
+    "Nobody else submits, changes or ends anything meanwhile.",
+    "Victims stop at once when they are asked to; `verdict` holds before that, `inTheEnd` after.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who looks: what may be seen, and how admissions are written down."""
+
+    scope: Scope
+    written: Callable[[Admission], Free]
+
+
+async def simulate(
+    installation: Installation, changes: Sequence[Change], viewer: Viewer
+) -> SimulationView:
+    """What the changes would lead to, as the viewer may see it; nothing is written.
+
+    Raises the `Rejection` of a refused change, `TooMuch` for what takes too long, `Overloaded`.
+    """
+    if len(changes) > MOST_CHANGES:
+        raise TooMuch(f"At most {MOST_CHANGES} changes are tried at once.")
+    if not isinstance(installation.reader, PastReader):
+        await catch_up(installation)
+    cell = installation.reader.cell.fork()
+    position, at = cell.position, installation.clock.now()
+    machine = installation.past
+    trying = Trying(changes, at, machine.is_late(), machine.round_ttl_seconds)
+    try:
+        foreseen = await machine.backstage.do(lambda: try_out(cell, trying))
+    except Endless as endless:
+        detail = "What would happen cannot be worked out in the time one may take."
+        raise TooMuch(detail) from endless
+    as_of = AsOf(position=position, time=timestamp(at))
+    return _View(installation, viewer, foreseen).whole(as_of)
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What is shown of an outcome to someone."""
+
+    installation: Installation
+    viewer: Viewer
+    foreseen: Foreseen
+
+    def whole(self, as_of: AsOf) -> SimulationView:
+        foreseen = self.foreseen
+        effects = foreseen.effects
+        return SimulationView(
+            as_of=as_of,
+            workloads=[self._workload(key) for key in foreseen.at_first],
+            rounds=[
+                RoundView(
+                    preemptor=self._hidden(one.preemptor),
+                    victims=[self._victim(victim) for victim in one.victims],
+                    because=self._hidden(one.cause),
+                )
+                for one in uprootings(foreseen.facts)
+            ],
+            effects=[self._effect(effect) for effect in effects[:MOST_EFFECTS]],
+            starts=sum(effect.what == "Starts" for effect in effects),
+            evictions=sum(effect.what.startswith("Evicted") for effect in effects),
+            facts=len(foreseen.facts),
+            assumptions=list(ASSUMPTIONS),
+        )
+
+    def _workload(self, key: str) -> ForeseenView:
+        first, last = self.foreseen.at_first[key], self.foreseen.in_the_end[key]
+        workload, why = first.workload, first.explanation
+        return ForeseenView(
+            workload=self._hidden(key),
+            verdict=_verdict(first),
+            in_the_end=_verdict(last),
+            phase=phase_of(workload) if workload else None,
+            cluster_queue=self._queue_of(workload),
+            sentence=self._hidden(why.sentence) if why else "It is gone.",
+            admission=self._admission(workload),
+            victims=[self._victim(victim) for victim in first.victims],
+            position=first.place,
+            dominant=why.dominant if why else "",
+            blockers=[
+                blocker_view(self.installation, blocker, self.viewer.scope)
+                for blocker in (why.blockers if why else ())
+            ],
+            would_unblock=self._hidden(list(why.would_unblock)) if why else [],
+        )
+
+    def _admission(self, workload: Workload | None) -> Free | None:
+        given = (workload.admission or workload.nomination) if workload else None
+        return self.viewer.written(given) if given else None
+
+    def _hidden(self, told: Any) -> Any:  # noqa: ANN401 - a text, or several
+        return self.installation.tenants.redacted(told, self.viewer.scope)
+
+    def _victim(self, victim: RoundVictim) -> VictimView:
+        return VictimView(
+            workload=self._hidden(victim.workload),
+            cluster_queue=victim.cluster_queue,
+            reason=victim.reason,
+            priority=victim.priority,
+            pods=victim.pods,
+        )
+
+    def _effect(self, effect: Effect) -> EffectView:
+        return EffectView(
+            workload=self._hidden(effect.key),
+            cluster_queue=self._queue_of(effect.with_change or effect.without),
+            what=effect.what,
+            without=phase_of(effect.without) if effect.without else None,
+            with_change=phase_of(effect.with_change) if effect.with_change else None,
+        )
+
+    def _queue_of(self, workload: Workload | None) -> str:
+        if workload is None:
+            return ""
+        return cluster_queue_of(self.installation.reader.cell.config, workload)
+
+
+def _verdict(standing: Standing) -> Verdict:
+    workload = standing.workload
+    if workload is None or workload.finished_at is not None:
+        return "Gone"
+    if holds_quota(workload):
+        return "Admitted"
+    return "MakesRoom" if workload.round_id else "Waits"

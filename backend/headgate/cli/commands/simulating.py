@@ -1,0 +1,100 @@
+"""`simulate`: what would happen if something were submitted or changed."""
+
+from typing import Annotated, Any
+
+import typer
+
+from headgate.cli.commands.applying import Files, documents_of
+from headgate.cli.commands.explaining import blocker_table
+from headgate.cli.exit_codes import ExitCode
+from headgate.cli.failures import CommandFailed
+from headgate.cli.options import Output
+from headgate.cli.presentation.consoles import say, show
+from headgate.cli.presentation.formats import Format, show_value
+from headgate.cli.presentation.tables import columns
+from headgate.cli.session import client_of
+
+Object = dict[str, Any]
+VERDICTS = {
+    "Admitted": "would be admitted at once",
+    "MakesRoom": "would preempt others to make room",
+    "Waits": "would wait",
+    "Gone": "would be gone",
+}
+EFFECTS = {
+    "Starts": "would start",
+    "DoesNotStart": "would not start",
+    "Evicted": "would be evicted",
+    "EvictedAndStartsAgain": "would be evicted and start again",
+    "NotEvicted": "would not be evicted",
+    "Changes": "would get another place",
+}
+
+Delete = Annotated[list[str], typer.Option(help="Leave out KIND/NAME, as in node/host-1.")]
+Priority = Annotated[list[str], typer.Option(help="Another priority, NAMESPACE/NAME:NUMBER.")]
+Cordon = Annotated[list[str], typer.Option(help="A node that takes nothing new.")]
+
+
+def simulate(
+    ctx: typer.Context,
+    *,
+    files: Files = [],  # noqa: B006 - Typer copies it
+    delete: Delete = [],  # noqa: B006
+    priority: Priority = [],  # noqa: B006
+    cordon: Cordon = [],  # noqa: B006
+    output: Output = Format.TABLE,
+) -> None:
+    """Say what would happen, and change nothing: `simulate -f change.yaml`.
+
+    Takes what apply takes; with --at it is tried out in the past.
+    """
+    others = {
+        "delete": ",".join(delete),
+        "priority": ",".join(priority),
+        "cordon": ",".join(cordon),
+    }
+    if not files and not any(others.values()):
+        hint = "name a file with -f, or give --delete, --priority or --cordon"
+        raise CommandFailed(hint, code=ExitCode.USAGE)
+    documents = documents_of(files) if files else b""
+    with client_of(ctx) as client:
+        tell(client.simulate(documents, others), output)
+
+
+def tell(found: Object, output: Format) -> None:
+    """Show what would happen."""
+    if show_value(found, output):
+        return
+    for workload in found["workloads"]:
+        _tell_workload(workload)
+    if found["effects"]:
+        rows = [
+            [effect["workload"], effect.get("clusterQueue", ""), EFFECTS[effect["what"]]]
+            for effect in found["effects"]
+        ]
+        show(columns(["workload", "queue", "what"], rows))
+    else:
+        show("Nobody else would be touched.")
+    say(f"as of log position {found['asOf']['position']}; nothing was written")
+    for assumption in found["assumptions"]:
+        say(f"  {assumption}")
+
+
+def _tell_workload(workload: Object) -> None:
+    show(f"{workload['workload']} {VERDICTS[workload['verdict']]}: {workload['sentence']}")
+    for assignment in (workload.get("admission") or {}).get("podSetAssignments", []):
+        flavors = ", ".join(f"{name} from {of}" for name, of in assignment["flavors"].items())
+        show(f"  {assignment['count']} x {assignment['name']}: {flavors}")
+    for victim in workload.get("victims", []):
+        show(f"  for it {victim['workload']} must go ({victim['reason']})")
+    if workload["inTheEnd"] != workload["verdict"]:
+        show(f"  once victims have stopped it {VERDICTS[workload['inTheEnd']]}")
+    place = workload.get("position")
+    if place:
+        show(f"  place {place['clusterQueue']} of {place['of']} in its queue")
+    table = blocker_table(workload.get("blockers", []))
+    if table:
+        show(table)
+    for step in workload.get("wouldUnblock", []):
+        show(f"  would help: {step}")
+    show("")

@@ -1,0 +1,1 @@
+"""What would be decided next if nobody outside did anything: real cycles on assumed facts."""

@@ -1,0 +1,99 @@
+"""Whom a change would concern: each workload that ends otherwise with it than without it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from headgate.domain.facts import DomainEvent
+from headgate.domain.rounds.events import RoundCommitted, RoundVictim
+from headgate.domain.streams import kind_and_key
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.state import Workload
+
+Fact = tuple[str, DomainEvent]
+What = Literal[
+    "Starts", "DoesNotStart", "Evicted", "EvictedAndStartsAgain", "NotEvicted", "Changes"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a change does to one workload; the states are those at the end, without and with it."""
+
+    key: str
+    what: What
+    without: Workload | None
+    with_change: Workload | None
+
+
+@dataclass(frozen=True, slots=True)
+class Uprooting:
+    """One round: who makes room for whom; `cause` is the victim whose return it serves, if any."""
+
+    preemptor: str
+    victims: tuple[RoundVictim, ...]
+    cause: str = ""
+
+
+def effects(
+    without: tuple[Iterable[Fact], Mapping[str, Workload]],
+    with_change: tuple[Iterable[Fact], Mapping[str, Workload]],
+) -> tuple[Effect, ...]:
+    """Every workload that fares differently, by key; each side is its facts and its last states."""
+    before, after = without[1], with_change[1]
+    facts_without, facts_with = tuple(without[0]), tuple(with_change[0])
+    evicted_anyway, evicted = _evicted(facts_without), _evicted(facts_with)
+    keys = sorted(_concerned(facts_without) | _concerned(facts_with))
+    found = []
+    for key in keys:
+        old, new = before.get(key), after.get(key)
+        what = _what(old, new, key in evicted_anyway, key in evicted)
+        if what is not None:
+            found.append(Effect(key, what, old, new))
+    return tuple(found)
+
+
+def uprootings(facts: Iterable[Fact]) -> tuple[Uprooting, ...]:
+    """All rounds in order; one whose preemptor was itself a victim before names itself as cause."""
+    victims: dict[str, None] = {}
+    found = []
+    for _, event in facts:
+        if isinstance(event, RoundCommitted):
+            cause = event.preemptor if event.preemptor in victims else ""
+            found.append(Uprooting(event.preemptor, event.victims, cause))
+            victims.update((victim.workload, None) for victim in event.victims)
+    return tuple(found)
+
+
+def _what(
+    old: Workload | None,
+    new: Workload | None,
+    evicted_anyway: bool,  # noqa: FBT001 - what happened on either side
+    evicted: bool,  # noqa: FBT001 - same
+) -> What | None:
+    ran, runs = _has_place(old), _has_place(new)
+    if evicted and not evicted_anyway:
+        return "EvictedAndStartsAgain" if runs else "Evicted"
+    if evicted_anyway and not evicted:
+        return "NotEvicted"
+    if runs != ran:
+        return "Starts" if runs else "DoesNotStart"
+    has_moved = runs and old is not None and new is not None and old.admission != new.admission
+    return "Changes" if has_moved else None
+
+
+def _has_place(workload: Workload | None) -> bool:
+    return workload is not None and holds_quota(workload)
+
+
+def _evicted(facts: Iterable[Fact]) -> frozenset[str]:
+    return frozenset(
+        kind_and_key(stream)[1] for stream, event in facts if isinstance(event, WorkloadEvicted)
+    )
+
+
+def _concerned(facts: Iterable[Fact]) -> frozenset[str]:
+    return frozenset(
+        key for kind, key in (kind_and_key(stream) for stream, _ in facts) if kind == "workload"
+    )

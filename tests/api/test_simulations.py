@@ -1,0 +1,120 @@
+"""What-if over HTTP: what would happen is told, and nothing has happened."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+
+HERE = "/v1/namespaces/team-a/workloads"
+OWN = {"withinClusterQueue": "LowerPriority"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def full_queue(callers: dict[str, Api], schedule: Callable[[], int]) -> None:
+    """A queue of four CPUs, used up by two workloads, with one that waits."""
+    admin = callers["admin"]
+    admin.post("/v1/resourceflavors", flavor())
+    admin.post("/v1/clusterqueues", cluster_queue("gpu", cpu="4", preemption=OWN))
+    admin.post("/v1/namespaces/team-a/localqueues", local_queue("main", "gpu"))
+    admin.post("/v1/namespaces/team-b/localqueues", local_queue("main", "gpu", "team-b"))
+    admin.post(HERE, workload("first"))
+    admin.post("/v1/namespaces/team-b/workloads", workload("secret", namespace="team-b"))
+    schedule()
+    admin.post(HERE, workload("waiting"))
+    schedule()
+
+
+def _tried(api: Api, *objects: dict[str, Any], query: str = "") -> dict[str, Any]:
+    before = api.get("/v1/events?limit=1").json()["items"][0]["position"]
+    answer = api.post(f"/v1/simulations{query}", _listed(*objects))
+    assert answer.status_code == 200, answer.text
+    assert api.get("/v1/events?limit=1").json()["items"][0]["position"] == before
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def _listed(*objects: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+
+
+def test_a_submit_that_must_wait_is_told_why_and_where(admin: Api) -> None:
+    (found,) = _tried(admin, workload("asked"))["workloads"]
+    assert found["verdict"] == found["inTheEnd"] == "Waits"
+    assert found["position"] == {**found["position"], "clusterQueue": 2, "of": 2}
+    assert found["blockers"][0]["shortBy"] == 2000
+
+
+def test_a_submit_that_makes_room_names_victims_and_starts_in_the_end(admin: Api) -> None:
+    found = _tried(admin, workload("asked", priority=100))
+    (asked,) = found["workloads"]
+    assert (asked["verdict"], asked["inTheEnd"]) == ("MakesRoom", "Admitted")
+    (victim,) = asked["victims"]
+    assert victim["reason"] == "InClusterQueue"
+    assert found["rounds"][0]["victims"] == asked["victims"]
+    (effect,) = found["effects"]
+    assert (effect["workload"], effect["what"]) == (victim["workload"], "Evicted")
+
+
+def test_dry_run_of_a_submit_says_the_same(admin: Api) -> None:
+    body = workload("asked", priority=100)
+    by_submit = admin.post(f"{HERE}?dryRun=Admission", body).json()
+    by_simulation = _tried(admin, body)
+    for found in (by_submit, by_simulation):
+        found["asOf"].pop("time")
+    assert by_submit == by_simulation
+    assert admin.get(f"{HERE}/asked").status_code == 404
+
+
+def test_more_quota_starts_who_waits(admin: Api) -> None:
+    found = _tried(admin, cluster_queue("gpu", cpu="6", preemption=OWN))
+    (effect,) = found["effects"]
+    assert effect == {
+        "workload": "team-a/waiting",
+        "clusterQueue": "gpu",
+        "what": "Starts",
+        "without": "Pending",
+        "withChange": "Starting",
+    }
+    assert found["starts"] == 1
+
+
+def test_a_higher_priority_or_an_end_of_another_is_tried_out(admin: Api) -> None:
+    raised = _tried(admin, query="?priority=team-a/waiting:50")
+    assert raised["workloads"][0]["verdict"] == "MakesRoom"
+    gone = _tried(admin, query="?delete=workload/team-a/first")
+    assert [effect["what"] for effect in gone["effects"]] == ["Starts"]
+
+
+def test_the_past_can_be_tried_out_as_well(admin: Api) -> None:
+    submitted = admin.get("/v1/events?stream=workload/team-a/first").json()["items"][-1]
+    at = submitted["position"] - 1
+    found = _tried(admin, workload("asked"), query=f"?at={at}")
+    assert found["asOf"]["position"] == at
+    assert found["workloads"][0]["verdict"] == "Admitted"
+
+
+def test_names_of_other_teams_are_not_told(callers: dict[str, Api]) -> None:
+    big = workload("asked", priority=100)
+    big["spec"]["podSets"][0]["count"] = 4
+    assert "team-b/secret" in str(_tried(callers["admin"], big))
+    assert "team-b/secret" not in str(_tried(callers["submitter"], big))
+    refused = callers["submitter"].post("/v1/simulations?delete=workload/team-b/secret", _listed())
+    assert refused.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [("", 422), ("?priority=nonsense", 422), ("?delete=node/none", 404), ("?cordon=none", 404)],
+)
+def test_what_cannot_be_tried_is_a_problem(admin: Api, query: str, status: int) -> None:
+    assert admin.post(f"/v1/simulations{query}", _listed()).status_code == status
+
+
+def test_a_change_that_is_refused_is_told_as_when_it_is_made(admin: Api) -> None:
+    wrong = workload("asked")
+    wrong["spec"]["podSets"] = []
+    tried, made = admin.post("/v1/simulations", wrong), admin.post(HERE, wrong)
+    assert tried.status_code == made.status_code == 422
+    assert tried.json()["errors"] == made.json()["errors"]

@@ -1,0 +1,81 @@
+"""The command line sees the past with `--at`, and the future with `simulate`."""
+
+import pytest
+
+from headgate.cli.commands.waiting import goal_of, wait_for
+from headgate.client.client import HeadgateClient
+from tests.cli.invoking import Invoker
+
+OBJECTS = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: plain}
+spec: {}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: small}
+spec:
+  namespaceSelector: {}
+  preemption: {withinClusterQueue: LowerPriority}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors:
+    - {name: plain, resources: [{name: cpu, nominalQuota: 4}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: main, namespace: default}
+spec: {clusterQueue: small}
+"""
+
+
+HOLDER = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Workload
+metadata: {name: holder, namespace: default}
+spec:
+  queueName: main
+  podSets:
+  - name: main
+    count: 4
+    template: {spec: {containers: [{name: main, resources: {requests: {cpu: 1}}}]}}
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def objects(client: HeadgateClient) -> int:
+    """A queue that one workload fills; the position before it was submitted."""
+    client.apply(OBJECTS.encode())
+    before = client.head()
+    client.apply(HOLDER.encode())
+    wait_for(client, "default/holder", goal_of("condition=Admitted"), 30)
+    return before
+
+
+def test_the_past_is_shown_as_it_was(headgate: Invoker, objects: int) -> None:
+    assert "holder" in headgate("get", "wl").stdout
+    before = headgate("get", "wl", "--at", str(objects))
+    assert "holder" not in before.stdout
+    assert f"as of log position {objects}" in before.stderr
+    headgate("why", "holder", "--at", str(objects), code=3)
+
+
+def test_nothing_is_written_in_the_past(headgate: Invoker, objects: int) -> None:
+    refused = headgate("submit", "--queue", "main", "--cpu", "1", "--at", str(objects), code=8)
+    assert "the past cannot be changed" in refused.stderr
+
+
+def test_a_submit_is_tried_out(headgate: Invoker, client: HeadgateClient) -> None:
+    head = client.head()
+    asked = ("submit", "--queue", "main", "--cpu", "2", "--name", "asked")
+    told = headgate(*asked, "--dry-run=admission")
+    assert "default/asked would wait" in told.stdout
+    assert "place 1 of 1" in told.stdout
+    assert client.head() == head
+
+
+def test_a_change_is_tried_out(headgate: Invoker) -> None:
+    found = headgate.json("simulate", "--delete", "workload/default/holder")
+    assert found["facts"] > 0
+    headgate("simulate", code=2)

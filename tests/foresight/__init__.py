@@ -1,0 +1,1 @@
+"""What is foretold is what happens."""

@@ -1,0 +1,105 @@
+"""A submit is foretold, then made with nothing between: both must say the same."""
+
+from dataclasses import dataclass
+from random import Random
+
+from headgate.application.commands import Change, Situation
+from headgate.application.simulations.trying import Standing, Trying, try_out
+from headgate.domain.cell import Cell
+from headgate.domain.facts import DomainEvent
+from headgate.domain.streams import workload_stream
+from headgate.domain.workloads import commands as c
+from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
+from headgate.domain.workloads.state import Workload
+from tests.simulation.cluster import QUEUES, REQUESTS, Cluster
+from tests.simulation.life import morning, step
+
+STEPS = 150
+SUBMITS_PER_DAY = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The verdict, the placement and the victims of one submit."""
+
+    verdict: str
+    placement: object
+    victims: tuple[str, ...]
+
+
+def compare_day(seed: int, submits: int = SUBMITS_PER_DAY) -> list[tuple[Told, Told]]:
+    """What was foretold and what happened, for some submits of one day."""
+    cluster = morning(seed, STEPS)
+    chance = Random(seed)
+    found = []
+    for number in range(submits):
+        for _ in range(chance.randint(0, 6)):
+            step(cluster)
+        rest(cluster)
+        found.append(_compare(cluster, _command(chance, f"asked-{number}")))
+    return found
+
+
+def rest(cluster: Cluster) -> None:
+    """Let the workers decide all there is to decide now."""
+    while cluster.partitions.due():
+        cluster.sweep()
+
+
+def _compare(cluster: Cluster, command: c.Submit) -> tuple[Told, Told]:
+    key = f"{command.namespace}/{command.name}"
+
+    def decide(situation: Situation) -> tuple[DomainEvent, ...]:
+        return WORKLOAD.decide(situation.state, command, situation.at)
+
+    change = Change(stream=workload_stream(key), decide=decide)
+    fork = cluster.witness.cell.fork()
+    foretold = try_out(fork, Trying([change], cluster.now, lambda: False))
+    before = cluster.log.head()
+    cluster.record(
+        *(
+            (workload_stream(key), event)
+            for event in WORKLOAD.decide(
+                cluster.witness.cell.state_of(workload_stream(key)), command, cluster.now
+            )
+        )
+    )
+    assert cluster.log.head() == before + 1
+    rest(cluster)
+    return _told(foretold.at_first[key]), _happened(cluster.witness.cell, key)
+
+
+def _told(standing: Standing) -> Told:
+    assert standing.workload is not None
+    victims = tuple(victim.workload for victim in standing.victims)
+    return _as_told(standing.workload, victims)
+
+
+def _happened(cell: Cell, key: str) -> Told:
+    workload = cell.workloads[key]
+    making_room = cell.rounds.get(workload.round_id or "")
+    victims = tuple(victim.workload for victim in making_room.victims) if making_room else ()
+    return _as_told(workload, victims)
+
+
+def _as_told(workload: Workload, victims: tuple[str, ...]) -> Told:
+    if holds_quota(workload):
+        return Told("Admitted", workload.admission, ())
+    if workload.round_id:
+        return Told("MakesRoom", workload.nomination, victims)
+    why = workload.explanation
+    return Told(f"Waits: {why.dominant if why else ''}", None, ())
+
+
+def _command(chance: Random, name: str) -> c.Submit:
+    queue = chance.choice(QUEUES)
+    on_hosts = queue in {"batch", "tight"}
+    pods = PodSet(
+        count=chance.randint(1, 6),
+        scheduling=Scheduling(requests={"gpu": chance.randint(1, 4)}),
+        topology_request=chance.choice(REQUESTS) if on_hosts else None,
+    )
+    spec = WorkloadSpec(queue_name=queue, pod_sets=(pods,), priority=chance.randint(0, 5))
+    return c.Submit(uid=f"uid-{name}", namespace="team", name=name, spec=spec)

@@ -1,0 +1,41 @@
+"""What would happen is worked out by what decides in earnest, and changes nothing."""
+
+import pytest
+
+from headgate.application.commands import Change
+from headgate.application.simulations.trying import Foreseen, Trying, try_out
+from headgate.domain.foresight.course import Endless
+from tests.foresight.submits import compare_day, rest
+from tests.simulation.life import morning
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_submit_is_foretold_as_it_happens(seed: int) -> None:
+    for foretold, happened in compare_day(seed, submits=10):
+        assert foretold == happened
+
+
+def test_days_foretell_every_kind_of_verdict() -> None:
+    verdicts = {happened.verdict for seed in range(3) for _, happened in compare_day(seed, 10)}
+    assert {"Admitted", "MakesRoom", "Waits: WaitingForQuota"} <= verdicts
+
+
+def _foresee(seed: int, *changes: Change, late: bool = False) -> Foreseen:
+    cluster = morning(seed, 150)
+    rest(cluster)
+    cell = cluster.witness.cell.fork()
+    before = cell.dump()
+    try:
+        return try_out(cell, Trying(changes, cluster.now, lambda: late))
+    finally:
+        assert cell.dump() == before, "trying out changes nothing"
+
+
+def test_without_a_change_nothing_differs() -> None:
+    found = _foresee(5)
+    assert found.effects == ()
+
+
+def test_what_takes_too_long_is_given_up() -> None:
+    with pytest.raises(Endless):
+        _foresee(1, late=True)
