@@ -25,7 +25,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One command on one stream.
 
-    `version` and `position` are those the caller has seen, None where that does not matter.
+    `version` and `position` are those the caller has seen, None where that does not matter;
+    `until` is the last position whose changes the caller knows of.
     `is_new` says that the stream has most likely never been used, so that it need not be loaded
     first; `reads_config` that the rule looks at other objects, which must not change meanwhile.
     """
@@ -34,6 +35,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     decide: Callable[[Situation], tuple[DomainEvent, ...]]
     version: int | None = None
     position: int | None = None
+    until: int | None = None
     is_new: bool = False
     reads_config: bool = False
 

@@ -124,6 +124,8 @@ def _refuse_stale(change: Change, loaded: Loaded) -> None:
         raise StaleVersion(f"It is at version {loaded.version}, not at {change.version}.")
     if change.position is not None and change.position != loaded.position:
         raise StaleVersion(f"It is at resourceVersion {loaded.position}, not {change.position}.")
+    if change.until is not None and change.until < loaded.position:
+        raise StaleVersion(f"It has changed since position {change.until}; look at it again.")
 
 
 def _evolve_of(stream: str) -> Callable[[Any, Any, Instant], Any]:

@@ -8,7 +8,8 @@ from litestar.params import JSONBody, PathParameter
 
 from headgate.api.answers import Answer, shows
 from headgate.api.callers import Caller
-from headgate.api.parameters import IdempotencyHeader
+from headgate.api.calls import Asking
+from headgate.api.parameters import DryRun, IdempotencyHeader
 from headgate.api.workloads import writing
 from headgate.api.workloads.schemas import Action, WorkloadObject
 from headgate.application.act_on_workloads import Verb
@@ -39,8 +40,10 @@ def _handler(verb: Verb) -> HTTPRouteHandler:
         name: Name,
         data: JSONBody[Action],
         idempotency_key: IdempotencyHeader = None,
+        dry_run: DryRun = None,
     ) -> Answer:
-        return await writing.act(request, name, verb, data, idempotency_key)
+        asking = Asking(reason=data.reason, key=idempotency_key, is_dry_run=bool(dry_run))
+        return await writing.act(request, name, verb, data, asking)
 
     return act
 

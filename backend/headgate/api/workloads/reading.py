@@ -71,7 +71,7 @@ async def list_workloads(
     selector = label_selector(wanted.selector)
     query = WorkloadQuery(
         namespaces=namespaces,
-        phases=_phases(wanted.phases),
+        phases=named_phases(wanted.phases),
         local_queue=wanted.queue_name or "",
         cluster_queue=wanted.cluster_queue or "",
         name_contains=wanted.contains or "",
@@ -105,7 +105,8 @@ def _namespaces(request: Caller) -> tuple[str, ...] | None:
     return None if scope is None else tuple(sorted(scope))
 
 
-def _phases(text: str | None) -> tuple[str, ...]:
+def named_phases(text: str | None) -> tuple[str, ...]:
+    """The phases a parameter names; refused if one of them is none."""
     phases = listed(text)
     unknown = [phase for phase in phases if phase not in PHASES]
     if unknown:

@@ -55,9 +55,9 @@ async def delete(request: Caller, target: Target) -> Answer:
     return answer_handled(handled)
 
 
-async def act(request: Caller, name: str, verb: Verb, data: Action, key: str | None) -> Answer:
-    """Do something to the workload."""
-    call = await call_of(request, object_writer(KIND), Asking(reason=data.reason, key=key))
+async def act(request: Caller, name: str, verb: Verb, data: Action, asking: Asking) -> Answer:
+    """Do something to the workload, or see what it would be then."""
+    call = await call_of(request, object_writer(KIND), asking)
     action = act_on_workloads.Action(
         workload=f"{request.path_params['namespace']}/{name}",
         verb=verb,

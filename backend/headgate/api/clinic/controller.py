@@ -1,0 +1,162 @@
+"""The clinic, and bulk actions."""
+
+from typing import Annotated
+
+from litestar import Controller, get, post
+from litestar.params import JSONBody, PathParameter, QueryParameter
+
+from headgate.api.answers import Answer, answer, answer_view, shows
+from headgate.api.callers import Caller, installation_of
+from headgate.api.calls import Asking, call_of
+from headgate.api.clinic.schemas import BulkAction, BulkQuery, Undo
+from headgate.api.instants import instant_or_none
+from headgate.api.label_selectors import label_selector
+from headgate.api.paging import Limit
+from headgate.api.parameters import Selector, listed
+from headgate.api.workloads.reading import named_phases
+from headgate.application.bulk.acting import Bulk, Chosen, act_on_all, preview
+from headgate.application.bulk.batches import batch_of, undo
+from headgate.application.bulk.selection import Query
+from headgate.application.bulk.views import Batch, BulkResult
+from headgate.application.commands import Call, Written
+from headgate.application.queries.clinic import case_with_forecast, clinic
+from headgate.application.queries.clinic_views import CaseView, Clinic
+from headgate.domain.rejection import InvalidObject, Violation
+
+Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
+BatchId = Annotated[str, PathParameter(description="The id of the batch", max_length=64)]
+Causes = Annotated[
+    str | None, QueryParameter(name="cause", description="Causes to show, separated by commas")
+]
+Phases = Annotated[
+    str | None, QueryParameter(name="phase", description="Inactive, BackingOff or Held")
+]
+Place = Annotated[str, QueryParameter(name="namespace")]
+ClusterQueueName = Annotated[str, QueryParameter(name="clusterQueue")]
+Contains = Annotated[str, QueryParameter(name="name", description="A part of the name")]
+
+
+class ClinicPage(Controller):
+    """Whom somebody may have to help."""
+
+    path = "/"
+    tags = ["Clinic"]
+
+    @get(
+        "/clinic",
+        operation_id="readClinic",
+        summary="Workloads that are inactive, back off or are held, and what would help",
+        responses=shows(Clinic),
+    )
+    async def read(
+        self,
+        request: Caller,
+        limit: Limit = 100,
+        namespace: Place = "",
+        phases: Phases = None,
+        cluster_queue: ClusterQueueName = "",
+        contains: Contains = "",
+        causes: Causes = None,
+        selector: Selector = None,
+    ) -> Answer:
+        """Who has been so the longest comes first."""
+        query = Query(
+            namespace=namespace,
+            phases=named_phases(phases),  # type: ignore[arg-type]
+            cluster_queue=cluster_queue,
+            name=contains,
+            causes=listed(causes),
+            selector=label_selector(selector),
+        )
+        installation = installation_of(request)
+        return answer_view(clinic(installation, query, request.user.namespaces, limit=limit))
+
+    @get(
+        "/namespaces/{namespace:str}/workloads/{name:str}/clinic",
+        operation_id="readCase",
+        summary="Why it is inactive, backs off or is held, and what would come of helping",
+        responses=shows(CaseView),
+    )
+    async def case(self, request: Caller, name: Name) -> Answer:
+        """With a forecast, tried on the installation as it stands and taken back."""
+        installation = installation_of(request)
+        key = f"{request.path_params['namespace']}/{name}"
+        found = case_with_forecast(installation, key, request.user.namespaces)
+        return answer(found, position=installation.reader.position)
+
+    @post(
+        "/batches",
+        operation_id="actOnWorkloads",
+        summary="Do the same to many workloads, or with dryRun see what would come of it",
+        status_code=200,
+        responses=shows(BulkResult),
+        opt={"right": "submit"},
+    )
+    async def act(self, request: Caller, data: JSONBody[BulkAction]) -> Answer:
+        """The set is frozen when it is asked for; each is decided by itself."""
+        installation, bulk = installation_of(request), _bulk(data)
+        call = await _call(request, data.reason)
+        if data.dry_run:
+            return answer_view(await preview(installation, call, bulk))
+        return answer_view(await act_on_all(installation, call, bulk))
+
+    @get(
+        "/batches/{batch:str}",
+        operation_id="readBatch",
+        summary="What a bulk action did to each, and how each stands now",
+        responses=shows(Batch),
+    )
+    async def batch(self, request: Caller, batch: BatchId) -> Answer:
+        """As far as one may see it."""
+        return answer_view(await batch_of(installation_of(request), batch, request.user.namespaces))
+
+    @post(
+        "/batches/{batch:str}/undo",
+        operation_id="undoBatch",
+        summary="Take back what a bulk action did, where that still stands",
+        status_code=200,
+        responses=shows(BulkResult),
+        opt={"right": "submit"},
+    )
+    async def undo(self, request: Caller, batch: BatchId, data: JSONBody[Undo]) -> Answer:
+        """Who has moved on since is left alone."""
+        call = await _call(request, data.reason)
+        return answer_view(await undo(installation_of(request), call, batch, data.reason))
+
+
+async def _call(request: Caller, reason: str) -> Call:
+    """Who asks and why; bulk actions answer with views of their own."""
+    return await call_of(request, lambda _: Written(status=200, body=b""), Asking(reason=reason))
+
+
+def _bulk(data: BulkAction) -> Bulk:
+    if (data.query is None) == (not data.workloads):
+        violation = Violation(
+            pointer="/query",
+            rule="A bulk action has either a query or workloads.",
+            remedy="Give one of the two.",
+        )
+        raise InvalidObject(
+            "Whom this is about is not clear.", remedy="Correct it.", violations=(violation,)
+        )
+    return Bulk(
+        verb=data.verb,
+        reason=data.reason,
+        expires_at=instant_or_none(data.expires_at, "/expiresAt"),
+        query=_query(data.query) if data.query is not None else None,
+        chosen=tuple(Chosen(one.workload, one.uid) for one in data.workloads),
+        position=data.position,
+    )
+
+
+def _query(data: BulkQuery) -> Query:
+    return Query(
+        namespace=data.namespace,
+        phases=tuple(data.phases),
+        queue_name=data.queue_name,
+        cluster_queue=data.cluster_queue,
+        name=data.name,
+        causes=tuple(data.causes),
+        selector=label_selector(data.label_selector),
+        since=instant_or_none(data.since, "/query/since"),
+    )

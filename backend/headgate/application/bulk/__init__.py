@@ -1,0 +1,1 @@
+"""The same action on many workloads: chosen by query, frozen, previewed, done, undone."""

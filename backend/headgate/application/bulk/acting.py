@@ -1,0 +1,167 @@
+"""One action on a frozen set of workloads, each decided by itself under one batch id.
+
+Everything a batch does carries the batch id as its correlation, so that the log itself is the
+record of it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from headgate.application.act_on_workloads import Action, Verb, command_of
+from headgate.application.bulk.selection import Query, selected
+from headgate.application.bulk.views import BulkItem, BulkResult
+from headgate.application.commands import Call, Change, Changed, Situation
+from headgate.application.deciding import catch_up
+from headgate.application.handle_command import handle_each
+from headgate.application.installation import Installation
+from headgate.domain.rejection import IllegalNow, Rejection
+from headgate.domain.streams import workload_stream
+from headgate.domain.values.instants import Instant
+from headgate.domain.views.forecasts import forecast
+from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.state import Workload, phase_of
+
+MOST_FORECASTS = 100
+MOST_ITEMS = 10_000
+UNCHANGED = "There is nothing to do: it is so already"
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """A workload as a preview named it."""
+
+    workload: str
+    uid: str = ""
+
+
+class Bulk(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be done, to whom: those of `chosen`, or those who match `query` at this moment.
+
+    `position` is where a preview froze the set: who has changed since is refused.
+    """
+
+    verb: Verb
+    reason: str
+    expires_at: Instant | None = None
+    query: Query | None = None
+    chosen: tuple[Chosen, ...] = ()
+    position: int | None = None
+
+
+async def preview(installation: Installation, call: Call, bulk: Bulk) -> BulkResult:
+    """What each would answer, and what it would do then; nothing is changed."""
+    await catch_up(installation)
+    cell, at = installation.reader.cell, installation.clock.now()
+    position = cell.position if bulk.position is None else bulk.position
+    items = []
+    for number, (key, uid, workload) in enumerate(_frozen(installation, call, bulk)):
+        events, refusal = _answer(call, bulk, workload, uid, at)
+        tells = bool(events) and number < MOST_FORECASTS
+        then = forecast(cell, key, events, at) if tells else ""
+        items.append(_item(key, uid, workload, "ineligible" if refusal else "eligible", refusal))
+        items[-1] = msgspec.structs.replace(items[-1], next=then)
+    return _result("", bulk.verb, position, items)
+
+
+async def act_on_all(installation: Installation, call: Call, bulk: Bulk) -> BulkResult:
+    """Do it to each that can take it; what became of each, under one batch id."""
+    await catch_up(installation)
+    batch = installation.ids.new()
+    position = installation.reader.position if bulk.position is None else bulk.position
+    frozen = _frozen(installation, call, bulk)
+    changes = [_change(call, bulk, key, uid, installation.ids.new()) for key, uid, _ in frozen]
+    origin = msgspec.structs.replace(
+        call.origin, correlation=batch, causation=f"batch:{bulk.verb}", reason=bulk.reason
+    )
+    results: Sequence[Changed] = ()
+    if changes:
+        results, _ = await handle_each(installation, origin, changes)
+    items = [
+        _told(key, uid, changed) for (key, uid, _), changed in zip(frozen, results, strict=True)
+    ]
+    return _result(batch, bulk.verb, position, items)
+
+
+def _frozen(
+    installation: Installation, call: Call, bulk: Bulk
+) -> list[tuple[str, str, Workload | None]]:
+    """Key, uid and state of everyone it is about."""
+    cell, scope = installation.reader.cell, call.identity.namespaces
+    if bulk.query is not None:
+        found = selected(cell, bulk.query, scope, installation.clock.now())
+        return [(w.key, w.uid, w) for w in found[:MOST_ITEMS]]
+    seen = (c for c in bulk.chosen if call.identity.sees(c.workload.partition("/")[0]))
+    return [(c.workload, c.uid, cell.workloads.get(c.workload)) for c in seen]
+
+
+def _answer(
+    call: Call, bulk: Bulk, workload: Workload | None, uid: str, at: Instant
+) -> tuple[tuple[WorkloadEvent, ...], str]:
+    """The facts that would follow, or why none do."""
+    if workload is None:
+        return (), "There is no such workload any more."
+    command = command_of(_action(bulk, workload.key), call.identity, "preview")
+    try:
+        _refuse_another(workload, uid)
+        events = WORKLOAD.decide(workload, command, at)
+    except Rejection as rejection:
+        return (), rejection.detail
+    return events, "" if events else UNCHANGED
+
+
+def _change(call: Call, bulk: Bulk, key: str, uid: str, eviction: str) -> Change:
+    command = command_of(_action(bulk, key), call.identity, eviction)
+
+    def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
+        if isinstance(situation.state, Workload):
+            _refuse_another(situation.state, uid)
+        return WORKLOAD.decide(situation.state, command, situation.at)
+
+    return Change(stream=workload_stream(key), decide=decide, until=bulk.position)
+
+
+def _refuse_another(workload: Workload, uid: str) -> None:
+    if uid and workload.uid != uid:
+        raise IllegalNow(
+            f"Workload {workload.key} is another one than was shown; it was submitted since.",
+            remedy="Look at the preview again.",
+        )
+
+
+def _action(bulk: Bulk, key: str) -> Action:
+    return Action(workload=key, verb=bulk.verb, reason=bulk.reason, expires_at=bulk.expires_at)
+
+
+def _told(key: str, uid: str, changed: Changed) -> BulkItem:
+    state = changed.after if isinstance(changed.after, Workload) else None
+    if changed.failure is not None:
+        return _item(key, uid, state, "refused", _detail_of(changed.failure))
+    return _item(key, uid, state, *(("done", "") if changed.events else ("ineligible", UNCHANGED)))
+
+
+def _detail_of(failure: Exception) -> str:
+    return failure.detail if isinstance(failure, Rejection) else str(failure)
+
+
+def _item(key: str, uid: str, workload: Workload | None, outcome: str, reason: str) -> BulkItem:
+    return BulkItem(
+        workload=key,
+        uid=workload.uid if workload else uid,
+        phase=phase_of(workload) if workload else "",
+        outcome=outcome,  # type: ignore[arg-type]
+        reason=reason,
+    )
+
+
+def _result(batch: str, verb: str, position: int, items: Iterable[BulkItem]) -> BulkResult:
+    found = list(items)
+    good = sum(item.outcome in {"eligible", "done"} for item in found)
+    return BulkResult(
+        batch=batch,
+        verb=verb,
+        position=position,
+        eligible=good,
+        ineligible=len(found) - good,
+        items=found,
+    )

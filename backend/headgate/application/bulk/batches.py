@@ -1,0 +1,103 @@
+"""A batch that was carried out: what it did to each, how each stands now, and taking it back.
+
+Only what still stands as the batch left it is taken back: who has moved on since is left alone.
+"""
+
+import asyncio
+
+from headgate.application.bulk.acting import Bulk, Chosen, act_on_all
+from headgate.application.bulk.views import Batch, BatchItem, BulkResult
+from headgate.application.commands import Call
+from headgate.application.deciding import catch_up
+from headgate.application.installation import Installation
+from headgate.application.ports import EventFilter
+from headgate.application.queries.titles import told
+from headgate.application.queries.views import timestamp
+from headgate.application.visibility import Scope, allows
+from headgate.domain.cell import Cell
+from headgate.domain.facts import Recorded
+from headgate.domain.rejection import IllegalNow, NotFound
+from headgate.domain.streams import kind_and_key
+from headgate.domain.workloads.state import Workload, is_admitted, phase_of
+
+UNDOES = {"hold": "release", "deactivate": "activate", "activate": "deactivate"}
+MOST_EVENTS = 40_000
+CAUSE = "batch:"
+
+
+async def batch_of(installation: Installation, batch: str, scope: Scope) -> Batch:
+    """The batch as far as it may be seen; raises `NotFound`."""
+    await catch_up(installation)
+    where = EventFilter(correlation=batch)
+    facts = await asyncio.to_thread(installation.log.page, where, before=None, limit=MOST_EVENTS)
+    mine = [f for f in reversed(facts) if f.origin.causation.startswith(CAUSE)]
+    mine = [f for f in mine if allows(scope, f.stream)]
+    if not mine:
+        raise NotFound(f"There is no batch {batch}.", remedy="Check the id.")
+    first = mine[0]
+    verb = first.origin.causation.removeprefix(CAUSE)
+    latest = {fact.stream: fact for fact in mine}
+    firsts: dict[str, Recorded] = {}
+    for fact in mine:
+        firsts.setdefault(fact.stream, fact)
+    cell = installation.reader.cell
+    return Batch(
+        batch=batch,
+        verb=verb,
+        undo=UNDOES.get(verb, ""),
+        actor=first.origin.actor,
+        reason=first.origin.reason,
+        at=timestamp(first.at),
+        position=mine[-1].position,
+        items=[_item(cell, verb, firsts[stream], latest[stream]) for stream in firsts],
+    )
+
+
+async def undo(installation: Installation, call: Call, batch: str, reason: str) -> BulkResult:
+    """Take back what a batch did, where that still stands; a batch of its own."""
+    found = await batch_of(installation, batch, call.identity.namespaces)
+    if not found.undo:
+        raise IllegalNow(
+            f"What {found.verb} does cannot be taken back.",
+            remedy="Act on the workloads that it was about.",
+        )
+    cell = installation.reader.cell
+    chosen = tuple(
+        Chosen(item.workload, cell.workloads[item.workload].uid)
+        for item in found.items
+        if item.can_undo
+    )
+    bulk = Bulk(
+        verb=found.undo,  # type: ignore[arg-type]
+        reason=reason or f"Takes back batch {batch}",
+        chosen=chosen,
+    )
+    return await act_on_all(installation, call, bulk)
+
+
+def _item(cell: Cell, verb: str, first: Recorded, latest: Recorded) -> BatchItem:
+    _, key = kind_and_key(first.stream)
+    workload = cell.workloads.get(key)
+    why_not = _why_it_stays(workload, verb, first)
+    return BatchItem(
+        workload=key,
+        did=told(latest.event)[0] if latest is first else told(first.event)[0],
+        phase=phase_of(workload) if workload else "",
+        can_undo=not why_not,
+        reason=why_not,
+    )
+
+
+def _why_it_stays(workload: Workload | None, verb: str, first: Recorded) -> str:
+    """Why what was done to it is not taken back; empty if it is."""
+    if verb not in UNDOES:
+        return f"What {verb} does cannot be taken back."
+    if workload is None or workload.finished_at is not None:
+        return "It has ended."
+    stands = {
+        "hold": workload.hold is not None and workload.hold.held_at == first.at,
+        "deactivate": workload.deactivation is not None
+        and workload.deactivation.deactivated_at == first.at,
+        "activate": workload.spec.active and not is_admitted(workload),
+    }
+    return "" if stands[verb] else "It has moved on since."

@@ -1,0 +1,146 @@
+"""Workloads that somebody may have to help: why, how often tried, what limits them, what to do.
+
+For everyone who is inactive, backs off or is held (product.md 8; reference queueing.md §5).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from headgate.domain.cell import Cell
+from headgate.domain.config import Config
+from headgate.domain.scheduling.standing import cluster_queue_of
+from headgate.domain.scheduling.timers import retry_deadline, waits_for_pods_ready
+from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.activity import has_run_out
+from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
+
+PATIENT_PHASES: tuple[Phase, ...] = ("Inactive", "BackingOff", "Held")
+Verb = Literal["activate", "requeue", "release"]
+HELPS: dict[Phase, Verb] = {"Inactive": "activate", "BackingOff": "requeue", "Held": "release"}
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit that may make it inactive: the field, what it allows, and how much is used."""
+
+    field: str
+    most: int
+    used: int
+    decided: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One workload and how it came to this.
+
+    `cause` is a CamelCase word, `sentence` the same for people; `attempts` counts requeues after
+    pods-ready timeouts up to now, or up to its deactivation. `gives_up_at` is when the time to try
+    is over. `helps` is the action that lets it compete again, `resets` what that action starts over
+    and `keeps` what it does not.
+    """
+
+    workload: Workload
+    phase: Phase
+    cluster_queue: str
+    cause: str
+    sentence: str
+    by: str
+    since: Instant | None
+    attempts: int
+    next_try_at: Instant | None
+    gives_up_at: Instant | None
+    limits: tuple[Limit, ...]
+    helps: Verb
+    resets: tuple[str, ...]
+    keeps: tuple[str, ...]
+
+
+def case_of(cell: Cell, workload: Workload, at: Instant) -> Case | None:
+    """How it came to this; None for who needs no help."""
+    phase = phase_of(workload)
+    if phase not in PATIENT_PHASES:
+        return None
+    found = explain_waiting(cell, workload, at)
+    deactivation = workload.deactivation
+    next_try = workload.hold.expires_at if workload.hold else workload.requeue.requeue_at
+    return Case(
+        workload=workload,
+        phase=phase,
+        cluster_queue=cluster_queue_of(cell.config, workload),
+        cause=_cause(workload, phase),
+        sentence=found.sentence if found else "",
+        by=_who(workload, phase),
+        since=_since(workload, phase),
+        attempts=deactivation.requeues if deactivation else workload.requeue.count,
+        next_try_at=None if phase == "Inactive" else next_try,
+        gives_up_at=retry_deadline(cell.config, workload),
+        limits=_limits(cell.config, workload),
+        helps=HELPS[phase],
+        resets=_resets(workload, phase),
+        keeps=_keeps(workload),
+    )
+
+
+def _cause(workload: Workload, phase: Phase) -> str:
+    if phase == "Held":
+        return "Held"
+    if phase == "BackingOff":
+        requeued = condition(workload, "Requeued")
+        return requeued.reason if requeued else "BackingOff"
+    return workload.deactivation.cause if workload.deactivation else "SubmittedInactive"
+
+
+def _who(workload: Workload, phase: Phase) -> str:
+    if phase == "Held":
+        return workload.hold.owner if workload.hold else ""
+    return workload.deactivation.by if workload.deactivation else ""
+
+
+def _since(workload: Workload, phase: Phase) -> Instant | None:
+    if phase == "Held":
+        return workload.hold.held_at if workload.hold else None
+    if workload.deactivation is not None:
+        return workload.deactivation.deactivated_at
+    evicted = condition(workload, "Evicted")
+    return evicted.last_transition_at if evicted and evicted.status else workload.created_at
+
+
+def _limits(config: Config, workload: Workload) -> tuple[Limit, ...]:
+    found = []
+    cause = workload.deactivation.cause if workload.deactivation else ""
+    attempts = workload.deactivation.requeues if workload.deactivation else workload.requeue.count
+    waits = waits_for_pods_ready(config, workload)
+    if waits is not None and (most := waits.requeuing_strategy.backoff_limit_count) is not None:
+        met = cause == "RequeuingLimitExceeded"
+        found.append(Limit("backoffLimitCount", most, attempts, met))
+    if waits is not None and (most := waits.requeuing_strategy.retry_limit_seconds) is not None:
+        found.append(Limit("maxBackOffRetryTimeout", most, 0, cause == "RequeuingTimeExceeded"))
+    most_run = workload.spec.maximum_execution_time_seconds
+    if most_run is not None:
+        ran = most_run if has_run_out(workload) else workload.accumulated_execution_seconds
+        found.append(Limit("maximumExecutionTimeSeconds", most_run, ran, has_run_out(workload)))
+    return tuple(found)
+
+
+def _resets(workload: Workload, phase: Phase) -> tuple[str, ...]:
+    if phase == "Held":
+        return ("the hold",)
+    if phase == "BackingOff":
+        return ("the time it backs off",)
+    attempts = workload.deactivation.requeues if workload.deactivation else 0
+    found = [f"the count of requeues (0 instead of {attempts})" if attempts else "", "the backoff"]
+    found.append("the time it may try to get its pods ready")
+    if has_run_out(workload):
+        found.append("the time it has run")
+    if workload.deactivation is not None and workload.deactivation.cause == "AdmissionCheck":
+        found.append("what its admission checks have said")
+    return tuple(filter(None, found))
+
+
+def _keeps(workload: Workload) -> tuple[str, ...]:
+    found = ["its age, by which it stands in line", "the counts of its evictions"]
+    ran = workload.accumulated_execution_seconds
+    if ran and not has_run_out(workload):
+        found.append(f"the {ran} s it has run")
+    return tuple(found)

@@ -1,0 +1,58 @@
+"""What would come of facts that have not happened: tried on the cell and taken back."""
+
+from collections.abc import Iterable
+
+from headgate.domain.cell import Cell
+from headgate.domain.scheduling.answers import Mode
+from headgate.domain.scheduling.blocking import waiting_for_pods
+from headgate.domain.scheduling.evaluation import evaluate
+from headgate.domain.scheduling.waiting import explain_now
+from headgate.domain.streams import workload_stream
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.state import Workload, phase_of
+
+STATED = {
+    "Evicting": "It is stopped first, and what follows then comes after that",
+    "Starting": "It goes on starting",
+    "Running": "It goes on running",
+    "Succeeded": "It has ended",
+    "Failed": "It has ended",
+    "Cancelled": "It ends as cancelled",
+}
+
+
+def forecast(cell: Cell, key: str, events: Iterable[WorkloadEvent], at: Instant) -> str:
+    """One sentence on what the workload would do next, were these facts recorded now."""
+    with cell.trial():
+        for event in events:
+            cell.assume(workload_stream(key), event, at)
+        workload = cell.workloads.get(key)
+        return "It is gone" if workload is None else _what_next(cell, workload, at)
+
+
+def _what_next(cell: Cell, workload: Workload, at: Instant) -> str:
+    stated = STATED.get(phase_of(workload))
+    return stated or _competing(cell, workload) or _waiting(cell, workload, at)
+
+
+def _waiting(cell: Cell, workload: Workload, at: Instant) -> str:
+    found = explain_now(cell, workload, at)
+    return found.sentence if found is not None else "It competes for a place"
+
+
+def _competing(cell: Cell, workload: Workload) -> str:
+    """What a look at it would find; empty where it is not its turn to be looked at."""
+    partition = cell.partition(cell.partitioning.key_of(workload))
+    if not partition.competes(workload):
+        return ""
+    evaluation = evaluate(partition, cell.workloads, workload)
+    if evaluation.mode == Mode.FIT:
+        if cell.partitioning.blocking:
+            return waiting_for_pods(tuple(cell.partitioning.blocking)).sentence
+        return f"It fits in ClusterQueue {evaluation.cluster_queue} now and starts when it is next"
+    if evaluation.mode == Mode.PREEMPT:
+        count = len(evaluation.victims)
+        who = "1 workload" if count == 1 else f"{count} workloads"
+        return f"It would start once {who} of lower standing had been preempted"
+    return ""
