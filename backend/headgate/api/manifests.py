@@ -15,6 +15,7 @@ from headgate.api.shapes import ProblemError
 from headgate.application.commands import Changed, Writer, Written
 from headgate.application.installation import Installation
 from headgate.application.position_marks import OPEN_RESOURCE_VERSION
+from headgate.application.queries.consumption import Consumed, consumed_by
 from headgate.application.queries.queue_status import Status, status_of, weighted_share_of
 from headgate.application.wanted import Wanted
 from headgate.domain.configured import Absent, Configured
@@ -101,8 +102,10 @@ def _extras(installation: Installation, state: Any) -> Extras | None:  # noqa: A
         case LocalQueueSpec(cluster_queue=name):
             key = f"{state.namespace}/{state.name}"
             queue = cell.config.cluster_queues.get(name)
+            status = _queue_status(status_of(cell, name, key))
+            consumed = consumed_by(cell, key, installation.clock.now())
             return Extras(
-                queue_status=_queue_status(status_of(cell, name, key)),
+                queue_status=_with_consumed(status, consumed) if consumed else status,
                 cluster_queue=queue.spec if queue else None,
             )
         case CohortSpec():
@@ -121,6 +124,10 @@ def _queue_status(status: Status) -> QueueStatus:
         usage=status.usage,
         weighted_share=status.weighted_share,
     )
+
+
+def _with_consumed(status: QueueStatus, consumed: Consumed) -> QueueStatus:
+    return msgspec.structs.replace(status, consumed_nanos=consumed.nanos, consumed_at=consumed.at)
 
 
 def _must_agree(pointer: str, said: str, in_path: str) -> None:

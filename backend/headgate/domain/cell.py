@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,7 @@ from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.partition_keys import INSTALLATION
 from headgate.domain.scheduling.partitioning import Partitioning
+from headgate.domain.scheduling.usage_history import Before, UsageHistory
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.topology.events import (
     NodeCordoned,
@@ -33,7 +34,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.evolve import evolve as evolve_workload
 from headgate.domain.workloads.state import Workload
 
-FOLD_VERSION = "1"
+FOLD_VERSION = "2"
 """Changes with the fold or its dump, so that states cached by another fold are not read."""
 
 KEPT_ENDED_ROUNDS = 1_000
@@ -62,6 +63,19 @@ class _Dump(msgspec.Struct, kw_only=True):
     rounds: dict[str, Round]
     versions: dict[str, int]
     set_aside: dict[str, str]
+    changed_at: Instant
+    used: bytes
+
+
+class _Assumed(NamedTuple):
+    """What was there before an assumed event."""
+
+    stream: str
+    state: Any
+    version: int
+    config_position: int
+    changed_at: Instant
+    used: Before
 
 
 class Trial:
@@ -94,7 +108,9 @@ class Cell:
         self.versions: dict[str, int] = {}
         self.set_aside: dict[str, str] = {}
         self.base_position = 0
-        self._journal: list[tuple[str, Any, int, int]] | None = None
+        self.changed_at: Instant = 0
+        self.usage_history = UsageHistory()
+        self._journal: list[_Assumed] | None = None
         self._partitioning: Partitioning | None = None
 
     def apply(self, recorded: Recorded) -> None:
@@ -111,10 +127,11 @@ class Cell:
     def assume(self, stream: str, event: DomainEvent, at: Instant) -> None:
         """Fold an event that is not in the log yet, as if it came next; only inside a trial."""
         assert self._journal is not None, "events are assumed only inside a trial"
-        before = (self.state_of(stream), self.version_of(stream), self.config_position)
-        self._journal.append((stream, *before))
-        self._change(stream, event, at)
-        self.versions[stream] = before[1] + 1
+        state, version = self.state_of(stream), self.version_of(stream)
+        here = (self.config_position, self.changed_at)
+        used = self._change(stream, event, at)
+        self._journal.append(_Assumed(stream, state, version, *here, used))
+        self.versions[stream] = version + 1
 
     @contextmanager
     def trial(self) -> Iterator[Trial]:
@@ -184,6 +201,8 @@ class Cell:
             rounds=self.rounds,
             versions=self.versions,
             set_aside=self.set_aside,
+            changed_at=self.changed_at,
+            used=self.usage_history.dump(),
         )
         return msgspec.msgpack.encode(folded)
 
@@ -212,10 +231,14 @@ class Cell:
         cell.rounds = folded.rounds
         cell.versions = folded.versions
         cell.set_aside = folded.set_aside
+        cell.changed_at = folded.changed_at
+        rules = folded.config.configuration.admission_fair_sharing
+        cell.usage_history = UsageHistory.load(rules, folded.used)
         return cell
 
-    def _change(self, stream: str, event: DomainEvent, at: Instant) -> None:
+    def _change(self, stream: str, event: DomainEvent, at: Instant) -> Before:
         self.position += 1
+        self.changed_at = max(at, self.changed_at)
         kind, key = kind_and_key(stream)
         if kind in CONFIGURED_EVOLVE and not isinstance(event, REPORTS):
             self.config_position = self.position
@@ -224,10 +247,22 @@ class Cell:
             after = _evolve(kind, before, event, at)
         except Exception as error:  # noqa: BLE001 - one poison event must not stop all others
             self.set_aside[stream] = f"{type(event).__name__} could not be applied: {error}"
-            return
+            return {}
         if self.set_aside.pop(stream, None) is not None:
             self._partitioning = None
         self._replace(kind, key, after)
+        return self._account(kind, before, after, at)
+
+    def _account(self, kind: str, before: Any, after: Any, at: Instant) -> Before:  # noqa: ANN401 - by kind
+        """Keep what LocalQueues have used; it is a fold of its own, beside the states."""
+        history = self.usage_history
+        if kind == "configuration":
+            rules = self.config.configuration.admission_fair_sharing
+            return history.configure(rules, self.workloads.values(), at)
+        if kind != "workload" or history.rules is None:
+            return {}
+        was = None if isinstance(before, Absent) else before
+        return history.replace(was, None if isinstance(after, Absent) else after, at)
 
     def _replace(self, kind: str, key: str, after: Any) -> None:  # noqa: ANN401 - same
         states = self._states(kind)
@@ -260,15 +295,17 @@ class Cell:
         same = (node.labels, node.spec.taints) == (before.labels, before.spec.taints)
         return same and self.partitioning.node_changed(node)
 
-    def _undo(self, journal: list[tuple[str, Any, int, int]]) -> None:
-        for stream, state, version, config_position in reversed(journal):
+    def _undo(self, journal: list[_Assumed]) -> None:
+        for stream, state, version, config_position, changed_at, used in reversed(journal):
             self._replace(*kind_and_key(stream), state)
-            self.config_position = config_position
+            self.usage_history.restore(used)
+            self.config_position, self.changed_at = config_position, changed_at
             self.position -= 1
             if version:
                 self.versions[stream] = version
             else:
                 self.versions.pop(stream, None)
+        self.usage_history.rules = self.config.configuration.admission_fair_sharing
         if journal and self._partitioning is not None:
             # What did not fit beside assumed admissions may fit without them.
             self._partitioning.unpark()

@@ -14,10 +14,11 @@ from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
+from tests.conformance.families.consumption import share_by_usage, used_for_ages
 from tests.conformance.families.family import Family
 from tests.conformance.families.placements import other_pods, used_by_others
 from tests.conformance.families.reasons import differing_reasons
-from tests.conformance.installed import CREATED, Installed, key_of
+from tests.conformance.installed import CREATED, NAMESPACE, Installed, key_of
 from tests.conformance.statuses import admission_of
 
 ENTRIES = "entries"
@@ -84,6 +85,12 @@ def fixtures(case: Case) -> Installed:
     installed = Installed()
     if case.given("enableFairSharing"):
         installed.configure(fairSharing={})
+    install(case, installed)
+    return installed
+
+
+def install(case: Case, installed: Installed) -> None:
+    """The objects of a case."""
     installed.add_setup([made for made in case.setup() if made["kind"] != "Workload"])
     for kind, names in FIXTURES:
         for name in names:
@@ -96,7 +103,28 @@ def fixtures(case: Case) -> Installed:
         installed.add("Node", {**node, "status": {**node["status"], "usedByOthers": used}})
     installed.add("Workload", *(case.given("workloads") or ()))
     installed.add_setup([made for made in case.setup() if made["kind"] == "Workload"])
-    return installed
+
+
+def cycles_by_usage(case: Case) -> Iterator[str]:
+    """The same once nothing is left to decide, LocalQueues having used unequally before."""
+    installed = Installed()
+    share_by_usage(installed, case.shared["afsConfig"])
+    install(case, installed)
+    for name, amounts in case.inputs["initialUsage"].items():
+        used_for_ages(installed, f"{NAMESPACE}/{name}", amounts, installed.at)
+    before = _holders(installed.cell)
+    with one_cycle(installed) as cell:
+        _go_on(installed)
+        yield from _admissions(case, cell, before)
+        yield from _reasons(case, installed)
+
+
+def _go_on(installed: Installed) -> None:
+    """Further cycles until nothing is decided; inside the trial of the first."""
+    for key in installed.cell.partition_keys():
+        number = 0
+        while plan_cycle(installed.cell, key, installed.at, f"more-{key}-{number}").decisions:
+            number += 1
 
 
 @contextmanager
@@ -244,7 +272,7 @@ FAMILIES = {
     "TestScheduleForTASPreemption": Family(cycle),
     "TestScheduleForFairSharing": Family(cycle),
     "TestScheduleRecomputePreemptionTargets": Family(cycle),
-    "TestScheduleForAFS": Family(cycle),
+    "TestScheduleForAFS": Family(cycles_by_usage),
     "TestEntryOrdering": Family(turns),
     "TestLastSchedulingContext": Family(two_cycles),
 }

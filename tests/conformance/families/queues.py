@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from headgate.application.queries.lines import line_of
 from headgate.domain.scheduling.consequences import consequences
 from headgate.domain.scheduling.ordering.pending import PendingQueue
-from headgate.domain.views.pending import pending_order
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadSpecChanged
 from headgate.domain.workloads.leaving import may_compete
 from headgate.domain.workloads.state import Workload
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
+from tests.conformance.families.consumption import first_by_usage
 from tests.conformance.families.family import Family
 from tests.conformance.installed import NAMESPACE, Installed, key_of, read
 
@@ -171,8 +172,7 @@ def shown_in_order(case: Case) -> Iterator[str]:
     values = [*(case.given("workloads") or ()), *(case.given("inadmissibleWorkloads") or ())]
     installed = _alone(values)
     wanted = [_key(found["obj"]) for found in case.checked["firstSnap"]]
-    found = [place.key for place in pending_order(installed.cell, QUEUE)]
-    yield from differences("order", wanted, found)
+    yield from differences("order", wanted, list(line_of(installed.cell, QUEUE).keys))
 
 
 def _alone(
@@ -283,4 +283,5 @@ FAMILIES = {
     "TestRequeueWorkloadStrictFIFO": Family(requeued),
     "TestStrictFIFO": Family(first_of_two),
     "TestSnapshotDeterministicOrder": Family(shown_in_order),
+    "TestFsAdmission": Family(first_by_usage),
 }

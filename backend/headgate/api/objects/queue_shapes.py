@@ -146,6 +146,19 @@ class LocalQueueSpecShape(Shape, kw_only=True, frozen=True):
     fair_sharing: FairSharingShape | None = None
 
 
+class ConsumptionShape(Shape, kw_only=True, frozen=True):
+    """What was used of late, by resource; past use counts half after the half-life."""
+
+    consumed_resources: dict[str, str] = {}
+    last_update: str
+
+
+class LocalQueueFairSharingShape(Shape, kw_only=True, frozen=True):
+    """Where a LocalQueue stands in admission fair sharing, while that is switched on."""
+
+    admission_fair_sharing_status: ConsumptionShape
+
+
 class LocalQueueStatusShape(Shape, kw_only=True, frozen=True):
     """Counts and usage of one LocalQueue."""
 
@@ -155,6 +168,7 @@ class LocalQueueStatusShape(Shape, kw_only=True, frozen=True):
     admitted_workloads: int = 0
     flavors_reservation: list[FlavorUsageShape] = []
     flavors_usage: list[FlavorUsageShape] = []
+    fair_sharing: LocalQueueFairSharingShape | None = None
 
 
 class LocalQueueObject(Shape, kw_only=True, frozen=True):

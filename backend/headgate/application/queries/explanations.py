@@ -1,7 +1,7 @@
 """Why a workload waits: as the scheduler recorded it, or derived where it had no need to look."""
 
 from headgate.application.installation import Installation
-from headgate.application.queries.lines import Line, line_of
+from headgate.application.queries.lines import Line, line_of, line_of_tree
 from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.application.queries.workload_views import (
     AsOf,
@@ -41,7 +41,7 @@ def explanation_view(
 ) -> ExplanationView:
     """Everything known of why it stands where it stands, as someone may see it."""
     cell = installation.reader.cell
-    found = _fresh_explanation(cell, workload, installation.clock.now())
+    found = fresh_explanation(cell, workload, installation.clock.now())
     hide = installation.tenants.redacted
     phase = phase_of(workload)
     return ExplanationView(
@@ -53,9 +53,9 @@ def explanation_view(
         sentence=hide(found.sentence, scope),
         evaluated=found.evaluated,
         unchanged_since=_unchanged_since(workload, found),
-        blockers=[_blocker(installation, blocker, scope) for blocker in found.blockers],
+        blockers=[blocker_view(installation, blocker, scope) for blocker in found.blockers],
         would_unblock=hide(list(found.would_unblock), scope),
-        position=_position(cell, workload),
+        position=position_of(cell, workload),
     )
 
 
@@ -64,7 +64,7 @@ def explanation_of(cell: Cell, workload: Workload, at: Instant) -> Explanation:
     return _stated(workload) or _waiting(explain_waiting(cell, workload, at))
 
 
-def _fresh_explanation(cell: Cell, workload: Workload, at: Instant) -> Explanation:
+def fresh_explanation(cell: Cell, workload: Workload, at: Instant) -> Explanation:
     """The same with the numbers of this moment."""
     return _stated(workload) or _waiting(explain_now(cell, workload, at))
 
@@ -88,7 +88,8 @@ def _unchanged_since(workload: Workload, found: Explanation) -> str | None:
     return timestamp_or_none(workload.explained_at) if is_same else None
 
 
-def _blocker(installation: Installation, blocker: Blocker, scope: Scope) -> BlockerView:
+def blocker_view(installation: Installation, blocker: Blocker, scope: Scope) -> BlockerView:
+    """One thing in the way, as someone may see it."""
     hide = installation.tenants.redacted
     return BlockerView(
         type=blocker.type,
@@ -111,13 +112,16 @@ def _blocker(installation: Installation, blocker: Blocker, scope: Scope) -> Bloc
     )
 
 
-def _position(cell: Cell, workload: Workload) -> QueuePosition | None:
-    line: Line = line_of(cell, cluster_queue_of(cell.config, workload))
+def position_of(cell: Cell, workload: Workload) -> QueuePosition | None:
+    """Its place in line, if it waits in one."""
+    name = cluster_queue_of(cell.config, workload)
+    line: Line = line_of(cell, name)
     place = line.place(workload.key)
     if place is None:
         return None
     return QueuePosition(
         cluster_queue=place,
         local_queue=line.place_in_local_queue(cell, workload.key),
+        cohort=line_of_tree(cell, name).index(workload.key) + 1,
         of=len(line.keys),
     )

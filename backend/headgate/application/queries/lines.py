@@ -1,12 +1,17 @@
 """Who waits in a ClusterQueue, in order."""
 
+from heapq import heapify, heappop, heapreplace
+
 import msgspec
 
 from headgate.domain.cell import Cell
+from headgate.domain.scheduling.ordering.order import Order, order_of
+from headgate.domain.scheduling.ranking import ranks_at
+from headgate.domain.scheduling.standing import cluster_queue_of, effective_spec
 
 
 class Line(msgspec.Struct, frozen=True):
-    """The workloads that compete in one ClusterQueue, first to last."""
+    """The workloads that wait for one ClusterQueue, first to last, also those that back off."""
 
     keys: tuple[str, ...]
     strict: bool = False
@@ -39,4 +44,40 @@ def line_of(cell: Cell, cluster_queue: str) -> Line:
     if key is None:
         return Line(())
     waiting = cell.partition(key).pending[cluster_queue]
-    return Line(tuple(waiting.in_order()), waiting.strict)
+    ranks = ranks_at(cell, cluster_queue, cell.changed_at)
+    return Line(waiting.in_order(ranks), waiting.strict)
+
+
+def line_of_tree(cell: Cell, cluster_queue: str) -> tuple[str, ...]:
+    """Everyone who waits in the tree of cohorts of a ClusterQueue, as if their lines were merged.
+
+    Each time the first of a line comes that goes before the first of the others by priority and
+    age; who borrows less, or has the smaller share, is known only when they are looked at.
+    """
+    partition = cell.partition(cell.partitioning.of_cluster_queue[cluster_queue])
+    root = partition.tree.root_of(f"clusterqueue/{cluster_queue}")
+    lines = [
+        line_of(cell, name).keys
+        for name in partition.cluster_queues
+        if partition.tree.root_of(f"clusterqueue/{name}") == root
+    ]
+    return _merged(cell, [line for line in lines if line])
+
+
+def _merged(cell: Cell, lines: list[tuple[str, ...]]) -> tuple[str, ...]:
+    def head(number: int, place: int) -> tuple[Order, int, int]:
+        workload = cell.workloads[lines[number][place]]
+        spec = effective_spec(cell.config, cluster_queue_of(cell.config, workload))
+        return order_of(workload, spec), number, place
+
+    heads = [head(number, 0) for number in range(len(lines))]
+    heapify(heads)
+    merged = []
+    while heads:
+        _, number, place = heads[0]
+        merged.append(lines[number][place])
+        if place + 1 < len(lines[number]):
+            heapreplace(heads, head(number, place + 1))
+        else:
+            heappop(heads)
+    return tuple(merged)

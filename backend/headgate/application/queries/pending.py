@@ -4,7 +4,7 @@ import msgspec
 
 from headgate.application.installation import Installation
 from headgate.application.queries.explanations import explanation_of
-from headgate.application.queries.lines import line_of
+from headgate.application.queries.lines import line_of, line_of_tree
 from headgate.application.queries.queue_figures import local_queue_key
 from headgate.application.queries.queue_views import (
     PendingListMeta,
@@ -29,6 +29,7 @@ class _Place(msgspec.Struct, frozen=True):
     workload: Workload
     in_cluster_queue: int
     in_local_queue: int
+    in_cohort: int
 
 
 def pending_in_cluster_queue(
@@ -58,10 +59,11 @@ def _places(installation: Installation, cluster_queue: str) -> list[_Place]:
     cell = installation.reader.cell
     seen: dict[str, int] = {}
     places = []
+    of_tree = {key: place for place, key in enumerate(line_of_tree(cell, cluster_queue))}
     for index, key in enumerate(line_of(cell, cluster_queue).keys):
         workload = cell.workloads[key]
         local = local_queue_key(workload)
-        places.append(_Place(workload, index, seen.get(local, 0)))
+        places.append(_Place(workload, index, seen.get(local, 0), of_tree[key]))
         seen[local] = seen.get(local, 0) + 1
     return places
 
@@ -94,6 +96,7 @@ def _item(installation: Installation, place: _Place, scope: Scope) -> PendingWor
         local_queue_name=workload.spec.queue_name if is_open else "",
         position_in_cluster_queue=place.in_cluster_queue,
         position_in_local_queue=place.in_local_queue,
+        position_in_cohort=place.in_cohort,
         phase=phase_of(workload),
         dominant=found.dominant if is_open else "",
         sentence=sentence if is_open else "",

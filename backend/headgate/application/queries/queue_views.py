@@ -109,13 +109,17 @@ class PendingListMeta(Whole, kw_only=True, frozen=True):
 
 
 class PendingWorkload(Shape, kw_only=True, frozen=True):
-    """One workload in line, as Kueue's visibility API shows it, with why it waits."""
+    """One workload in line, as Kueue's visibility API shows it, with why it waits.
+
+    Its position in the cohort is among all that wait in the tree its ClusterQueue is in.
+    """
 
     metadata: PendingMeta
     priority: int
     local_queue_name: str
     position_in_cluster_queue: int
     position_in_local_queue: int
+    position_in_cohort: int
     phase: Phase
     dominant: str = ""
     sentence: str = ""

@@ -33,10 +33,14 @@ class AsOf(Shape, kw_only=True, frozen=True):
 
 
 class QueuePosition(Shape, kw_only=True, frozen=True):
-    """Place in line, from 1; absent where the workload does not wait in line."""
+    """Place in line, from 1; absent where the workload does not wait in line.
+
+    `cohort` is its place among all that wait in the tree its ClusterQueue is in.
+    """
 
     cluster_queue: int | None = None
     local_queue: int | None = None
+    cohort: int | None = None
     of: int
 
 

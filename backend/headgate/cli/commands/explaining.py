@@ -90,7 +90,8 @@ def _standing(explanation: Object) -> str:
     parts = [f"Phase {explanation['phase']}"]
     place = explanation.get("position")
     if place and place.get("clusterQueue"):
-        parts.append(f"place {place['clusterQueue']} of {place['of']}")
+        cohort = f", {place['cohort']} in its cohort" if place.get("cohort") else ""
+        parts.append(f"place {place['clusterQueue']} of {place['of']}{cohort}")
     if explanation.get("unchangedSince"):
         parts.append(f"unchanged for {age_of(explanation['unchangedSince'], wall_clock())}")
     parts.append(f"log position {explanation['asOf']['position']}")

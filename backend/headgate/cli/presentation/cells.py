@@ -74,7 +74,17 @@ def _local_queue(found: Object) -> tuple[Cells, Cells]:
         ("admitted", str(status.get("admittedWorkloads", 0))),
     ]
     active = condition_status(found, "Active")
-    return middle, [("active", active), ("stop", spec.get("stopPolicy", "None"))]
+    wide = [("active", active), ("stop", spec.get("stopPolicy", "None"))]
+    return middle, [*wide, ("consumed", _consumed(status))]
+
+
+def _consumed(status: Object) -> str:
+    """What the queue used of late, where that orders it; `-` while nobody counts."""
+    counted = status.get("fairSharing", {}).get("admissionFairSharingStatus")
+    if counted is None:
+        return "-"
+    listed = sorted(counted.get("consumedResources", {}).items())
+    return ",".join(f"{name}={amount}" for name, amount in listed) or "nothing"
 
 
 def _cohort(found: Object) -> tuple[Cells, Cells]:

@@ -28,6 +28,7 @@ from headgate.domain.scheduling.ordering.order import order_of
 from headgate.domain.scheduling.ordering.turns import Entry, classical_turns, fair_turns
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.quota.answer import QuotaView
+from headgate.domain.scheduling.ranking import ranks_at
 from headgate.domain.scheduling.run import CycleRun, Decision
 from headgate.domain.scheduling.standing import effective_spec
 from headgate.domain.streams import workload_stream
@@ -104,13 +105,12 @@ def _nominate(run: CycleRun) -> list[Evaluation]:
     partition = run.partition
     found = []
     for name in partition.cluster_queues:
-        key = run.partition.pending[name].head()
-        if key is not None:
+        ranks = ranks_at(run.cell, name, run.at)
+        while (key := run.partition.pending[name].head(ranks)) is not None:
             evaluation = _look_at(run, key)
-            while evaluation is None and (key := run.partition.pending[name].head()) is not None:
-                evaluation = _look_at(run, key)
             if evaluation is not None:
                 found.append(evaluation)
+                break
     return found
 
 

@@ -9,7 +9,7 @@ from headgate.domain.scheduling.rounds_progress import advance_rounds
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.topology.events import NodeFellSilent
-from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import Instant, seconds_after
 
 MOST_FIRED = 500
 """Timers fired in one cycle, so that draining a full queue does not become one huge transaction."""
@@ -35,8 +35,17 @@ def next_due(run: CycleRun) -> Instant | None:
         partition.leases.next_due(),
         *(found.expires_at for found in partition.rounds.values()),
         *(due for due, _ in partition.stops),
+        _next_look(run),
     ]
     return min((due for due in dues if due is not None), default=None)
+
+
+def _next_look(run: CycleRun) -> Instant | None:
+    """When past usage may have put another head before one that blocks a strict line."""
+    rules = run.cell.usage_history.rules
+    if rules is None or not any(q.is_contested() for q in run.partition.pending.values()):
+        return None
+    return seconds_after(run.at, rules.usage_sampling_interval_seconds)
 
 
 def _resume_queues(run: CycleRun) -> None:

@@ -11,6 +11,7 @@ from headgate.domain.scheduling.evaluation import evaluate
 from headgate.domain.scheduling.finding import explain_evaluation
 from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.ranking import ranks_at
 from headgate.domain.scheduling.standing import (
     cluster_queue_of,
     local_queue_obstacle,
@@ -139,20 +140,22 @@ def _mending(reason: str, what: str) -> str:
 
 def _competing(cell: Cell, workload: Workload, at: Instant) -> Explanation:
     partition = cell.partition(cell.partitioning.key_of(workload))
-    queue = partition.pending[cluster_queue_of(cell.config, workload)]
+    name = cluster_queue_of(cell.config, workload)
+    queue, ranks = partition.pending[name], ranks_at(cell, name, at)
     if not may_compete(workload) or workload.key not in queue.members:
         return _not_looked_at("Order", "Requeueing", "It is about to be put back into its queue")
     if workload.explanation is not None:
         return workload.explanation
     return (
-        _behind_the_head(cell, queue, workload)
+        _behind_the_head(cell, queue, queue.first(ranks), workload)
         or _like_another(cell, queue, workload)
-        or _about_to_be_looked_at(partition, queue, workload, at)
+        or _about_to_be_looked_at(partition, queue.in_order(ranks), workload, at)
     )
 
 
-def _behind_the_head(cell: Cell, queue: PendingQueue, workload: Workload) -> Explanation | None:
-    first = queue.first()
+def _behind_the_head(
+    cell: Cell, queue: PendingQueue, first: str | None, workload: Workload
+) -> Explanation | None:
     if not queue.strict or first is None or first == workload.key:
         return None
     head = cell.workloads[first]
@@ -171,14 +174,14 @@ def _like_another(cell: Cell, queue: PendingQueue, workload: Workload) -> Explan
 
 
 def _about_to_be_looked_at(
-    partition: Partition, queue: PendingQueue, workload: Workload, at: Instant
+    partition: Partition, line: tuple[str, ...], workload: Workload, at: Instant
 ) -> Explanation:
     if partition.rounds:
         first = next(iter(sorted(partition.rounds)))
         making_room = partition.rounds[first].preemptor
         sentence = f"It has not been looked at yet; room is being made for {making_room}"
         return _not_looked_at("Round", "RoundDraining", sentence, held_by=(making_room,))
-    place = queue.in_order().index(workload.key)
+    place = line.index(workload.key)
     ahead = f"; {place} are before it" if place else ""
     waited = max(0, at - workload.created_at) // MICROSECONDS_PER_SECOND
     sentence = f"It was submitted {waited} s ago and has not been looked at yet{ahead}"

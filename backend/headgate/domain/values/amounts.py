@@ -75,6 +75,15 @@ def quantity_of(resource: str, amount: int) -> str:
     return _decimal(amount)
 
 
+def nano_quantity(billionths: int) -> str:
+    """The canonical quantity for a number of billionths."""
+    if billionths % 1000:
+        return f"{billionths}n"
+    if billionths % 1_000_000:
+        return f"{billionths // 1000}u"
+    return milli_quantity(billionths // 1_000_000)
+
+
 def milli_quantity(thousandths: int) -> str:
     """The canonical quantity for a number of thousandths."""
     if thousandths % 1000:

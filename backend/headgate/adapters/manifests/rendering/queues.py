@@ -19,7 +19,7 @@ from headgate.domain.queues.specs import (
     ResourceQuota,
     Stop,
 )
-from headgate.domain.values.amounts import milli_quantity, quantity_of
+from headgate.domain.values.amounts import milli_quantity, nano_quantity, quantity_of
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorUsage
 
@@ -28,7 +28,8 @@ class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What the caller knows of a queue beside its configuration.
 
     `reservation` is the quota held, `usage` that of admitted workloads; `active_since` the last
-    flip of `activity`, where it is known.
+    flip of `activity`, where it is known. What a LocalQueue has consumed is in billionths of base
+    units, as it was at `consumed_at`; without that nobody counts it.
     """
 
     activity: Activity
@@ -39,6 +40,8 @@ class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
     reservation: FlavorUsage = {}
     usage: FlavorUsage = {}
     weighted_share: int | None = None
+    consumed_nanos: dict[str, int] = {}
+    consumed_at: Instant | None = None
 
 
 def cluster_queue_spec(spec: ClusterQueueSpec) -> dict[str, Any]:
@@ -116,6 +119,7 @@ def local_queue_status(
         **_conditions_and_counts(queue, status),
         "flavorsReservation": _amounts(spec, status.reservation, shows_borrowed=False),
         "flavorsUsage": _amounts(spec, status.usage, shows_borrowed=False),
+        **_consumed(status),
         **rendered,
     }
 
@@ -147,6 +151,14 @@ def rendered_weight(weight_milli: int) -> dict[str, Any]:
 def rendered_share(weighted_share: int | None) -> dict[str, Any]:
     """The share of fair sharing in a status, where it is known."""
     return {} if weighted_share is None else {"fairSharing": {"weightedShare": weighted_share}}
+
+
+def _consumed(status: QueueStatus) -> dict[str, Any]:
+    if status.consumed_at is None:
+        return {}
+    consumed = {name: nano_quantity(n) for name, n in sorted(status.consumed_nanos.items())}
+    written = {"consumedResources": consumed, "lastUpdate": rfc3339(status.consumed_at)}
+    return {"fairSharing": {"admissionFairSharingStatus": written}}
 
 
 def _quota(quota: ResourceQuota) -> dict[str, str]:

@@ -1,0 +1,28 @@
+"""Which LocalQueue of a ClusterQueue goes first, by what each has used (queueing.md §2.9)."""
+
+from functools import cache
+
+from headgate.domain.cell import Cell
+from headgate.domain.scheduling.competing import shares_by_usage
+from headgate.domain.scheduling.ordering.consumption import rank_of, with_penalties
+from headgate.domain.scheduling.ordering.pending import Rank, Ranks, alike
+from headgate.domain.values.instants import Instant
+
+USUAL_WEIGHT_MILLI = 1000
+"""The weight of a LocalQueue that is not there any more."""
+
+
+def ranks_at(cell: Cell, cluster_queue: str, at: Instant) -> Ranks:
+    """The ranks of its lanes at an instant, each worked out once; alike where usage has no say."""
+    rules = cell.usage_history.rules
+    spec = cell.config.cluster_queues[cluster_queue].spec
+    if rules is None or not shares_by_usage(cell.config, spec):
+        return alike
+
+    @cache
+    def rank(lane: str) -> Rank:
+        local = cell.config.local_queues.get(lane)
+        weight = local.spec.fair_weight_milli if local else USUAL_WEIGHT_MILLI
+        return rank_of(with_penalties(cell.usage_history.at(lane, at)), rules, weight)
+
+    return rank

@@ -1,0 +1,151 @@
+"""What LocalQueues used of late, and how it orders them (`pkg/util/admissionfairsharing`)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headgate.application.queries.lines import line_of
+from headgate.domain.configuration.specs import AdmissionFairSharing
+from headgate.domain.scheduling.ordering.consumption import (
+    ONE,
+    Consumption,
+    faded,
+    rank_of,
+    summed,
+    weighted_usage,
+)
+from headgate.domain.scheduling.ranking import USUAL_WEIGHT_MILLI
+from headgate.domain.values.amounts import amount_of
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.admission import Admission, PodSetAssignment
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadFinished,
+    WorkloadQuotaReserved,
+    WorkloadSubmitted,
+)
+from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
+from tests.conformance.cases import Case
+from tests.conformance.comparing import differences
+from tests.conformance.families.family import Family
+from tests.conformance.installed import NAMESPACE, Installed, read
+from tests.conformance.instants import seconds_of
+
+AGES = 200
+"""Half-lives after which usage counts as if it had always been so, to the last bit."""
+
+SOME_HALF_LIFE = "1h0m0s"
+"""Where a case leaves the half-life out, although it is about usage that is remembered."""
+
+
+def share_by_usage(installed: Installed, config: Mapping[str, Any]) -> None:
+    """Switch admission fair sharing on as a case has it, with times that the product accepts."""
+    half_life, interval = (
+        config[name] if seconds_of(config.get(name)) else SOME_HALF_LIFE
+        for name in ("usageHalfLifeTime", "usageSamplingInterval")
+    )
+    weights = config.get("resourceWeights") or {}
+    shares = {"usageHalfLifeTime": half_life, "usageSamplingInterval": interval}
+    weighed = {"resourceWeights": {name: str(weight) for name, weight in weights.items()}}
+    installed.configure(admissionFairSharing={**shares, **(weighed if weights else {})})
+
+
+def used_for_ages(
+    installed: Installed, local_queue: str, amounts: Mapping[str, str], until: Instant
+) -> None:
+    """A workload that used these amounts for so long that they were all that its queue used."""
+    rules = installed.cell.usage_history.rules
+    assert rules is not None, "nobody counts"
+    namespace, _, name = local_queue.partition("/")
+    start = until - AGES * rules.usage_half_life_seconds * MICROSECONDS_PER_SECOND
+    stream = f"workload/{namespace}/past-{name}"
+    installed.record(stream, _submitted(namespace, name), start)
+    usage = {resource: amount_of(resource, amount) for resource, amount in amounts.items()}
+    flavors = dict.fromkeys(usage, "past")
+    given = PodSetAssignment(name="main", flavors=flavors, resource_usage=usage, count=1)
+    local = installed.cell.config.local_queues[local_queue].spec
+    admission = Admission(cluster_queue=local.cluster_queue, pod_set_assignments=(given,))
+    installed.record(stream, WorkloadQuotaReserved(admission=admission), start)
+    installed.record(stream, WorkloadAdmitted(waited_seconds=0), start)
+    installed.record(stream, WorkloadFinished(reason="Succeeded"), until)
+
+
+def first_by_usage(case: Case) -> Iterator[str]:
+    """Who is first in line when LocalQueues have used unequally."""
+    installed = Installed()
+    if case.given("afsConfig"):
+        share_by_usage(installed, case.inputs["afsConfig"])
+    queue = case.inputs["cq"]
+    name = queue["metadata"]["name"]
+    installed.add("ClusterQueue", queue)
+    for local in case.inputs["lqs"]:
+        spec = {**(local.get("spec") or {}), "clusterQueue": name}
+        installed.add("LocalQueue", {**local, "spec": spec})
+    for key, amounts in (case.given("initConsumedResources") or {}).items():
+        used_for_ages(installed, key, amounts, installed.at)
+    installed.add("Workload", *case.inputs["wls"])
+    wanted = case.want["wantWl"]["metadata"]
+    first = line_of(installed.cell, name).keys[0]
+    yield from differences("first", f"{wanted['namespace']}/{wanted['name']}", first)
+
+
+def stays_positive(case: Case) -> Iterator[str]:
+    """Large amounts fade little by little."""
+    rules = AdmissionFairSharing(usage_half_life_seconds=case.shared["longHalfLifeTime"])
+    size = amount_of("memory", case.inputs["size"]) * ONE
+    known = Consumption(at=0, consumed={"memory": size})
+    later = faded(known, case.shared["samplingElapsed"] * MICROSECONDS_PER_SECOND, rules)
+    yield from differences("less and more than nothing", True, 0 < later.consumed["memory"] < size)
+
+
+def weighted(case: Case) -> Iterator[str]:
+    """The usage by which a LocalQueue is ordered, with weights of resources and its own."""
+    found = rank_of(_counted(case), _rules(case), _weight_milli(case))[1]
+    yield from differences("usage", case.want["wantUsage"], float(found))
+
+
+def last_without_weight(case: Case) -> Iterator[str]:
+    """A LocalQueue without weight comes after all others, whatever it used."""
+    rank = rank_of(_counted(case), _rules(case), _weight_milli(case))
+    much = (False, weighted_usage({"cpu": 10**12 * ONE}, _rules(case)))
+    yield from differences("last", True, rank > much)
+
+
+def own_weight(case: Case) -> Iterator[str]:
+    """The weight of a LocalQueue, also of one that is not there."""
+    value = case.given("localQueue")
+    weight = read("LocalQueue", value).spec.fair_weight_milli if value else USUAL_WEIGHT_MILLI
+    yield from differences("weight", case.want["wantWeight"], weight / 1000)
+
+
+def _submitted(namespace: str, queue: str) -> WorkloadSubmitted:
+    spec = WorkloadSpec(
+        queue_name=queue, pod_sets=(PodSet(count=1, scheduling=Scheduling(requests={})),)
+    )
+    name = f"past-{queue}"
+    return WorkloadSubmitted(uid=name, namespace=namespace or NAMESPACE, name=name, spec=spec)
+
+
+def _counted(case: Case) -> dict[str, int]:
+    consumed, penalty = (
+        {name: amount_of(name, amount) * ONE for name, amount in (case.given(part) or {}).items()}
+        for part in ("consumed", "penalty")
+    )
+    return summed(consumed, penalty)
+
+
+def _rules(case: Case) -> AdmissionFairSharing:
+    weights = case.given("resWeights") or {}
+    milli = {name: int(weight * 1000) for name, weight in weights.items()}
+    return AdmissionFairSharing(resource_weights_milli=milli)
+
+
+def _weight_milli(case: Case) -> int:
+    return int((case.given("lqWeight") or 0) * 1000)
+
+
+FAMILIES = {
+    "TestCalculateDecayedConsumedKeepsLargeQuantitiesPositive": Family(stays_positive),
+    "TestCalculateUsageWithDRA": Family(weighted),
+    "TestCalculateUsageWithNonPositiveWeight": Family(last_without_weight),
+    "TestResolveLQWeight": Family(own_weight),
+}
