@@ -11,6 +11,7 @@ from typing import TypeAlias
 from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer, Unplaced, VictimSearch
 from headgate.domain.scheduling.explanation.amounts import written_amount, written_level
 from headgate.domain.scheduling.explanation.amounts import written_number as number
+from headgate.domain.scheduling.explanation.no_place import without_place
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.explanation import Blocker, Explanation, Refused
 
@@ -156,53 +157,9 @@ def _short_of_quota(
 def _topology_blockers(finding: Finding) -> list[NeededBlocker]:
     groups = {(t.pod_set, t.flavor): t.group for t in finding.tries if not t.refusal}
     return [
-        ((pod_set, groups.get((pod_set, flavor), 0)), _without_place(pod_set, flavor, why))
+        ((pod_set, groups.get((pod_set, flavor), 0)), without_place(pod_set, flavor, why))
         for pod_set, flavor, why in finding.unplaced
     ]
-
-
-def _without_place(pod_set: str, flavor: str, why: Unplaced) -> Blocker:
-    return Blocker(
-        type="Topology",
-        reason="TopologyPlacementFailed",
-        message=_topology_sentence(flavor, why),
-        pod_set=pod_set,
-        flavor=flavor,
-        level=why.level,
-        domain="/".join(why.domain),
-        need=why.needs if not why.reason else None,
-        have=why.fits if not why.reason else None,
-        short_by=why.needs - why.fits if not why.reason else None,
-        excluded_hosts=dict(why.excluded),
-    )
-
-
-def _topology_sentence(flavor: str, why: Unplaced) -> str:
-    if why.reason:
-        return f"It cannot be placed: {why.reason}"
-    needs = f"Needs room for {_counted(why.needs, why.unit)}"
-    if not why.hosts:
-        return f"{needs}; flavor {flavor} has no hosts"
-    if not why.domain:
-        return f"{needs}; {_all_together(flavor, why)}"
-    level, best = written_level(why.level), why.domain[-1]
-    return f"{needs} in one {level}; the best {level} {best} has room for {why.fits}"
-
-
-def _all_together(flavor: str, why: Unplaced) -> str:
-    """What the hosts of a flavor can take between them; with none to spare, why each is out."""
-    if why.fits:
-        return f"all {_counted(why.hosts, 'hosts')} of flavor {flavor} have room for {why.fits}"
-    causes = ", ".join(f"{count} by {cause}" for cause, count in why.excluded)
-    because = f" (ruled out: {causes})" if causes else ""
-    return (
-        f"none of the {_counted(why.hosts, 'hosts')} of flavor {flavor} has room for one{because}"
-    )
-
-
-def _counted(count: int, things: str) -> str:
-    """A number with its word: `1 pod`, `3 pods`."""
-    return f"{count} {things.removesuffix('s') if count == 1 else things}"
 
 
 def _victim_blockers(finding: Finding) -> list[Blocker]:
