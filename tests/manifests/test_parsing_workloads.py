@@ -118,10 +118,10 @@ def test_a_label_may_keep_a_workload_from_preempting() -> None:
     assert spec_of(None, label, canPreempt=True).can_preempt
 
 
-def test_gates_that_nobody_would_open_are_refused() -> None:
-    gated = {"annotations": {"kueue.x-k8s.io/admission-gated-by": "x"}}
-    found = refused(a_workload_manifest(None, gated))
-    assert sorted(found) == ["/metadata/annotations/kueue.x-k8s.io~1admission-gated-by"]
+def test_admission_gates_are_read_as_they_are() -> None:
+    gated = {"annotations": {"kueue.x-k8s.io/admission-gated-by": "x.io/a,x.io/b"}}
+    found = read(a_workload_manifest(None, gated))
+    assert found.annotations == gated["annotations"]
 
 
 def test_containers_are_added_up() -> None:

@@ -190,7 +190,7 @@ def _spec(kind: ManifestKind, root: Fields, metadata: Metadata) -> Read:
         job, places = read_job_set(root, spec, metadata)
         read = (job, ("priority",), places)
     elif kind.name == "Workload":
-        read = (*read_workload(root, spec, metadata), places)
+        read = (*read_workload(spec, metadata), places)
     elif kind.name == "Node":
         read = (*read_node(spec, root.child_or_empty("status")), places)
     else:

@@ -5,7 +5,7 @@ from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.ordering.order import line_order_of, shape_of
 from headgate.domain.scheduling.ordering.pending import Waiting
 from headgate.domain.scheduling.standing import local_queue_obstacle, queue_obstacle
-from headgate.domain.workloads.leaving import may_compete
+from headgate.domain.workloads.leaving import is_gated, may_compete
 from headgate.domain.workloads.state import Workload
 
 BY_USAGE = "UsageBasedAdmissionFairSharing"
@@ -50,4 +50,5 @@ def _waits(workload: Workload) -> bool:
         and workload.cancelling_at is None
         and workload.spec.active
         and workload.hold is None
+        and not is_gated(workload)
     )

@@ -20,6 +20,7 @@ from headgate.domain.scheduling.standing import (
 from headgate.domain.scheduling.timers import waits_for_pods_ready
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.annotations import admission_gates
 from headgate.domain.workloads.checking import state_of
 from headgate.domain.workloads.explanation import Blocker, BlockerType, Explanation
 from headgate.domain.workloads.leaving import holds_quota, may_compete
@@ -97,6 +98,10 @@ def _kept_out_by_itself(cell: Cell, workload: Workload, at: Instant) -> Explanat
         until = f" for {_in(hold.expires_at, at)} more" if hold.expires_at else ""
         sentence = f"{hold.owner} holds it{until}: {hold.reason}"
         return _not_looked_at("Hold", "OnHold", sentence, "release it", held_by=(hold.owner,))
+    gates = admission_gates(workload.annotations)
+    if gates:
+        sentence = f"It waits until its admission gates are opened: {', '.join(gates)}"
+        return _not_looked_at("Hold", "AdmissionGated", sentence, f"{gates[0]} is removed")
     if workload.requeue.requeue_at is not None:
         return _backing_off(cell, workload, workload.requeue.requeue_at, at)
     return None

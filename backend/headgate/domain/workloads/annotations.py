@@ -1,15 +1,56 @@
-"""What workloads say of themselves in annotations of Kueue's."""
+"""What workloads say of themselves in annotations of Kueue's (queueing.md §1.7)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+
+from headgate.domain.rejection import Violation
+from headgate.domain.values.names import LONGEST_LABEL, broken_rule_of_label_key
+from headgate.domain.values.pointers import child
 
 ALLOWED_FLAVORS = "kueue.x-k8s.io/workload-allowed-resource-flavors"
+ADMISSION_GATES = "kueue.x-k8s.io/admission-gated-by"
+
+Annotations = Mapping[str, str]
 
 
-def allowed_flavors(annotations: Mapping[str, str]) -> tuple[str, ...]:
+def allowed_flavors(annotations: Annotations) -> tuple[str, ...]:
     """The only flavors the workload may have; empty means any."""
-    return listed(annotations.get(ALLOWED_FLAVORS, ""))
+    return _listed(annotations.get(ALLOWED_FLAVORS, ""))
 
 
-def listed(text: str) -> tuple[str, ...]:
+def admission_gates(annotations: Annotations) -> tuple[str, ...]:
+    """The gates that keep it from being looked at; each is opened by taking it off the list."""
+    return _listed(annotations.get(ADMISSION_GATES, ""))
+
+
+def annotation_violations(
+    annotations: Annotations, before: Annotations | None = None
+) -> Iterator[Violation]:
+    """What is wrong with what they say; `before` are those of a workload that exists already."""
+    gates = admission_gates(annotations)
+    pointer = child("/metadata/annotations", ADMISSION_GATES)
+    for gate in gates:
+        if len(gate) > LONGEST_LABEL or "/" not in gate or broken_rule_of_label_key(gate):
+            yield Violation(
+                pointer=pointer,
+                rule=f"{gate!r:.80} is no gate: a gate is a domain, a slash and a name, with at "
+                f"most {LONGEST_LABEL} characters.",
+                remedy="Write it like example.com/gate, several with commas between them.",
+            )
+    if len(set(gates)) < len(gates):
+        yield Violation(
+            pointer=pointer,
+            rule="A gate is listed twice.",
+            remedy="List each gate once.",
+        )
+    added = [] if before is None else [g for g in gates if g not in admission_gates(before)]
+    if added:
+        yield Violation(
+            pointer=pointer,
+            rule=f"Gates are only ever removed once a workload exists; {added[0]} would be new.",
+            remedy="Remove it, and hold the workload to keep it from starting.",
+        )
+
+
+def _listed(text: str) -> tuple[str, ...]:
     """The words of a list with commas, without the blanks around them."""
     return tuple(word for part in text.split(",") if (word := part.strip()))

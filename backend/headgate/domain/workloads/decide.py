@@ -7,6 +7,7 @@ from headgate.domain.decider import Decider
 from headgate.domain.metadata import identity_violations, marking_violations, refuse
 from headgate.domain.rejection import AlreadyExists, IllegalNow
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.annotations import annotation_violations
 from headgate.domain.workloads.change_rules import change_violations
 from headgate.domain.workloads.checking import report_check_state
 from headgate.domain.workloads.commands import (
@@ -135,6 +136,7 @@ def _submit(state: WorkloadState, command: Submit) -> tuple[WorkloadEvent, ...]:
         (
             *identity_violations("Workload", command.name, command.namespace),
             *marking_violations(command.labels, command.annotations),
+            *annotation_violations(command.annotations),
             *workload_violations(command.spec),
         ),
     )
@@ -179,6 +181,7 @@ def _marked_and_specified(
         workload.key,
         (
             *marking_violations(command.labels, command.annotations),
+            *annotation_violations(command.annotations, workload.annotations),
             *workload_violations(spec),
             *change_violations(workload, spec),
         ),

@@ -6,6 +6,7 @@ Reference queueing.md §5.3 and §5.4.
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.annotations import ADMISSION_GATES, admission_gates
 from headgate.domain.workloads.checking import states_when_over
 from headgate.domain.workloads.conditions import Change, with_conditions
 from headgate.domain.workloads.events import ReservationDropped, WorkloadEvicted
@@ -131,8 +132,14 @@ def may_compete(workload: Workload) -> bool:
         and workload.spec.active
         and workload.hold is None
         and workload.requeue.requeue_at is None
+        and not is_gated(workload)
         and (requeued is None or holds(workload, "Requeued"))
     )
+
+
+def is_gated(workload: Workload) -> bool:
+    """Whether a gate keeps it from being looked at at all."""
+    return ADMISSION_GATES in workload.annotations and bool(admission_gates(workload.annotations))
 
 
 def _unreserved(reason: str, message: str) -> tuple[Change, ...]:

@@ -18,7 +18,6 @@ from headgate.adapters.manifests.parsing.topology_requests import (
 )
 from headgate.adapters.manifests.parsing.workloads import (
     class_of_pods,
-    refuse_gates,
 )
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, WorkloadSpec
@@ -124,7 +123,6 @@ def _pods_of_job(spec: Fields, place: str, *, name: str, replicas: int) -> PodsO
 def _workload(
     root: Fields, metadata: Metadata, pod_sets: list[PodSet], templates: list[Template]
 ) -> WorkloadSpec:
-    refuse_gates(root, metadata)
     labels = metadata.labels
     class_name = labels.get(PRIORITY_CLASS, "")
     named = PriorityClassReference(name=class_name) if class_name else class_of_pods(templates)

@@ -13,8 +13,6 @@ from headgate.adapters.manifests.parsing.preemption_settings import (
 from headgate.adapters.manifests.parsing.topology_requests import read_topology_request
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, WorkloadSpec
 
-ADMISSION_GATES = "kueue.x-k8s.io/admission-gated-by"
-
 _DISRUPTION_MODES: dict[str, Literal["All", "Single"]] = {
     "All": "All",
     "PodGroup": "All",
@@ -23,11 +21,8 @@ _DISRUPTION_MODES: dict[str, Literal["All", "Single"]] = {
 }
 
 
-def read_workload(
-    root: Fields, spec: Fields, metadata: Metadata
-) -> tuple[WorkloadSpec, tuple[str, ...]]:
+def read_workload(spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, tuple[str, ...]]:
     """The spec of a Workload; `priority` is kept if it is neither stated nor implied by a class."""
-    refuse_gates(root, metadata)
     pod_sets = []
     templates = []
     for fields in spec.children("podSets"):
@@ -57,17 +52,6 @@ def read_workload(
         maximum_execution_time_seconds=spec.optional_integer("maximumExecutionTimeSeconds"),
     )
     return read, () if states_priority else ("priority",)
-
-
-def refuse_gates(root: Fields, metadata: Metadata) -> None:
-    """A gate that nobody opens would be passed over silently, so it is refused."""
-    if metadata.annotations.get(ADMISSION_GATES):
-        fields = root.child_or_empty("metadata").child_or_empty("annotations")
-        fields.note(
-            ADMISSION_GATES,
-            "Admission gates are not served.",
-            "Remove the annotation, and hold the workload until it may start.",
-        )
 
 
 def class_of_pods(templates: list[Template]) -> PriorityClassReference | None:
