@@ -1,0 +1,35 @@
+"""Which rows changed, for those who keep figures of them."""
+
+import numpy as np
+
+from headgate.domain.scheduling.placement.changed_rows import LEAST_KEPT, ChangedRows
+
+
+def test_rows_are_told_from_where_one_stands() -> None:
+    changes = ChangedRows(10)
+    changes.note(np.array([3]))
+    position = changes.position
+    changes.note(np.array([1, 2]))
+    since = changes.since(position)
+    assert since is not None
+    assert [rows.tolist() for rows in since] == [[1, 2]]
+    assert changes.since(changes.position) == []
+
+
+def test_who_lags_far_behind_begins_anew() -> None:
+    changes = ChangedRows(10)
+    start = changes.position
+    for _ in range(LEAST_KEPT + 1):
+        changes.note(np.array([0]))
+    assert changes.since(start) is None
+    assert changes.since(changes.position) == []
+
+
+def test_a_change_of_most_rows_at_once_is_not_kept() -> None:
+    changes = ChangedRows(10)
+    start = changes.position
+    changes.note(np.arange(LEAST_KEPT + 1))
+    assert changes.since(start) is None
+    changes.note(np.array([7]))
+    assert changes.since(start) is None
+    assert changes.position == start + 2

@@ -1,0 +1,299 @@
+"""What holds for every placement on random hosts, whatever happened to them before."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headgate.domain.configuration.specs import TopologyRules
+from headgate.domain.configured import Configured
+from headgate.domain.scheduling.placement.building import build_hosts
+from headgate.domain.scheduling.placement.capacities import Capacities
+from headgate.domain.scheduling.placement.figures import Shape, capacities_for, computed
+from headgate.domain.scheduling.placement.ground import Ground, Placed, per_pod
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.orders import plain_order, take_in_order
+from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
+from headgate.domain.scheduling.placement.wanted import slicing_of, wanted_of
+from headgate.domain.topology.specs import (
+    HOSTNAME_LABEL,
+    NodeSpec,
+    ResourceFlavorSpec,
+    TopologySpec,
+)
+from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
+from tests.builders.instants import T0
+
+LEVELS = ("block", "rack", HOSTNAME_LABEL)
+FLAVOR = Configured(
+    name="tas", uid="tas", created_at=T0, spec=ResourceFlavorSpec(topology_name="tree")
+)
+TREE = Configured(name="tree", uid="tree", created_at=T0, spec=TopologySpec(levels=LEVELS))
+
+_small = st.integers(min_value=0, max_value=9)
+
+
+@st.composite
+def nodes(draw: st.DrawFn) -> list[Configured[NodeSpec]]:
+    """Up to 14 hosts in a few racks whose names repeat in several blocks."""
+    return [
+        Configured(
+            name=f"h{number}",
+            uid=f"h{number}",
+            created_at=T0,
+            labels={
+                "block": f"b{draw(st.integers(0, 2))}",
+                "rack": f"r{draw(st.integers(0, 2))}",
+                "kind": draw(st.sampled_from(["old", "new"])),
+            },
+            spec=NodeSpec(
+                ready=draw(st.integers(0, 9)) > 0,
+                allocatable={"cpu": draw(_small), "gpu": draw(_small), "pods": draw(_small)},
+            ),
+        )
+        for number in range(draw(st.integers(1, 14)))
+    ]
+
+
+@st.composite
+def pod_sets(draw: st.DrawFn) -> list[PodSet]:
+    """One to three pod sets, two of them a group at times."""
+    kind = draw(st.sampled_from(["plain", "sliced", "group"]))
+    asked: dict[str, Any] = draw(
+        st.sampled_from(
+            [
+                {"required": "rack"},
+                {"required": "block"},
+                {"preferred": "rack"},
+                {"preferred": "rack", "balanced": True},
+                {"preferred": HOSTNAME_LABEL},
+                {"unconstrained": True},
+                {},
+            ]
+        )
+    )
+    if kind == "group":
+        asked = {**asked, "pod_set_group_name": "ring"}
+        counts = {"leader": 1, "workers": draw(st.integers(1, 12))}
+        return [_pod_set(draw, name, count, asked) for name, count in counts.items()]
+    if kind == "sliced":
+        size = draw(st.integers(1, 4))
+        level = draw(st.sampled_from(["rack", HOSTNAME_LABEL]))
+        if asked.get("preferred") == HOSTNAME_LABEL:
+            level = HOSTNAME_LABEL
+        layers = (SliceLayer(level=level, size=size),)
+        return [_pod_set(draw, "main", size * draw(st.integers(1, 5)), asked, layers)]
+    return [
+        _pod_set(draw, f"p{number}", draw(st.integers(1, 12)), asked)
+        for number in range(draw(st.integers(1, 3)))
+    ]
+
+
+def _pod_set(
+    draw: st.DrawFn,
+    name: str,
+    count: int,
+    asked: dict[str, Any],
+    layers: tuple[SliceLayer, ...] = (),
+) -> PodSet:
+    selector = draw(st.sampled_from([{}, {}, {"kind": "new"}]))
+    return PodSet(
+        name=name,
+        count=count,
+        scheduling=Scheduling(
+            requests={"cpu": draw(st.integers(0, 3)), "gpu": draw(st.integers(0, 2))},
+            node_selector=selector,
+        ),
+        topology_request=TopologyRequest(slice_layers=layers, **asked),
+    )
+
+
+profiles = st.sampled_from([TopologyRules(), TopologyRules(profile="BestFit")])
+
+
+def ground_on(hosts: list[Configured[NodeSpec]], rules: TopologyRules) -> Ground:
+    table, topologies = build_hosts([(FLAVOR, TREE)], hosts)
+    return Ground(table, topologies["tas"], FLAVOR.spec, (ACTUAL, PROJECTED), {}, rules=rules)
+
+
+def on(ground: Ground, sets: list[PodSet]) -> dict[str, Placed] | Misplaced:
+    fresh = Ground(
+        ground.table, ground.topology, ground.flavor, ground.views, {}, rules=ground.rules
+    )
+    return place_pod_sets([Seat(fresh, pod_set) for pod_set in sets])
+
+
+def charge(ground: Ground, sets: list[PodSet], found: dict[str, Placed], sign: int = 1) -> None:
+    for pod_set in sets:
+        placed = found[pod_set.name]
+        for view in ground.views:
+            ground.table.take(view, placed.rows, sign * placed.counts, per_pod(pod_set))
+
+
+@given(hosts=nodes(), histories=st.lists(pod_sets(), min_size=1, max_size=6), rules=profiles)
+@settings(max_examples=300, deadline=None)
+def test_no_host_ever_holds_more_than_it_has_and_every_pod_lies_somewhere(
+    hosts: list[Configured[NodeSpec]], histories: list[list[PodSet]], rules: TopologyRules
+) -> None:
+    ground = ground_on(hosts, rules)
+    for sets in histories:
+        found = on(ground, sets)
+        if isinstance(found, Misplaced):
+            continue
+        for pod_set in sets:
+            assert int(found[pod_set.name].counts.sum()) == pod_set.count
+            assert (found[pod_set.name].counts > 0).all()
+            assert ground.table.usable[found[pod_set.name].rows].all()
+        charge(ground, sets, found)
+        assert (ground.table.free[ACTUAL] >= 0).all()
+
+
+@given(hosts=nodes(), sets=pod_sets(), rules=profiles)
+@settings(max_examples=300, deadline=None)
+def test_required_means_one_domain_and_slices_stay_together(
+    hosts: list[Configured[NodeSpec]], sets: list[PodSet], rules: TopologyRules
+) -> None:
+    ground = ground_on(hosts, rules)
+    found = on(ground, sets)
+    if isinstance(found, Misplaced):
+        return
+    path_of = {path[-1]: path for path in ground.topology.paths}
+    for pod_set in sets:
+        request = pod_set.topology_request or TopologyRequest()
+        domains = found[pod_set.name].assignment.domains
+        paths = [path_of[domain.values[-1]] for domain in domains]
+        assert paths == sorted(paths), "pods are ordered by their whole path"
+        if request.required:
+            depth = LEVELS.index(request.required) + 1
+            together = {path_of[d.values[-1]][:depth] for s in sets
+                        for d in found[s.name].assignment.domains
+                        if s.name == pod_set.name or request.pod_set_group_name}  # fmt: skip
+            assert len(together) == 1
+        for layer in request.slice_layers:
+            inside: Counter[tuple[str, ...]] = Counter()
+            for domain, path in zip(domains, paths, strict=True):
+                inside[path[: LEVELS.index(layer.level) + 1]] += domain.count
+            assert all(pods % layer.size == 0 for pods in inside.values())
+
+
+@given(
+    hosts=nodes(),
+    histories=st.lists(pod_sets(), min_size=1, max_size=6),
+    changes=st.lists(st.tuples(st.integers(0, 13), st.booleans(), _small), max_size=6),
+    rules=profiles,
+)
+@settings(max_examples=300, deadline=None)
+def test_figures_brought_up_to_date_are_those_counted_anew(
+    hosts: list[Configured[NodeSpec]],
+    histories: list[list[PodSet]],
+    changes: list[tuple[int, bool, int]],
+    rules: TopologyRules,
+) -> None:
+    ground = ground_on(hosts, rules)
+    held: list[tuple[list[PodSet], dict[str, Placed]]] = []
+    for step in range(2 * len(histories)):
+        sets = histories[step % len(histories)]
+        found = on(ground, sets)
+        _assert_figures_are_true(ground, histories)
+        if not isinstance(found, Misplaced):
+            charge(ground, sets, found)
+            held.append((sets, found))
+        elif held:
+            charge(ground, *held.pop(0), -1)
+        if step < len(changes):
+            _change(ground, hosts, changes[step])
+        _assert_figures_are_true(ground, histories)
+    for sets, found in held:
+        charge(ground, sets, found, -1)
+    assert (ground.table.free[ACTUAL] == ground.table.capacity).all()
+
+
+def _change(
+    ground: Ground, hosts: list[Configured[NodeSpec]], change: tuple[int, bool, int]
+) -> None:
+    number, ready, cpu = change
+    node = hosts[number % len(hosts)]
+    spec = NodeSpec(ready=ready, allocatable={**node.spec.allocatable, "cpu": cpu})
+    ground.table.node_changed(
+        Configured(name=node.name, uid=node.uid, created_at=T0, labels=node.labels, spec=spec)
+    )
+
+
+def _assert_figures_are_true(ground: Ground, histories: list[list[PodSet]]) -> None:
+    for sets in histories:
+        workers, leader = (sets[1], sets[0]) if sets[0].name == "leader" else (sets[0], None)
+        if isinstance(wanted_of(workers, LEVELS, ground.rules), str):
+            continue
+        shape = Shape(workers, leader, slicing_of(workers, LEVELS))
+        anew = computed(ground, shape)
+        with capacities_for(ground, shape) as kept:
+            for figures in ("pods", "slices", "pods_led", "slices_led", "leads"):
+                for one, other in zip(getattr(kept, figures), getattr(anew, figures), strict=True):
+                    assert one.tolist() == other.tolist(), figures
+
+
+@given(hosts=nodes(), sets=pod_sets(), rules=profiles, data=st.data())
+@settings(max_examples=200, deadline=None)
+def test_the_order_in_which_hosts_became_known_does_not_matter(
+    hosts: list[Configured[NodeSpec]], sets: list[PodSet], rules: TopologyRules, data: st.DataObject
+) -> None:
+    shuffled = data.draw(st.permutations(hosts))
+    one, other = on(ground_on(hosts, rules), sets), on(ground_on(shuffled, rules), sets)
+    if isinstance(one, Misplaced) or isinstance(other, Misplaced):
+        assert one == other
+        return
+    assert {name: p.assignment for name, p in one.items()} == {
+        name: p.assignment for name, p in other.items()
+    }
+
+
+@given(
+    slices=st.lists(st.integers(0, 6), min_size=1, max_size=30),
+    spare=st.lists(st.integers(0, 3), min_size=30, max_size=30),
+    need=st.integers(1, 60),
+    best_fit=st.booleans(),
+)
+@settings(max_examples=300, deadline=None)
+def test_leaving_out_what_does_not_matter_does_not_change_what_is_taken(
+    slices: list[int], spare: list[int], need: int, best_fit: bool
+) -> None:
+    few, many = _flat(slices, spare, repeat=1), _flat(slices, spare, repeat=200)
+    need_of_many = need * 150
+    for capacities, wanted in ((few, need), (many, need_of_many)):
+        found = take_in_order(capacities, 0, best_fit=best_fit, need=wanted)
+        plain = _one_by_one(capacities, wanted, best_fit=best_fit)
+        if found is None or plain is None:
+            assert found is None
+            assert plain is None
+        else:
+            assert list(zip(found[0].tolist(), found[1].tolist(), strict=True)) == plain
+
+
+def _flat(slices: list[int], spare: list[int], repeat: int) -> Capacities:
+    size = np.array(slices * repeat, dtype=np.int64)
+    pods = 4 * size + np.array(spare[: len(slices)] * repeat, dtype=np.int64)
+    none = np.zeros_like(size)
+    topology: Any = None
+    slicing: Any = None
+    return Capacities(topology, slicing, False, [pods], [size], [pods], [size], [none], [])
+
+
+def _one_by_one(
+    capacities: Capacities, need: int, *, best_fit: bool
+) -> list[tuple[int, int]] | None:
+    """The rule as it is written (topology.md §4.5): visit in order, the last one tightest."""
+    slices = capacities.slices[0]
+    left = plain_order(capacities, 0, np.arange(len(slices)), best_fit=best_fit).tolist()
+    taken = []
+    while need > 0 and left:
+        domain = left[0]
+        if best_fit and slices[domain] >= need:
+            domain = min((d for d in left if slices[d] >= need), key=lambda d: int(slices[d]))
+        left.remove(domain)
+        amount = min(int(slices[domain]), need)
+        need -= amount
+        if amount:
+            taken.append((domain, amount))
+    return None if need else taken
