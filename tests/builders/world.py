@@ -147,9 +147,11 @@ class World:
         changed = ClusterQueueChanged(spec=replace(known, **spec))
         self.record(f"clusterqueue/{name}", changed)
 
-    def local_queue(self, name: str, cluster_queue: str, namespace: str = "team") -> None:
-        spec = LocalQueueSpec(cluster_queue=cluster_queue)
-        created = LocalQueueCreated(uid=name, name=name, namespace=namespace, spec=spec)
+    def local_queue(
+        self, name: str, cluster_queue: str, namespace: str = "team", **spec: Any
+    ) -> None:
+        given = LocalQueueSpec(cluster_queue=cluster_queue, **spec)
+        created = LocalQueueCreated(uid=name, name=name, namespace=namespace, spec=given)
         self.record(f"localqueue/{namespace}/{name}", created)
 
     def submit(
