@@ -322,7 +322,7 @@ class Cell:
             return
         ended = [found.id for found in self.rounds.values() if not is_open(found)]
         for round_id in ended[: len(self.rounds) - KEPT_ENDED_ROUNDS]:
-            del self.rounds[round_id]
+            self._replace("round", round_id, Absent())
 
 
 def _evolve(kind: str, state: Any, event: Any, at: Instant) -> Any:  # noqa: ANN401 - by kind

@@ -1,6 +1,6 @@
 """What a workload could gain by making others leave: foreseen by flavor, planned for the whole."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headgate.domain.queues.specs import ClusterQueueSpec
@@ -8,9 +8,12 @@ from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition import Charge, Partition
 from headgate.domain.scheduling.placement.hosts import PROJECTED
-from headgate.domain.scheduling.preemption.claims import Claim
+from headgate.domain.scheduling.preemption.claims import Claim, Victim
+from headgate.domain.scheduling.preemption.guard import closes_circle
+from headgate.domain.scheduling.preemption.legality import Wrongs
 from headgate.domain.scheduling.preemption.oracle import foresee
 from headgate.domain.scheduling.preemption.plan import SearchRules, VictimPlan, plan_victims
+from headgate.domain.scheduling.preemption.precedents import Epoch
 from headgate.domain.scheduling.quota.answer import Oracle
 from headgate.domain.scheduling.quota.tree import Amounts
 from headgate.domain.scheduling.quota.usage import available, borrowing_level
@@ -40,7 +43,13 @@ class Preemptor:
     def rules(self) -> SearchRules:
         """The parts of the search that the installation has chosen."""
         fair = self.partition.config.configuration.fair_sharing
-        return SearchRules(fair.preemption_strategies if fair else ())
+        return SearchRules(fair.preemption_strategies if fair else (), guard=self._guard)
+
+    def _guard(self, claim: Claim, victims: Sequence[Victim]) -> Wrongs:
+        epoch = Epoch(
+            self.workloads, self.partition.epoch_of(self.node.removeprefix("clusterqueue/"))
+        )
+        return closes_circle(self.partition.precedents, epoch, claim.preemptor.key, victims)
 
 
 def oracle_of(preemptor: Preemptor, *, preempts: bool) -> Oracle:

@@ -26,6 +26,7 @@ from headgate.domain.scheduling.placement.hosts import (
     Ints,
     place_named,
 )
+from headgate.domain.scheduling.preemption.precedents import Precedents, epoch_name
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import Usage, add_usage, no_usage, remove_usage
 from headgate.domain.scheduling.standing import (
@@ -91,6 +92,9 @@ class Partition:
         self.timers = Timers()
         self.leases = Timers()
         self.rounds: dict[str, Round] = {}
+        self.precedents = Precedents()
+        self._epochs: dict[str, str] = {}
+        self.rounds_wait_until: dict[str, Instant] = {}
         self.hosts, self.topologies = _build_hosts(config, self.cluster_queues)
         self.watch = HostWatch(config, self.hosts)
         self.version = 0
@@ -118,8 +122,19 @@ class Partition:
         """Take into account that a round began, went on or ended."""
         if old is not None:
             self.rounds.pop(old.id, None)
+        if new is None and old is not None:
+            self.precedents.remove(old)
+        if new is not None:
+            self.precedents.put(new)
         if new is not None and is_open(new):
             self.rounds[new.id] = new
+
+    def epoch_of(self, cluster_queue: str) -> str:
+        """The name of the policies and quotas that the ClusterQueue's tree stands under."""
+        root = self.tree.root_of(f"clusterqueue/{cluster_queue}")
+        if root not in self._epochs:
+            self._epochs[root] = epoch_name(self.config, self.tree, root)
+        return self._epochs[root]
 
     def node_changed(self, node: Configured[NodeSpec]) -> None:
         """Take a report or cordon of a node into account."""

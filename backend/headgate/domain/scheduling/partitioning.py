@@ -54,8 +54,8 @@ class Partitioning:
                 self.replace_workload(None, workloads[key])
             except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
                 refused[key] = f"{type(error).__name__}: {error}"
-        for round_id in sorted(rounds):
-            self.replace_round(None, rounds[round_id])
+        for found in rounds.values():
+            self.replace_round(None, found)
         return refused
 
     def key_of(self, workload: Workload) -> str:
@@ -102,6 +102,7 @@ class Partitioning:
         """Nothing that is known not to fit is known any more."""
         for partition in self.partitions.values():
             partition.unpark()
+            partition.watch.may_be_too_small = True
 
     def _count(self, workload: Workload | None, change: int) -> None:
         if workload is None:

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.leaving import is_leaving
+from headgate.domain.workloads.protecting import protection_of
 from headgate.domain.workloads.state import Workload, condition
 
 MOST_REFUSED = 20
@@ -30,12 +31,6 @@ class Census:
     def report(self) -> tuple[tuple[str, str], ...]:
         """The first refusals by name."""
         return tuple(sorted(self.refused)[:MOST_REFUSED])
-
-
-def protection(workload: Workload) -> int:
-    """The priority that protects it: its preemption priority, or its priority."""
-    own = workload.spec.preemption_priority
-    return workload.spec.priority if own is None else own
 
 
 def reserved_at(workload: Workload) -> Instant:
@@ -72,7 +67,7 @@ def rule_against(claim: Claim, policy: Policy, victim: Workload) -> str:
     """The rule by which a workload is safe from a claim; empty if it may be made to leave."""
     if victim.spec.preemptibility != "Preemptible":
         return f"it is {victim.spec.preemptibility}"
-    mine, theirs = claim.preemptor.spec.priority, protection(victim)
+    mine, theirs = claim.preemptor.spec.priority, protection_of(victim.spec)
     if policy == "Any" or mine > theirs:
         return ""
     if mine < theirs or policy == "LowerPriority":
@@ -86,4 +81,4 @@ def turn_to_go(claim: Claim, candidate: Candidate) -> Turn:
     """Others' ClusterQueues before the own, lowest priority, then the youngest (§1.5); total."""
     victim = candidate.workload
     own = candidate.node == claim.node
-    return (own, protection(victim), -reserved_at(victim), victim.uid)
+    return (own, protection_of(victim.spec), -reserved_at(victim), victim.uid)

@@ -8,15 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from headgate.domain.scheduling.preemption.candidates import (
-    Census,
-    allowed,
-    protection,
-    turn_to_go,
-)
+from headgate.domain.scheduling.preemption.candidates import Census, allowed, turn_to_go
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, Scope, Victim
 from headgate.domain.scheduling.quota.tree import Amounts
 from headgate.domain.scheduling.quota.usage import is_within_quota, serve
+from headgate.domain.workloads.protecting import protection_of
 
 Attempts: TypeAlias = tuple[bool, ...]
 """Whether the preemptor may borrow afterwards, one try after the other."""
@@ -148,7 +144,7 @@ def _scope(claim: Claim, candidate: Candidate, *, has_advantage: bool) -> Scope:
     if has_advantage:
         return "Guarantee"
     borrowing = claim.policies.borrow_within_cohort
-    theirs = protection(candidate.workload)
+    theirs = protection_of(candidate.workload.spec)
     above = borrowing.max_priority_threshold
     if borrowing.policy == "Never" or theirs >= claim.preemptor.spec.priority:
         return "NoBorrow"

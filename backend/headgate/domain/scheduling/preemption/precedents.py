@@ -1,0 +1,148 @@
+"""Who was made to leave for whom in the present epoch (preemption.md §6.9).
+
+An epoch are evictions between workloads that are unfinished, have the priorities they had, and
+stand under unchanged policies and quotas.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import pairwise
+from typing import TypeAlias
+
+import msgspec
+
+from headgate.domain.config import Config
+from headgate.domain.rounds.events import PreemptionReason
+from headgate.domain.rounds.state import Round
+from headgate.domain.scheduling.quota.tree import QuotaTree
+from headgate.domain.workloads.protecting import protection_of
+from headgate.domain.workloads.state import Workload
+
+BY_RIGHT: PreemptionReason = "InCohortReclamation"
+"""Kueue's word for taking back what the preemptor's side owns."""
+
+Followers: TypeAlias = dict[str, dict[str, bool]]
+"""Who made whom leave: preemptor to victim to whether it took back what its side owns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """Which of the past evictions still count."""
+
+    workloads: Mapping[str, Workload]
+    name: str
+
+    def counts(self, found: Round) -> bool:
+        """Whether it was decided under today's policies, for someone who is still as it was."""
+        preemptor = self.workloads.get(found.preemptor)
+        return (
+            found.epoch == self.name
+            and preemptor is not None
+            and preemptor.finished_at is None
+            and preemptor.spec.priority == found.preemptor_priority
+        )
+
+    def victims_of(self, found: Round) -> Iterable[tuple[str, bool]]:
+        """The victims that still count, and whether each was taken by right of what is owned."""
+        for named in found.victims:
+            victim = self.workloads.get(named.workload)
+            if (
+                victim is not None
+                and victim.finished_at is None
+                and victim.spec.priority == named.priority
+                and protection_of(victim.spec) == named.protection
+            ):
+                yield named.workload, named.reason == BY_RIGHT
+
+
+class Precedents:
+    """The rounds that are known, by preemptor and in the order in which they were committed."""
+
+    def __init__(self) -> None:
+        self._rounds: dict[str, Round] = {}
+        self._rounds_of: dict[str, dict[str, bool]] = {}
+
+    def put(self, found: Round) -> None:
+        """A round began or went on."""
+        self._rounds[found.id] = found
+        self._rounds_of.setdefault(found.preemptor, {})[found.id] = True
+
+    def remove(self, found: Round) -> None:
+        """A round is not known any more."""
+        self._rounds.pop(found.id, None)
+        known = self._rounds_of.get(found.preemptor, {})
+        known.pop(found.id, None)
+        if not known:
+            self._rounds_of.pop(found.preemptor, None)
+
+    def is_preemptor(self, key: str) -> bool:
+        """Whether someone was ever made to leave for it."""
+        return key in self._rounds_of
+
+    def followers(self, epoch: Epoch) -> Followers:
+        """Who made whom leave in an epoch.
+
+        Where a guaranteed eviction closes a circle, the other evictions on the way back are
+        forgotten: the next lap is refused at one of them.
+        """
+        edges: Followers = {}
+        for found in self._rounds.values():
+            if not epoch.counts(found):
+                continue
+            for victim, is_guaranteed in epoch.victims_of(found):
+                if is_guaranteed:
+                    _open_circles(edges, victim, found.preemptor)
+                edges.setdefault(found.preemptor, {})[victim] = is_guaranteed
+        return edges
+
+
+def epoch_name(config: Config, tree: QuotaTree, root: str) -> str:
+    """A name for the policies and quotas of one tree; another as soon as one of them changes."""
+    parts: list[object] = [config.configuration.fair_sharing]
+    for node in sorted(tree.path):
+        if tree.root_of(node) != root:
+            continue
+        kind, _, name = node.partition("/")
+        if kind == "clusterqueue":
+            spec = config.cluster_queues[name].spec
+            shares = (spec.fair_weight_milli, spec.preemption)
+            parts.append((node, spec.cohort_name, spec.resource_groups, shares))
+        elif name in config.cohorts:
+            parts.append((node, config.cohorts[name].spec))
+    return sha256(msgspec.json.encode(parts)).hexdigest()[:16]
+
+
+def _open_circles(edges: Followers, start: str, end: str) -> None:
+    """Forget the discretionary steps on every way from `start` to `end` that has one."""
+    while found := way(edges, start, end, lambda _: True):
+        steps = list(pairwise(found))
+        discretionary = [(a, b) for a, b in steps if not edges[a][b]]
+        if not discretionary:
+            return
+        for preemptor, victim in discretionary:
+            del edges[preemptor][victim]
+
+
+def way(edges: Followers, start: str, end: str, may_use: Callable[[bool], bool]) -> tuple[str, ...]:
+    """The shortest chain of evictions from one workload to another; empty if there is none."""
+    before: dict[str, str] = {start: ""}
+    ahead = deque([start])
+    while ahead:
+        here = ahead.popleft()
+        for there, is_guaranteed in edges.get(here, {}).items():
+            if there in before or not may_use(is_guaranteed):
+                continue
+            before[there] = here
+            if there == end:
+                return _unwound(before, end)
+            ahead.append(there)
+    return ()
+
+
+def _unwound(before: Mapping[str, str], end: str) -> tuple[str, ...]:
+    way = [end]
+    while before[way[0]]:
+        way.insert(0, before[way[0]])
+    return tuple(way)
