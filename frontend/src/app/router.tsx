@@ -4,6 +4,7 @@ import { createRootRoute, createRoute, createRouter } from "@tanstack/react-rout
 import { Empty, Failed } from "@/components/ui/states";
 import { Go } from "@/components/ui/go";
 import { EventsPage } from "@/features/events/components/events-page";
+import { InboxPage } from "@/features/inbox/components/inbox-page";
 import { OverviewPage } from "@/features/overview/components/overview-page";
 import { PreemptionsPage } from "@/features/preemptions/components/preemptions-page";
 import { RoundPage } from "@/features/preemptions/components/round-page";
@@ -46,6 +47,7 @@ const workload = createRoute({
     return <WorkloadPage key={`${namespace}/${name}`} workloadKey={`${namespace}/${name}`} />;
   },
 });
+const inbox = createRoute({ getParentRoute: () => root, path: "/inbox", component: InboxPage });
 const topology = createRoute({ getParentRoute: () => root, path: "/topology", component: TopologyPage });
 const preemptions = createRoute({ getParentRoute: () => root, path: "/preemptions", component: PreemptionsPage });
 const round = createRoute({
@@ -59,7 +61,7 @@ const round = createRoute({
 const events = createRoute({ getParentRoute: () => root, path: "/events", component: EventsPage });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, workloads, workload, topology, preemptions, round, events]),
+  routeTree: root.addChildren([overview, queues, queue, workloads, workload, inbox, topology, preemptions, round, events]),
   // Parameters are plain text, so that addresses stay short and can be typed.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: (search) => {

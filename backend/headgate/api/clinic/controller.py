@@ -98,7 +98,8 @@ class ClinicPage(Controller):
         call = await _call(request, data.reason)
         if data.dry_run:
             return answer_view(await preview(installation, call, bulk))
-        return answer_view(await act_on_all(installation, call, bulk))
+        done = await act_on_all(installation, call, bulk)
+        return answer(done, position=installation.reader.position)
 
     @get(
         "/batches/{batch:str}",
@@ -121,7 +122,9 @@ class ClinicPage(Controller):
     async def undo(self, request: Caller, batch: BatchId, data: JSONBody[Undo]) -> Answer:
         """Who has moved on since is left alone."""
         call = await _call(request, data.reason)
-        return answer_view(await undo(installation_of(request), call, batch, data.reason))
+        installation = installation_of(request)
+        undone = await undo(installation, call, batch, data.reason)
+        return answer(undone, position=installation.reader.position)
 
 
 async def _call(request: Caller, reason: str) -> Call:

@@ -12,7 +12,7 @@ from headgate.application.act_on_workloads import Action, Verb, command_of
 from headgate.application.bulk.selection import Query, selected
 from headgate.application.bulk.views import BulkItem, BulkResult
 from headgate.application.commands import Call, Change, Changed, Situation
-from headgate.application.deciding import catch_up
+from headgate.application.deciding import SECONDS_TO_CATCH_UP, catch_up
 from headgate.application.handle_command import handle_each
 from headgate.application.installation import Installation
 from headgate.domain.rejection import IllegalNow, Rejection
@@ -76,7 +76,8 @@ async def act_on_all(installation: Installation, call: Call, bulk: Bulk) -> Bulk
     )
     results: Sequence[Changed] = ()
     if changes:
-        results, _ = await handle_each(installation, origin, changes)
+        results, recorded = await handle_each(installation, origin, changes)
+        await installation.reader.reached(recorded, within_seconds=SECONDS_TO_CATCH_UP)
     items = [
         _told(key, uid, changed) for (key, uid, _), changed in zip(frozen, results, strict=True)
     ]

@@ -18,6 +18,10 @@ export type Explanation = Schemas["ExplanationView"];
 export type Blocker = Schemas["BlockerView"];
 export type TimelineEntry = Schemas["TimelineEntry"];
 
+export type Case = Schemas["CaseView"];
+export type Clinic = Schemas["Clinic"];
+export type BulkResult = Schemas["BulkResult"];
+
 export type QueueNode = Schemas["QueueNode"];
 export type QuotaLine = Schemas["QueueLine"];
 export type QueueCounts = Schemas["QueueCounts"];

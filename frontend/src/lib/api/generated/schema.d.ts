@@ -420,6 +420,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/nodes/{name}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a node take no new pods, and find another place for those it has
+         * @description Whoever finds no other place is evicted; `drain-preview` tells who that would be.
+         */
+        post: operations["drainNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/nodes/{name}/heartbeat": {
         parameters: {
             query?: never;
@@ -451,7 +471,7 @@ export interface paths {
         put?: never;
         /**
          * Let a node take pods again
-         * @description The end of a cordon.
+         * @description The end of a cordon or a drain.
          */
         post: operations["uncordonNode"];
         delete?: never;
@@ -1261,6 +1281,128 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/batches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Do the same to many workloads, or with dryRun see what would come of it
+         * @description The set is frozen when it is asked for; each is decided by itself.
+         */
+        post: operations["actOnWorkloads"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/batches/{batch}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a bulk action did to each, and how each stands now
+         * @description As far as one may see it.
+         */
+        get: operations["readBatch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}/workloads/{name}/clinic": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Why it is inactive, backs off or is held, and what would come of helping
+         * @description With a forecast, tried on the installation as it stands and taken back.
+         */
+        get: operations["readCase"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clinic": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Workloads that are inactive, back off or are held, and what would help
+         * @description Who has been so the longest comes first.
+         */
+        get: operations["readClinic"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/batches/{batch}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take back what a bulk action did, where that still stands
+         * @description Who has moved on since is left alone.
+         */
+        post: operations["undoBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/simulations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What would happen if these objects were applied
+         * @description Objects as `/v1/apply` takes them; with `at` it is tried out in the past.
+         *
+         *     Real rules and real cycles on a fork of the state; nothing is written.
+         */
+        post: operations["simulate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tokens": {
         parameters: {
             query?: never;
@@ -1592,6 +1734,34 @@ export interface components {
             detail: string;
             link: string;
         };
+        /** Batch */
+        Batch: {
+            batch: string;
+            verb: string;
+            undo: string;
+            actor: string;
+            reason: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            items: components["schemas"]["BatchItem"][];
+        };
+        /** BatchItem */
+        BatchItem: {
+            workload: string;
+            did: string;
+            phase: string;
+            canUndo: boolean;
+            /** @default  */
+            reason?: string;
+        };
         /** BlockerView */
         BlockerView: {
             type: string;
@@ -1623,10 +1793,113 @@ export interface components {
             policy?: string | null;
             maxPriorityThreshold?: number | null;
         };
+        /** BulkAction */
+        BulkAction: {
+            /** @enum {string} */
+            verb: "hold" | "release" | "requeue" | "activate" | "deactivate" | "cancel";
+            /** @example quota is back */
+            reason: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            expiresAt?: string | null;
+            query?: components["schemas"]["BulkQuery"] | null;
+            workloads?: components["schemas"]["ChosenWorkload"][];
+            position?: number | null;
+            /** @enum {null|string} */
+            dryRun?: "All" | null;
+        };
+        /** BulkItem */
+        BulkItem: {
+            workload: string;
+            uid: string;
+            phase: string;
+            /** @enum {string} */
+            outcome: "eligible" | "ineligible" | "done" | "refused";
+            /** @default  */
+            reason?: string;
+            /** @default  */
+            next?: string;
+        };
+        /** BulkQuery */
+        BulkQuery: {
+            /** @default  */
+            namespace?: string;
+            phases?: ("Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled")[];
+            /** @default  */
+            queueName?: string;
+            /** @default  */
+            clusterQueue?: string;
+            /** @default  */
+            name?: string;
+            causes?: string[];
+            /** @default  */
+            labelSelector?: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            since?: string | null;
+        };
+        /** BulkResult */
+        BulkResult: {
+            batch: string;
+            verb: string;
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            eligible: number;
+            ineligible: number;
+            items: components["schemas"]["BulkItem"][];
+        };
         /** CanI */
         CanI: {
             allowed: boolean;
             reason: string;
+        };
+        /** CaseView */
+        CaseView: {
+            workload: string;
+            uid: string;
+            phase: string;
+            /** @default  */
+            clusterQueue?: string;
+            /** @default  */
+            queueName?: string;
+            /** @default 0 */
+            priority?: number;
+            cause: string;
+            sentence: string;
+            /** @default  */
+            by?: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            since?: string | null;
+            /** @default 0 */
+            attempts?: number;
+            /** @default 0 */
+            evictions?: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            nextTryAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            givesUpAt?: string | null;
+            limits?: components["schemas"]["LimitView"][];
+            helps: string;
+            resets?: string[];
+            keeps?: string[];
+            /** @default  */
+            next?: string;
         };
         /** CheckParametersShape */
         CheckParametersShape: {
@@ -1661,6 +1934,30 @@ export interface components {
             requeueAfterSeconds?: number | null;
             /** @default 0 */
             retryCount?: number;
+        };
+        /** ChosenWorkload */
+        ChosenWorkload: {
+            workload: string;
+            /** @default  */
+            uid?: string;
+        };
+        /** Clinic */
+        Clinic: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            causes: {
+                [key: string]: number;
+            };
+            more: number;
+            items: components["schemas"]["CaseView"][];
         };
         /** ClusterQueueList */
         ClusterQueueList: {
@@ -1789,6 +2086,13 @@ export interface components {
              */
             quotaRelease?: "OnStopped" | "OnTerminating";
         };
+        /** ConsumptionShape */
+        ConsumptionShape: {
+            consumedResources?: {
+                [key: string]: string;
+            };
+            lastUpdate: string;
+        };
         /** CountAt */
         CountAt: {
             /**
@@ -1849,6 +2153,18 @@ export interface components {
             };
             children: components["schemas"]["DomainNode"][];
             host?: components["schemas"]["HostView"] | null;
+        };
+        /** EffectView */
+        EffectView: {
+            workload: string;
+            /** @default  */
+            clusterQueue?: string;
+            /** @enum {string} */
+            what: "Starts" | "DoesNotStart" | "Evicted" | "EvictedAndStartsAgain" | "NotEvicted" | "Changes";
+            /** @enum {null|string} */
+            without?: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled" | null;
+            /** @enum {null|string} */
+            withChange?: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled" | null;
         };
         /** EventPage */
         EventPage: {
@@ -1960,6 +2276,28 @@ export interface components {
             position: number;
             lag: number;
         };
+        /** ForeseenView */
+        ForeseenView: {
+            workload: string;
+            /** @enum {string} */
+            verdict: "Admitted" | "MakesRoom" | "Waits" | "Gone";
+            /** @enum {string} */
+            inTheEnd: "Admitted" | "MakesRoom" | "Waits" | "Gone";
+            /** @enum {null|string} */
+            phase?: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled" | null;
+            /** @default  */
+            clusterQueue?: string;
+            sentence: string;
+            admission?: {
+                [key: string]: unknown;
+            } | null;
+            victims?: components["schemas"]["VictimView"][];
+            position?: components["schemas"]["QueuePosition"] | null;
+            /** @default  */
+            dominant?: string;
+            blockers?: components["schemas"]["BlockerView"][];
+            wouldUnblock?: string[];
+        };
         /** Health */
         Health: {
             status: string;
@@ -1975,6 +2313,8 @@ export interface components {
             usedByOthers?: {
                 [key: string]: unknown;
             };
+            /** @default 0 */
+            leaseSeconds?: number;
         };
         /** Histogram */
         Histogram: {
@@ -2044,10 +2384,21 @@ export interface components {
             clusterQueue: string;
             amount: number;
         };
+        /** LimitView */
+        LimitView: {
+            field: string;
+            most: number;
+            used: number;
+            decided: boolean;
+        };
         /** ListMeta */
         ListMeta: {
             resourceVersion: string;
             continue?: string | null;
+        };
+        /** LocalQueueFairSharingShape */
+        LocalQueueFairSharingShape: {
+            admissionFairSharingStatus: components["schemas"]["ConsumptionShape"];
         };
         /** LocalQueueLine */
         LocalQueueLine: {
@@ -2096,6 +2447,7 @@ export interface components {
             admittedWorkloads?: number;
             flavorsReservation?: components["schemas"]["FlavorUsageShape"][];
             flavorsUsage?: components["schemas"]["FlavorUsageShape"][];
+            fairSharing?: components["schemas"]["LocalQueueFairSharingShape"] | null;
         };
         /** NamespaceList */
         NamespaceList: {
@@ -2152,12 +2504,19 @@ export interface components {
             taints?: components["schemas"]["TaintShape"][];
             /** @default false */
             unschedulable?: boolean;
+            /** @default false */
+            draining?: boolean;
         };
         /** NodeStatusShape */
         NodeStatusShape: {
             allocatable?: {
                 [key: string]: string | number;
             };
+            usedByOthers?: {
+                [key: string]: string | number;
+            };
+            /** @default 0 */
+            leaseSeconds?: number;
             conditions?: components["schemas"]["Condition"][];
         };
         /** ObjectMeta */
@@ -2248,6 +2607,7 @@ export interface components {
             localQueueName: string;
             positionInClusterQueue: number;
             positionInLocalQueue: number;
+            positionInCohort: number;
             /** @enum {string} */
             phase: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
             /** @default  */
@@ -2414,6 +2774,7 @@ export interface components {
         QueuePosition: {
             clusterQueue?: number | null;
             localQueue?: number | null;
+            cohort?: number | null;
             of: number;
         };
         /** QueueTree */
@@ -2616,6 +2977,24 @@ export interface components {
             expiresAt?: string | null;
             /** @default  */
             outcome?: string;
+        };
+        /** RoundView */
+        RoundView: {
+            preemptor: string;
+            victims: components["schemas"]["VictimView"][];
+            /** @default  */
+            because?: string;
+        };
+        /** SimulationView */
+        SimulationView: {
+            asOf: components["schemas"]["AsOf"];
+            workloads: components["schemas"]["ForeseenView"][];
+            rounds: components["schemas"]["RoundView"][];
+            effects: components["schemas"]["EffectView"][];
+            starts: number;
+            evictions: number;
+            facts: number;
+            assumptions: string[];
         };
         /** StopRequest */
         StopRequest: {
@@ -2840,6 +3219,11 @@ export interface components {
                 [key: string]: string | number;
             };
         };
+        /** Undo */
+        Undo: {
+            /** @default  */
+            reason?: string;
+        };
         /** VictimShape */
         VictimShape: {
             workload: string;
@@ -2852,6 +3236,14 @@ export interface components {
             };
             runningSeconds: number;
             released: boolean;
+        };
+        /** VictimView */
+        VictimView: {
+            workload: string;
+            clusterQueue: string;
+            reason: string;
+            priority: number;
+            pods: number;
         };
         /** WhoAmI */
         WhoAmI: {
@@ -3211,6 +3603,8 @@ export interface components {
     parameters: {
         /** @description Wait until this position has been seen, at most five seconds */
         MinPosition: number;
+        /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+        At: string;
     };
     requestBodies: never;
     headers: {
@@ -3239,6 +3633,8 @@ export interface operations {
                 name?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -3310,6 +3706,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: {
                 /** @description The ETag one has already */
@@ -3437,6 +3835,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path: {
@@ -3486,6 +3886,8 @@ export interface operations {
                 name?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path: {
@@ -3518,8 +3920,8 @@ export interface operations {
     submitWorkload: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
             };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
@@ -3609,6 +4011,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path: {
@@ -3642,7 +4046,10 @@ export interface operations {
     };
     holdWorkload: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `All`: validate and decide, and change nothing */
+                dryRun?: "All" | null;
+            };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
                 "Idempotency-Key"?: string | null;
@@ -3684,7 +4091,10 @@ export interface operations {
     };
     releaseWorkload: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `All`: validate and decide, and change nothing */
+                dryRun?: "All" | null;
+            };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
                 "Idempotency-Key"?: string | null;
@@ -3726,7 +4136,10 @@ export interface operations {
     };
     requeueWorkload: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `All`: validate and decide, and change nothing */
+                dryRun?: "All" | null;
+            };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
                 "Idempotency-Key"?: string | null;
@@ -3768,7 +4181,10 @@ export interface operations {
     };
     activateWorkload: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `All`: validate and decide, and change nothing */
+                dryRun?: "All" | null;
+            };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
                 "Idempotency-Key"?: string | null;
@@ -3810,7 +4226,10 @@ export interface operations {
     };
     deactivateWorkload: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `All`: validate and decide, and change nothing */
+                dryRun?: "All" | null;
+            };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
                 "Idempotency-Key"?: string | null;
@@ -3852,7 +4271,10 @@ export interface operations {
     };
     cancelWorkload: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `All`: validate and decide, and change nothing */
+                dryRun?: "All" | null;
+            };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
                 "Idempotency-Key"?: string | null;
@@ -3899,6 +4321,8 @@ export interface operations {
                 offset?: number;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path: {
@@ -3936,6 +4360,8 @@ export interface operations {
                 offset?: number;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path: {
@@ -3973,6 +4399,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -4293,6 +4721,47 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    drainNode: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The node's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Action"];
+            };
+        };
+        responses: {
+            /** @description A Node. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     reportNode: {
         parameters: {
             query?: never;
@@ -4383,6 +4852,8 @@ export interface operations {
                 labelSelector?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -4457,6 +4928,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: {
                 /** @description The ETag one has already */
@@ -4587,6 +5060,8 @@ export interface operations {
                 labelSelector?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -4661,6 +5136,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: {
                 /** @description The ETag one has already */
@@ -4791,6 +5268,8 @@ export interface operations {
                 labelSelector?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -4865,6 +5344,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: {
                 /** @description The ETag one has already */
@@ -4995,6 +5476,8 @@ export interface operations {
                 labelSelector?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -5069,6 +5552,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: {
                 /** @description The ETag one has already */
@@ -5199,6 +5684,8 @@ export interface operations {
                 labelSelector?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -5273,6 +5760,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: {
                 /** @description The ETag one has already */
@@ -5403,6 +5892,8 @@ export interface operations {
                 labelSelector?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -5477,6 +5968,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: {
                 /** @description The ETag one has already */
@@ -5607,6 +6100,8 @@ export interface operations {
                 labelSelector?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -5681,6 +6176,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: {
                 /** @description The ETag one has already */
@@ -5811,6 +6308,8 @@ export interface operations {
                 labelSelector?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -5885,6 +6384,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: {
                 /** @description The ETag one has already */
@@ -6015,6 +6516,8 @@ export interface operations {
                 labelSelector?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -6089,6 +6592,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: {
                 /** @description The ETag one has already */
@@ -6219,6 +6724,8 @@ export interface operations {
                 labelSelector?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path: {
@@ -6297,6 +6804,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: {
                 /** @description The ETag one has already */
@@ -6430,6 +6939,8 @@ export interface operations {
                 labelSelector?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path: {
@@ -6508,6 +7019,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: {
                 /** @description The ETag one has already */
@@ -6641,6 +7154,8 @@ export interface operations {
                 labelSelector?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -6679,6 +7194,8 @@ export interface operations {
                 labelSelector?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -6844,6 +7361,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -7204,6 +7723,8 @@ export interface operations {
                 buckets?: number;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -7248,6 +7769,8 @@ export interface operations {
                 limit?: number;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -7319,6 +7842,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -7351,6 +7876,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path: {
@@ -7393,6 +7920,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -7425,6 +7954,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path: {
@@ -7455,11 +7986,295 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    actOnWorkloads: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BulkAction"];
+            };
+        };
+        responses: {
+            /** @description All workloads of a bulk action, in order; `batch` is empty for a preview. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkResult"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    readBatch: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the batch */
+                batch: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A bulk action that was carried out; `undo` is the action that takes it back, if one does. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Batch"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readCase: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The workload's name */
+                name: string;
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One workload: how it came to this, and what the action that helps does. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CaseView"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readClinic: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                namespace?: string;
+                /** @description Inactive, BackingOff or Held */
+                phase?: string | null;
+                clusterQueue?: string;
+                /** @description A part of the name */
+                name?: string;
+                /** @description Causes to show, separated by commas */
+                cause?: string | null;
+                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
+                labelSelector?: string | null;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Everyone who is inactive, backs off or is held; `causes` counts all that match by cause. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Clinic"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    undoBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the batch */
+                batch: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Undo"];
+            };
+        };
+        responses: {
+            /** @description All workloads of a bulk action, in order; `batch` is empty for a preview. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkResult"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    simulate: {
+        parameters: {
+            query?: {
+                /** @description Objects to leave out, by comma: `node/host-1`, `workload/team-a/train-7` */
+                delete?: string | null;
+                /** @description New priorities, by comma: `team-a/train-7:100` */
+                priority?: string | null;
+                /** @description Nodes that take nothing new, by comma */
+                cordon?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/yaml": components["schemas"]["AnyObject"];
+                /**
+                 * @example {
+                 *       "apiVersion": "kueue.x-k8s.io/v1beta2",
+                 *       "kind": "Workload",
+                 *       "metadata": {
+                 *         "name": "train-7",
+                 *         "namespace": "team-a",
+                 *         "labels": {
+                 *           "project": "vision"
+                 *         }
+                 *       },
+                 *       "spec": {
+                 *         "queueName": "training",
+                 *         "priorityClassRef": {
+                 *           "group": "kueue.x-k8s.io",
+                 *           "kind": "WorkloadPriorityClass",
+                 *           "name": "high"
+                 *         },
+                 *         "podSets": [
+                 *           {
+                 *             "name": "main",
+                 *             "count": 4,
+                 *             "topologyRequest": {
+                 *               "required": "cloud.provider.com/topology-rack"
+                 *             },
+                 *             "template": {
+                 *               "spec": {
+                 *                 "containers": [
+                 *                   {
+                 *                     "name": "trainer",
+                 *                     "resources": {
+                 *                       "requests": {
+                 *                         "cpu": "8",
+                 *                         "nvidia.com/gpu": "8"
+                 *                       }
+                 *                     }
+                 *                   }
+                 *                 ]
+                 *               }
+                 *             }
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AnyObject"];
+            };
+        };
+        responses: {
+            /** @description What would happen, and on which assumptions; counted are the facts that would be decided. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationView"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     listTokens: {
         parameters: {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -7561,6 +8376,8 @@ export interface operations {
                 namespace?: string;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -7593,6 +8410,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -7625,6 +8444,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -7690,6 +8511,8 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;

@@ -1,0 +1,67 @@
+// Reading the clinic, and acting on many workloads at once.
+import { queryOptions } from "@tanstack/react-query";
+
+import { api, contentOf } from "@/lib/api/request";
+import type { BulkResult, Case } from "@/lib/api/types";
+
+import type { InboxAction, InboxFilters } from "../model/cases";
+
+const MOST = 1000;
+
+/** Everyone who may need help, who has been so the longest first. */
+export function inboxQuery({ cause, namespace, clusterQueue, name }: InboxFilters) {
+  const query = {
+    cause: cause || undefined,
+    namespace: namespace || undefined,
+    clusterQueue: clusterQueue || undefined,
+    name: name || undefined,
+    limit: MOST,
+  };
+  return queryOptions({
+    queryKey: ["workloads", "inbox", query],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/clinic", { params: { query }, signal })),
+  });
+}
+
+/** One case, with what its workload would do right after the action that helps. */
+export function caseQuery(key: string) {
+  const [namespace = "", name = ""] = key.split("/");
+  return queryOptions({
+    queryKey: ["workload", key, "clinic"],
+    queryFn: ({ signal }) =>
+      contentOf(api.GET("/v1/namespaces/{namespace}/workloads/{name}/clinic", { params: { path: { namespace, name } }, signal })),
+  });
+}
+
+export interface Asked {
+  verb: InboxAction;
+  reason: string;
+  expiresAt?: string;
+  cases: Case[];
+  position?: number;
+}
+
+/** What each would answer and do then; nothing is changed. */
+export function preview(asked: Asked): Promise<BulkResult> {
+  return contentOf(api.POST("/v1/batches", { body: { ...bodyOf(asked), dryRun: "All" } }));
+}
+
+/** Does it to each that has not changed since the preview. */
+export function actOnAll(asked: Asked): Promise<BulkResult> {
+  return contentOf(api.POST("/v1/batches", { body: bodyOf(asked) }));
+}
+
+/** Takes a batch back where it still stands. */
+export function undoBatch(batch: string): Promise<BulkResult> {
+  return contentOf(api.POST("/v1/batches/{batch}/undo", { params: { path: { batch } }, body: { reason: "" } }));
+}
+
+function bodyOf({ verb, reason, expiresAt, cases, position }: Asked) {
+  return {
+    verb,
+    reason: reason || "preview",
+    workloads: cases.map(({ workload, uid }) => ({ workload, uid })),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(position !== undefined && { position }),
+  };
+}

@@ -1,0 +1,153 @@
+// One action on many workloads: previewed by the server, done to those that have not changed since, taken back if wanted.
+import { useQuery } from "@tanstack/react-query";
+import { type SubmitEvent, useState } from "react";
+
+import { Button } from "@/components/ui/button";
+import { CodeBlock } from "@/components/ui/code-block";
+import { SelectField, TextField } from "@/components/ui/fields";
+import { Modal } from "@/components/ui/modal";
+import { announce } from "@/components/ui/notices";
+import { Failed, Skeleton } from "@/components/ui/states";
+import { EXPIRIES, expiryAt } from "@/lib/actions";
+import { problemOf } from "@/lib/api/problem";
+import type { BulkResult, Case } from "@/lib/api/types";
+
+import { actOnAll, preview, undoBatch } from "../api/inbox";
+import { ACTION_WORDS, type InboxAction, commandFor, previewWords } from "../model/cases";
+import { BatchItems } from "./batch-items";
+import styles from "./inbox.module.css";
+
+export interface BatchDialogProps {
+  action: InboxAction;
+  cases: Case[];
+  onClose: () => void;
+  onDone: () => void;
+}
+
+export function BatchDialog({ action, cases, onClose, onDone }: BatchDialogProps) {
+  const words = ACTION_WORDS[action];
+  const [done, setDone] = useState<BulkResult | null>(null);
+  const subject = cases.length === 1 ? (cases[0]?.workload ?? "") : `${cases.length} workloads`;
+  const close = () => {
+    if (done !== null) onDone();
+    onClose();
+  };
+  return (
+    <Modal open title={`${words.verb} ${subject}`} words={words.words} onClose={close}>
+      {done === null ? (
+        <Asking action={action} cases={cases} onClose={close} onDone={setDone} />
+      ) : (
+        <Done result={done} undoes={["hold", "activate", "deactivate"].includes(action)} onClose={close} />
+      )}
+    </Modal>
+  );
+}
+
+interface AskingProps {
+  action: InboxAction;
+  cases: Case[];
+  onClose: () => void;
+  onDone: (result: BulkResult) => void;
+}
+
+function Asking({ action, cases, onClose, onDone }: AskingProps) {
+  const words = ACTION_WORDS[action];
+  const [reason, setReason] = useState("");
+  const [expiry, setExpiry] = useState("0");
+  const [running, setRunning] = useState(false);
+  // The set is frozen when the dialog opens: who changes later is left alone.
+  const shown = useQuery({
+    queryKey: ["preview", action, cases.map((found) => found.workload)],
+    queryFn: () => preview({ verb: action, reason: "", cases }),
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+  const able = new Set((shown.data?.items ?? []).filter((item) => item.outcome === "eligible").map((item) => item.workload));
+  const expirySeconds = Number(expiry);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    setRunning(true);
+    const chosen = cases.filter((found) => able.has(found.workload));
+    const asked = { verb: action, reason: reason.trim(), cases: chosen, position: shown.data?.position, expiresAt: expiryAt(expirySeconds, Date.now()) };
+    try {
+      const result = await actOnAll(asked);
+      announce(`${words.verb}: ${result.eligible} of ${result.items.length} done`, result.ineligible > 0 ? "bad" : "good");
+      onDone(result);
+    } catch (error) {
+      announce(problemOf(error).detail, "bad");
+      setRunning(false);
+    }
+  };
+  return (
+    <form className={styles.form} onSubmit={(event) => void submit(event)}>
+      {shown.isError ? (
+        <Failed error={shown.error} onRetry={() => void shown.refetch()} />
+      ) : shown.data === undefined ? (
+        <Skeleton rows={3} />
+      ) : (
+        <BatchItems heading={previewWords(shown.data)} items={shown.data.items} />
+      )}
+      <TextField
+        label="Reason (kept in the log)"
+        placeholder="Spot capacity is back, ticket 4711"
+        value={reason}
+        required
+        maxLength={1024}
+        autoFocus
+        onChange={(event) => setReason(event.target.value)}
+      />
+      {words.expires && (
+        <SelectField label="Ends by itself" options={EXPIRIES} value={expiry} onChange={(event) => setExpiry(event.target.value)} />
+      )}
+      <div>
+        <p className={styles.caption}>The same on the command line</p>
+        <CodeBlock wrap label="command" text={commandFor(action, [...able], { reason: reason.trim(), expirySeconds })} />
+      </div>
+      <div className={styles.foot}>
+        <Button onClick={onClose}>Leave as it is</Button>
+        <Button type="submit" look={words.danger ? "danger" : "primary"} refusal={refusalOf(able.size, reason, running)}>
+          {running ? "Working…" : `${words.verb} ${able.size}`}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function Done({ result, undoes, onClose }: { result: BulkResult; undoes: boolean; onClose: () => void }) {
+  const [running, setRunning] = useState(false);
+  const undo = async () => {
+    setRunning(true);
+    try {
+      const undone = await undoBatch(result.batch);
+      announce(`Taken back: ${undone.eligible} of ${undone.items.length}`, "good");
+      onClose();
+    } catch (error) {
+      announce(problemOf(error).detail, "bad");
+      setRunning(false);
+    }
+  };
+  return (
+    <div className={styles.form}>
+      <BatchItems heading={`${result.eligible} done, ${result.ineligible} left as they are`} items={result.items} />
+      <p className={styles.caption}>
+        One batch in the log: <code>{result.batch}</code>
+      </p>
+      <div className={styles.foot}>
+        {undoes && (
+          <Button refusal={running ? "Working on it." : undefined} onClick={() => void undo()}>
+            Take it back
+          </Button>
+        )}
+        <Button look="primary" autoFocus onClick={onClose}>
+          Close
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function refusalOf(able: number, reason: string, running: boolean): string | undefined {
+  if (able === 0) return "None of the chosen can be changed this way.";
+  if (running) return "Working on it.";
+  return reason.trim() === "" ? "Give a reason first: it is kept in the log." : undefined;
+}

@@ -1,0 +1,49 @@
+// The rows of the inbox.
+import { type Column, LongTable, type Selection } from "@/components/ui/long-table";
+import { Moment } from "@/components/ui/moment";
+import { PhaseBadge } from "@/components/ui/phase-badge";
+import type { Case, Phase } from "@/lib/api/types";
+
+import { causeWords, keyOf } from "../model/cases";
+import styles from "./inbox.module.css";
+
+const COLUMNS: Column<Case>[] = [
+  { id: "phase", header: "Phase", width: "8.5rem", narrow: "8rem", cell: (row) => <PhaseBadge phase={row.phase as Phase} /> },
+  {
+    id: "name",
+    header: "Workload",
+    width: "minmax(0, 1.2fr)",
+    narrow: "minmax(0, 1fr)",
+    cell: (row) => (
+      <span className={styles.name} title={row.workload}>
+        {row.workload}
+      </span>
+    ),
+  },
+  { id: "cause", header: "Cause", width: "minmax(0, 1fr)", cell: (row) => causeWords(row.cause) },
+  {
+    id: "why",
+    header: "Why",
+    width: "minmax(0, 2.4fr)",
+    cell: (row) => (
+      <span className={styles.soft} title={row.sentence}>
+        {row.sentence}
+      </span>
+    ),
+  },
+  { id: "attempts", header: "Requeues", width: "5rem", end: true, cell: (row) => <span className="number">{row.attempts ?? 0}</span> },
+  { id: "next", header: "Next try", width: "6.5rem", end: true, cell: (row) => <Moment at={row.nextTryAt} /> },
+  { id: "since", header: "Since", width: "6.5rem", end: true, cell: (row) => <Moment at={row.since} /> },
+];
+
+export interface CaseTableProps {
+  rows: Case[];
+  opened: string;
+  onOpen: (row: Case) => void;
+  selection: Selection;
+  onSelection: (selection: Record<string, true>) => void;
+}
+
+export function CaseTable(props: CaseTableProps) {
+  return <LongTable label="Workloads that may need help" columns={COLUMNS} rowKey={keyOf} {...props} />;
+}

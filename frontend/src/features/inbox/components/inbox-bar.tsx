@@ -1,0 +1,54 @@
+// Above the rows: how many there are, and what to do with the chosen ones.
+import { useState } from "react";
+
+import { Button } from "@/components/ui/button";
+import type { Case } from "@/lib/api/types";
+import { useIdentity } from "@/lib/hooks/use-session";
+import { refusalFor } from "@/lib/permissions";
+
+import { ACTION_WORDS, INBOX_ACTIONS, type InboxAction, keyOf } from "../model/cases";
+import { BatchDialog } from "./batch-dialog";
+import styles from "./inbox.module.css";
+
+export interface InboxBarProps {
+  cases: Case[];
+  selection: Record<string, true>;
+  onAll: () => void;
+  onClear: () => void;
+}
+
+export function InboxBar({ cases, selection, onAll, onClear }: InboxBarProps) {
+  const identity = useIdentity();
+  const [asked, setAsked] = useState<{ action: InboxAction; cases: Case[] } | null>(null);
+  const chosen = cases.filter((found) => selection[keyOf(found)]);
+  const [first] = chosen;
+  const role = first && refusalFor(identity, { on: "workload", namespace: first.workload.split("/")[0] ?? "" });
+  return (
+    <div className={styles.bar}>
+      {chosen.length === 0 ? (
+        <span className="number">{cases.length === 1 ? "1 workload" : `${cases.length} workloads`}</span>
+      ) : (
+        <>
+          <strong className="number">{chosen.length} chosen</strong>
+          {INBOX_ACTIONS.map((action) => (
+            <Button key={action} refusal={role} onClick={() => setAsked({ action, cases: chosen })}>
+              {ACTION_WORDS[action].verb}
+            </Button>
+          ))}
+        </>
+      )}
+      <span className={styles.grow} />
+      {chosen.length < cases.length && (
+        <Button look="quiet" onClick={onAll}>
+          Choose all {cases.length}
+        </Button>
+      )}
+      {chosen.length > 0 && (
+        <Button look="quiet" onClick={onClear}>
+          Choose none
+        </Button>
+      )}
+      {asked !== null && <BatchDialog action={asked.action} cases={asked.cases} onClose={() => setAsked(null)} onDone={onClear} />}
+    </div>
+  );
+}

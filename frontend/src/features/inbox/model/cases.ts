@@ -1,0 +1,72 @@
+// What the inbox shows, what it is narrowed to, and the words for causes and limits.
+import { type ActionInput, quoted } from "@/lib/actions";
+import type { BulkResult, Case } from "@/lib/api/types";
+import type { UrlState } from "@/lib/hooks/use-url";
+import { formatDuration } from "@/lib/format/times";
+
+export const INBOX_ACTIONS = ["activate", "requeue", "release", "hold", "deactivate"] as const;
+export type InboxAction = (typeof INBOX_ACTIONS)[number];
+
+export const ACTION_WORDS: Record<InboxAction, { verb: string; words: string; danger: boolean; expires: boolean }> = {
+  activate: { verb: "Activate", words: "Each goes back into its queue with a clean count of requeues.", danger: false, expires: false },
+  requeue: { verb: "Try now", words: "Each stops backing off and competes at once; its count of requeues stays.", danger: false, expires: false },
+  release: { verb: "Release", words: "The hold on each ends, and it may be admitted again.", danger: false, expires: false },
+  hold: { verb: "Hold", words: "Each is kept from admission until released.", danger: false, expires: true },
+  deactivate: { verb: "Deactivate", words: "Each leaves the queues until somebody activates it.", danger: true, expires: false },
+};
+
+const CAUSES: Record<string, string> = {
+  Requested: "Deactivated by hand",
+  RequeuingLimitExceeded: "Too many requeues",
+  RequeuingTimeExceeded: "Tried for too long",
+  MaximumExecutionTimeExceeded: "Ran as long as it may",
+  AdmissionCheck: "Admission check",
+  PodsReadyTimeout: "Pods not ready",
+  SubmittedInactive: "Submitted inactive",
+  Held: "Held",
+};
+
+/** A cause as a person says it. */
+export function causeWords(cause: string): string {
+  return CAUSES[cause] ?? cause;
+}
+
+export interface InboxFilters {
+  cause: string;
+  namespace: string;
+  clusterQueue: string;
+  name: string;
+}
+
+export const FILTER_NAMES = ["cause", "namespace", "clusterQueue", "name"] as const;
+
+/** The filters in the address. */
+export function filtersIn(url: UrlState): InboxFilters {
+  return { cause: url.get("cause"), namespace: url.get("namespace"), clusterQueue: url.get("clusterQueue"), name: url.get("name") };
+}
+
+/** How much of a limit is used: "3 of 3 requeues". */
+export function limitWords(limit: NonNullable<Case["limits"]>[number]): string {
+  if (limit.field === "backoffLimitCount") return `${limit.used} of ${limit.most} requeues`;
+  const most = formatDuration(limit.most);
+  return limit.field === "maximumExecutionTimeSeconds" ? `ran ${formatDuration(limit.used)} of ${most}` : `tries for ${most} at most`;
+}
+
+/** The name by which a case is chosen and opened. */
+export function keyOf(found: Case): string {
+  return found.workload;
+}
+
+/** Who is eligible, by how many of all: the heading of a preview. */
+export function previewWords(result: BulkResult): string {
+  const all = result.eligible + result.ineligible;
+  return `${result.eligible} of ${all} will be changed, as they stood at position ${result.position.toLocaleString("en")}`;
+}
+
+/** The same on the command line. */
+export function commandFor(action: InboxAction, keys: string[], input: ActionInput): string {
+  const reason = `--reason ${quoted(input.reason === "" ? "…" : input.reason)}`;
+  const expiry = input.expirySeconds > 0 ? ` --for ${input.expirySeconds}s` : "";
+  const verb = action === "requeue" ? "requeue" : action;
+  return `headgate ${verb} ${keys.map(quoted).join(" ")} ${reason}${expiry}`;
+}
