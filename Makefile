@@ -49,9 +49,10 @@ fix: $(READY)  ## let the tools mend what they can mend by themselves
 	@$(BIN)/python .ci/frontend.py fix
 
 .PHONY: bench
-bench: $(READY)  ## measure submits, admissions and replay beside yardsticks, and the cycle alone
+bench: $(READY)  ## measure submits, admissions, replay and placements beside yardsticks, and the cycle
 	@$(BIN)/python -m tests.bench $(ARGS)
 	@$(BIN)/python -m tests.bench.core
+	@$(BIN)/python -m tests.bench.placement
 
 .PHONY: simulate
 simulate: $(READY)  ## random days of cluster life on memory adapters; ARGS="--seed 7"

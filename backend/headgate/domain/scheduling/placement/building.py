@@ -69,6 +69,9 @@ def _topology(
     rows = np.array([table.row_of[place] for place in members], dtype=np.int64)
     levels = topology.spec.levels
     starts = tuple(_starts(paths, level) for level in range(len(levels)))
+    first_child = tuple(
+        np.append(np.searchsorted(below, above), len(below)) for above, below in pairwise(starts)
+    )
     place_of_row = np.full(len(table.places), -1, dtype=np.int64)
     place_of_row[rows] = np.arange(len(rows))
     return FlavorTopology(
@@ -78,9 +81,9 @@ def _topology(
         paths=paths,
         rows=rows,
         starts=starts,
-        first_child=tuple(
-            np.append(np.searchsorted(below, above), len(below))
-            for above, below in pairwise(starts)
+        first_child=first_child,
+        parent=tuple(
+            np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)) for bounds in first_child
         ),
         place_of_row=place_of_row,
         is_one_stretch=len(rows) > 0 and bool((np.diff(rows) == 1).all()),

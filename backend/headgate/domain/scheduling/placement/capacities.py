@@ -43,7 +43,8 @@ class LeafFigures:
 class Capacities:
     """Per level one array over its domains; `_led` is with the leader in the domain as well.
 
-    Without a leader the figures with and without are the same arrays, and nobody `leads`.
+    Without a leader the figures with and without are the same arrays, and nobody `leads`. Without
+    slices those of slices are the same arrays as those of pods.
     """
 
     topology: FlavorTopology
@@ -60,19 +61,26 @@ class Capacities:
 def roll_up(topology: FlavorTopology, slicing: Slicing, leaves: LeafFigures) -> Capacities:
     """The figures of every domain of every level."""
     sizes = [len(starts) for starts in topology.starts]
+    last = len(sizes) - 1
+    is_unsliced = slicing == Slicing(1, last)
+    pods = _blank(sizes)
+    slices = pods if is_unsliced else _blank(sizes)
     has_leader = leaves.pods_led is not None
+    pods_led = _blank(sizes) if has_leader else pods
+    slices_led = slices
+    if has_leader:
+        slices_led = pods_led if is_unsliced else _blank(sizes)
     found = Capacities(
         topology,
         slicing,
         has_leader,
-        pods := _blank(sizes),
-        slices := _blank(sizes),
-        _blank(sizes) if has_leader else pods,
-        _blank(sizes) if has_leader else slices,
+        pods,
+        slices,
+        pods_led,
+        slices_led,
         _blank(sizes),
         _blank(sizes) if leaves.score is not None else [],
     )
-    last = len(sizes) - 1
     set_leaves(found, slice(None), leaves)
     for level in range(last - 1, -1, -1):
         begins = topology.first_child[level][:-1]
@@ -81,15 +89,43 @@ def roll_up(topology: FlavorTopology, slicing: Slicing, leaves: LeafFigures) -> 
 
 
 def refresh(found: Capacities, places: Ints, leaves: LeafFigures) -> None:
-    """Take new figures of some places into account, with the domains above them."""
+    """Take new figures of some places, ascending, into account, with the domains above them."""
+    if not (found.has_leader or found.slicing.inner or found.score):
+        _add_differences(found, places, leaves.pods)
+        return
     set_leaves(found, places, leaves)
     touched = places
     for level in range(len(found.pods) - 2, -1, -1):
+        parents = found.topology.parent[level][touched]
+        touched = parents[_firsts(parents)]
         begins = found.topology.first_child[level]
-        parents = np.searchsorted(begins, touched, side="right") - 1
-        touched = parents[np.append(True, parents[1:] != parents[:-1])]
         children, offsets = stretches(begins[touched], begins[touched + 1])
         gather(found, level, touched, children, offsets)
+
+
+def _add_differences(found: Capacities, places: Ints, pods: Ints) -> None:
+    """The same where sums are all there is: only what changed is added, level by level."""
+    touched, slice_level = places, found.slicing.level
+    more = pods - found.pods[-1][places]
+    cut = more
+    for level in range(len(found.pods) - 1, -1, -1):
+        if level < len(found.pods) - 1:
+            parents = found.topology.parent[level][touched]
+            firsts = _firsts(parents)
+            touched, more = parents[firsts], np.add.reduceat(more, firsts)
+            cut = np.add.reduceat(cut, firsts) if level < slice_level else more
+        found.pods[level][touched] += more
+        if found.slices is found.pods:
+            continue
+        if level == slice_level:
+            cut = found.pods[level][touched] // found.slicing.size - found.slices[level][touched]
+        if level <= slice_level:
+            found.slices[level][touched] += cut
+
+
+def _firsts(numbers: Ints) -> Ints:
+    """Where each number of an ascending list stands first."""
+    return np.flatnonzero(np.diff(numbers, prepend=-1))
 
 
 def set_leaves(found: Capacities, places: "slice | Ints", leaves: LeafFigures) -> None:
@@ -101,7 +137,7 @@ def set_leaves(found: Capacities, places: "slice | Ints", leaves: LeafFigures) -
         found.leads[last][places] = leaves.leads
     if leaves.score is not None:
         found.score[last][places] = leaves.score
-    if slicing.level == last:
+    if slicing.level == last and found.slices is not found.pods:
         _cut(found, last, places)
 
 
@@ -127,13 +163,14 @@ def gather(
     below = level + 1
     pods = _whole(found, below, found.pods[below][children])
     found.pods[level][parents] = np.add.reduceat(pods, begins)
-    if level < found.slicing.level:
+    is_sliced = found.slices is not found.pods
+    if is_sliced and level < found.slicing.level:
         found.slices[level][parents] = np.add.reduceat(found.slices[below][children], begins)
     if found.score:
         found.score[level][parents] = np.add.reduceat(found.score[below][children], begins)
     if found.has_leader:
         _gather_led(found, level, (parents, children, begins), pods)
-    if level == found.slicing.level:
+    if is_sliced and level == found.slicing.level:
         _cut(found, level, parents)
 
 
@@ -149,7 +186,7 @@ def _gather_led(
     pods_led = _whole(found, below, found.pods_led[below][children])
     cost = np.minimum.reduceat(np.where(leads > 0, pods - pods_led, NEVER), begins)
     found.pods_led[level][parents] = np.where(some > 0, found.pods[level][parents] - cost, 0)
-    if level < found.slicing.level:
+    if found.slices_led is not found.pods_led and level < found.slicing.level:
         spent = found.slices[below][children] - found.slices_led[below][children]
         cost = np.minimum.reduceat(np.where(leads > 0, spent, NEVER), begins)
         found.slices_led[level][parents] = np.where(

@@ -26,7 +26,8 @@ class FlavorTopology:
 
     `paths[i]` is the path of place `i`, `rows[i]` its row in the host table. `starts[l]` are the
     places at which the domains of level `l` begin, `first_child[l]` the domains of level `l + 1`
-    at which they begin, with the end as last entry. `place_of_row` is -1 for rows of no place.
+    at which they begin, with the end as last entry; `parent[l]` are the domains of level `l` that
+    those of level `l + 1` lie in. `place_of_row` is -1 for rows of no place.
     `eligible` and `shapes` keep what `eligibility` and `figures` have found out about the places.
     """
 
@@ -37,6 +38,7 @@ class FlavorTopology:
     rows: Ints
     starts: tuple[Ints, ...]
     first_child: tuple[Ints, ...]
+    parent: tuple[Ints, ...]
     place_of_row: Ints
     is_one_stretch: bool
     eligible: dict[object, Any] = field(default_factory=dict)

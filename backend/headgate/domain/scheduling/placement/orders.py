@@ -18,7 +18,10 @@ SMALL = 1 << 16
 
 def plain_order(capacities: Capacities, level: int, domains: Ints, *, best_fit: bool) -> Ints:
     """Score, then slices (large first for best fit, else small first), few pods, path."""
-    slices, pods = capacities.slices[level][domains], capacities.pods[level][domains]
+    slices = capacities.slices[level][domains]
+    pods = slices
+    if capacities.slices is not capacities.pods:
+        pods = capacities.pods[level][domains]
     return _sorted(_keys(capacities, level, domains), slices, pods, best_fit=best_fit)
 
 

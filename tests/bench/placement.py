@@ -1,0 +1,158 @@
+"""Placements a second on many hosts, beside one bare pass over the host table.
+
+Run with `python -m tests.bench.placement`. A pass is `min(free // request)` over three resources of
+every host; cold is a placement for a shape of request that was never seen, warm one for a known
+shape, refresh bringing a known shape up to date after an admission.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+
+from headgate.domain.configured import Configured
+from headgate.domain.scheduling.answers import Unplaced
+from headgate.domain.scheduling.placement.building import build_hosts
+from headgate.domain.scheduling.placement.figures import Shape, capacities_for
+from headgate.domain.scheduling.placement.ground import Ground, Placed, per_pod
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.place import place_pod_set
+from headgate.domain.scheduling.placement.wanted import slicing_of
+from headgate.domain.topology.specs import (
+    HOSTNAME_LABEL,
+    NodeSpec,
+    ResourceFlavorSpec,
+    TopologySpec,
+)
+from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
+
+SIZES = (1_000, 10_000, 100_000)
+LEVELS = (3, 8)
+FAN_OUT = {3: 32, 8: 4}
+RUNS = 25
+NOW = 0
+REQUESTS = {"cpu": 1_000, "memory": 4 << 30}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request to be placed, by the name it is reported under."""
+
+    name: str
+    count: int
+    topology: TopologyRequest
+
+
+def asks(levels: tuple[str, ...], hosts: int) -> tuple[Ask, ...]:
+    """What is placed: gangs that must stay together, in slices, spread, or over most hosts."""
+    rack, block = levels[-2], levels[-3]
+    slices = (SliceLayer(level=HOSTNAME_LABEL, size=4),)
+    return (
+        Ask("required rack, 64 pods", 64, TopologyRequest(required=rack)),
+        Ask("required block, 512 pods", 512, TopologyRequest(required=block)),
+        Ask(
+            "host slices of 4, 512 pods", 512, TopologyRequest(preferred=block, slice_layers=slices)
+        ),
+        Ask("unconstrained, 64 pods", 64, TopologyRequest(unconstrained=True)),
+        Ask("preferred rack, 6 pods a host", 6 * hosts, TopologyRequest(preferred=rack)),
+    )
+
+
+def ground_of(hosts: int, depth: int) -> Ground:
+    """Hosts in a regular tree, every other one partly used."""
+    names = (*(f"level-{number}" for number in range(depth - 1)), HOSTNAME_LABEL)
+    fan = FAN_OUT[depth]
+    nodes = [_node(number, names, fan) for number in range(hosts)]
+    flavor = Configured(
+        name="tas", uid="tas", created_at=NOW, spec=ResourceFlavorSpec(topology_name="tree")
+    )
+    tree = Configured(name="tree", uid="tree", created_at=NOW, spec=TopologySpec(levels=names))
+    table, topologies = build_hosts([(flavor, tree)], nodes)
+    ground = Ground(table, topologies["tas"], flavor.spec, (ACTUAL, PROJECTED), {})
+    used = np.arange(0, hosts, 2)
+    for view in ground.views:
+        table.take(view, used, 1 + used % 7, {"pods": 1, **REQUESTS})
+    return ground
+
+
+def _node(number: int, names: tuple[str, ...], fan: int) -> Configured[NodeSpec]:
+    labels, group = {HOSTNAME_LABEL: f"host-{number:06}"}, number
+    for name in reversed(names[:-1]):
+        group //= fan if name != names[-2] else 32
+        labels[name] = f"{name}-{group:05}"
+    spec = NodeSpec(allocatable={"cpu": 16_000, "memory": 64 << 30, "pods": 110})
+    return Configured(name=f"host-{number:06}", uid="", created_at=NOW, labels=labels, spec=spec)
+
+
+def bare_pass(ground: Ground) -> None:
+    """The yardstick: how many pods every host could take, from numbers alone."""
+    free, lines = ground.table.free[ACTUAL], ground.table.resources
+    fits = [free[lines[name]] // amount for name, amount in {"pods": 1, **REQUESTS}.items()]
+    np.minimum(np.minimum(fits[0], fits[1]), fits[2])
+
+
+def seconds(work: Callable[[], object], before: Callable[[], object] | None = None) -> float:
+    """The median of several runs."""
+    took = []
+    for _ in range(RUNS):
+        if before is not None:
+            before()
+        began = perf_counter()
+        work()
+        took.append(perf_counter() - began)
+    return median(took)
+
+
+def measure(ground: Ground, ask: Ask, one_pass: float) -> str:
+    """One line: cold, warm and refresh in milliseconds and in passes, and placements a second."""
+    pod_set = PodSet(
+        count=ask.count, scheduling=Scheduling(requests=REQUESTS), topology_request=ask.topology
+    )
+    placed = place_pod_set(ground, pod_set)
+    if isinstance(placed, Unplaced):
+        return f"  {ask.name:30} does not fit"
+    shape = Shape(pod_set, None, slicing_of(pod_set, ground.topology.levels))
+    cold = seconds(lambda: place_pod_set(ground, pod_set), ground.topology.shapes.clear)
+    warm = seconds(lambda: place_pod_set(ground, pod_set))
+    signs = iter([-1, 1] * RUNS)
+    move(ground, placed, 1)
+    renewed = seconds(lambda: renew(ground, shape), lambda: move(ground, placed, next(signs)))
+    move(ground, placed, -1 if next(signs) < 0 else 0)
+    numbers = ((cold, "cold"), (warm, "warm"), (renewed, "refresh"))
+    figures = "  ".join(
+        f"{name} {1000 * took:7.3f} ms {took / one_pass:6.2f}x" for took, name in numbers
+    )
+    return f"  {ask.name:30} {figures}  {1 / (warm + renewed):8,.0f} placements/s"
+
+
+def renew(ground: Ground, shape: Shape) -> None:
+    """Bring the figures of a shape up to date."""
+    with capacities_for(ground, shape):
+        pass
+
+
+def move(ground: Ground, placed: Placed, sign: int) -> None:
+    """Admit what was placed, or let it go again."""
+    for view in ground.views:
+        requests = per_pod(PodSet(scheduling=Scheduling(requests=REQUESTS)))
+        ground.table.take(view, placed.rows, sign * placed.counts, requests)
+
+
+def main() -> None:
+    """All sizes and depths."""
+    for hosts in SIZES:
+        for depth in LEVELS:
+            ground = ground_of(hosts, depth)
+            one_pass = seconds(partial(bare_pass, ground))
+            print(f"{hosts:,} hosts, {depth} levels; a pass takes {1000 * one_pass:.3f} ms")
+            for ask in asks(ground.topology.levels, hosts):
+                print(measure(ground, ask, one_pass))
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
