@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
-from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.partition import Charge, Partition
 from headgate.domain.scheduling.wakes import wakes_of
 from headgate.domain.values.instants import Instant
 
@@ -24,7 +24,10 @@ class Decision:
 
 @dataclass(slots=True)
 class CycleRun:
-    """What the steps of a cycle share. Ids are the cycle's own with a number behind."""
+    """What the steps of a cycle share. Ids are the cycle's own with a number behind.
+
+    `kept` is room that nobody else may have before the cycle ends: partition, view, amount.
+    """
 
     cell: Cell
     key: str
@@ -33,6 +36,7 @@ class CycleRun:
     round_ttl_seconds: int
     decisions: list[Decision] = field(default_factory=list)
     looked_at: int = 0
+    kept: list[tuple[Partition, int, Charge]] = field(default_factory=list)
     _ids: int = 0
 
     @property

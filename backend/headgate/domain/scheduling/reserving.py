@@ -1,0 +1,70 @@
+"""Room kept for the rest of a cycle by those who could not start in their turn (trap T25).
+
+Otherwise smaller ones of other ClusterQueues would take it bit by bit, cycle after cycle. Kept are
+only numbers: nothing is decided, and all of it is free again when the cycle ends.
+"""
+
+from headgate.domain.scheduling.answers import Mode
+from headgate.domain.scheduling.evaluation import Evaluation
+from headgate.domain.scheduling.partition import Charge, Partition
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.quota.tree import Amounts
+from headgate.domain.scheduling.run import CycleRun
+from headgate.domain.values.quantities import FlavorResource
+
+
+def keep_room(run: CycleRun, evaluation: Evaluation) -> None:
+    """What the one just looked at keeps until the cycle ends.
+
+    One that waits for others to leave keeps its whole place in the projected view. One for whom
+    nobody may be made to leave keeps quota, unless its ClusterQueue can take that back from anyone
+    at any time (`reclaimWithinCohort: Any`).
+    """
+    workload = evaluation.workload
+    if evaluation.mode == Mode.DEFERRED and workload.nomination is None:
+        assert evaluation.admission is not None, "what will fit has a place"
+        charge = run.partition.charge_of(workload, evaluation.admission)
+        _keep(run, (PROJECTED,), charge)
+    elif evaluation.mode == Mode.NO_FIT and _needs_keeping(run, evaluation):
+        amounts = quota_to_keep(run.partition, evaluation)
+        _keep(run, (ACTUAL, PROJECTED), Charge(evaluation.cluster_queue, amounts, ()))
+
+
+def quota_to_keep(partition: Partition, evaluation: Evaluation) -> Amounts:
+    """As much of what it wants as its ClusterQueue could still have.
+
+    Up to the nominal quota, or up to the borrowing limit if it would borrow (queueing.md §3.10).
+    """
+    node = f"clusterqueue/{evaluation.cluster_queue}"
+    used = partition.usage[ACTUAL][node]
+    kept: Amounts = {}
+    for key, amount in sorted(evaluation.wanted.items()):
+        most = _most(partition, node, key, evaluation.level)
+        kept[key] = amount if most is None else max(0, min(amount, most - used.get(key, 0)))
+    return kept
+
+
+def free_room(run: CycleRun) -> None:
+    """The end of the cycle: nothing is kept any more."""
+    while run.kept:
+        partition, view, charge = run.kept.pop()
+        partition.give_back(view, charge)
+
+
+def _needs_keeping(run: CycleRun, evaluation: Evaluation) -> bool:
+    spec = run.cell.config.cluster_queues[evaluation.cluster_queue].spec
+    return bool(evaluation.wanted) and spec.preemption.reclaim_within_cohort != "Any"
+
+
+def _most(partition: Partition, node: str, key: FlavorResource, level: int) -> int | None:
+    nominal = partition.tree.nominal(node, key)
+    if not level:
+        return nominal
+    limit = partition.tree.borrowing_limit(node, key)
+    return None if limit is None else nominal + limit
+
+
+def _keep(run: CycleRun, views: tuple[int, ...], charge: Charge) -> None:
+    for view in views:
+        run.partition.take(view, charge)
+        run.kept.append((run.partition, view, charge))

@@ -1,0 +1,1 @@
+"""Who must go so that another can start."""
