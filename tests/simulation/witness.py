@@ -21,9 +21,10 @@ REBUILD_EVERY = 40
 
 
 class Witness:
-    """A fold of its own; `seen` counts kinds of events."""
+    """A fold of its own; `seen` counts kinds of events, `rebuild_every` of them it is recounted."""
 
-    def __init__(self) -> None:
+    def __init__(self, rebuild_every: int = REBUILD_EVERY) -> None:
+        self.rebuild_every = rebuild_every
         self.cell = Cell()
         self.seen: dict[str, int] = {}
 
@@ -38,7 +39,7 @@ class Witness:
             self.seen[name] = self.seen.get(name, 0) + 1
             if isinstance(recorded.event, WorkloadQuotaReserved):
                 self._fits(self.cell.workloads[key])
-            if recorded.position % REBUILD_EVERY == 0:
+            if recorded.position % self.rebuild_every == 0:
                 self._as_if_built_anew()
         assert not self.cell.set_aside, self.cell.set_aside
 

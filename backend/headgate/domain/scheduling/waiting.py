@@ -43,17 +43,47 @@ def explain_waiting(cell: Cell, workload: Workload, at: Instant) -> Explanation 
 
 
 def explain_now(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
-    """The same with fresh numbers where the workload competes: it is looked at once more."""
+    """The same with fresh numbers: it is looked at once more, whatever else keeps it out.
+
+    Who is kept out before anyone looks at it is told what would stand in its way besides.
+    """
     known = explain_waiting(cell, workload, at)
-    if known is None or not known.evaluated:
+    if known is None or workload_stream(workload.key) in cell.set_aside or holds_quota(workload):
         return known
+    name = cluster_queue_of(cell.config, workload)
     partition = cell.partition(cell.partitioning.key_of(workload))
-    if not partition.competes(workload):
+    if name not in partition.pending or queue_obstacle(cell.config, workload) is not None:
         return known
     evaluation = evaluate(partition, cell.workloads, workload)
+    kept_out = _kept_out_by_itself(cell, workload, at) or _out_of_turn(cell, workload, at)
     if evaluation.mode in {Mode.FIT, Mode.PREEMPT}:
+        return kept_out or _about_to_be_decided(workload, known, evaluation.mode)
+    fresh = explain_evaluation(partition, cell.workloads, evaluation)
+    if kept_out is None:
+        return replace(fresh, evaluated=known.evaluated)
+    return replace(kept_out, blockers=(*kept_out.blockers, *fresh.blockers))
+
+
+def _out_of_turn(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
+    """Behind the head of a strict queue, or not yet back in its queue."""
+    partition = cell.partition(cell.partitioning.key_of(workload))
+    name = cluster_queue_of(cell.config, workload)
+    queue = partition.pending[name]
+    if not may_compete(workload) or workload.key not in queue.members:
+        return _competing(cell, workload, at)
+    return _behind_the_head(cell, queue, queue.first(ranks_at(cell, name, at)), workload)
+
+
+def _about_to_be_decided(workload: Workload, known: Explanation, mode: Mode) -> Explanation:
+    if workload.round_id is not None or known.dominant in {"PendingEvaluation", "RoundDraining"}:
         return known
-    return explain_evaluation(partition, cell.workloads, evaluation)
+    return _about_to_start(mode)
+
+
+def _about_to_start(mode: Mode) -> Explanation:
+    """What was found before holds no longer; the next look decides."""
+    what = "It fits now" if mode is Mode.FIT else "Others can make room for it now"
+    return _not_looked_at("Order", "PendingEvaluation", f"{what}; it is looked at in its turn")
 
 
 def _not_looked_at(
