@@ -20,6 +20,7 @@ from headgate.domain.workloads.events import (
     WorkloadDeactivated,
     WorkloadEvicted,
     WorkloadFinished,
+    WorkloadHostsFailed,
     WorkloadPodsNotReady,
     WorkloadPodsReady,
     WorkloadPodsReclaimed,
@@ -117,6 +118,9 @@ def _reserved(
     if _is_true(conditions, "Admitted"):
         yield _since(conditions["Admitted"]), WorkloadAdmitted(waited_seconds=0)
         yield from _readiness(conditions.get("PodsReady"))
+    if status.get("unhealthyNodes"):
+        hosts = {found["name"]: "NotReady" for found in status["unhealthyNodes"]}
+        yield since, WorkloadHostsFailed(hosts=hosts)
     if _is_true(conditions, "Evicted"):
         yield _since(conditions["Evicted"]), _eviction(status, conditions)
 
@@ -191,6 +195,7 @@ def _assignment(given: dict[str, Any], count: int) -> PodSetAssignment:
         },
         count=given.get("count", count),
         topology_assignment=topology_assignment(topology) if topology else None,
+        delayed_topology_request=given.get("delayedTopologyRequest"),
     )
 
 

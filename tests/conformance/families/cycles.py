@@ -18,6 +18,7 @@ from tests.conformance.families.consumption import share_by_usage, used_for_ages
 from tests.conformance.families.family import Family
 from tests.conformance.families.placements import other_pods, used_by_others
 from tests.conformance.families.reasons import differing_reasons
+from tests.conformance.families.replacements import host_of, unhealthy_hosts
 from tests.conformance.installed import CREATED, NAMESPACE, Installed, key_of
 from tests.conformance.statuses import admission_of
 
@@ -98,9 +99,13 @@ def install(case: Case, installed: Installed) -> None:
     for kind, value in _further(case.given("objects") or ()):
         installed.add(kind, value)
     others = used_by_others(other_pods(case.given("pods") or ()))
+    failed = unhealthy_hosts(case.given("workloads") or ())
     for node in case.given("nodes") or ():
         used = others.get(node["metadata"]["name"], {})
-        installed.add("Node", {**node, "status": {**node["status"], "usedByOthers": used}})
+        status = {**node["status"], "usedByOthers": used}
+        if host_of(node) in failed:
+            status["conditions"] = [{"type": "Ready", "status": "False"}]
+        installed.add("Node", {**node, "status": status})
     installed.add("Workload", *(case.given("workloads") or ()))
     installed.add_setup([made for made in case.setup() if made["kind"] == "Workload"])
 
@@ -146,8 +151,17 @@ def _admissions(case: Case, cell: Cell, before: dict[str, Any]) -> Iterator[str]
     elif "wantNewAssignments" not in case.want:
         yield from differences("admitted", _wanted(_admissions_in(case), cell), found)
     if "wantNewAssignments" in case.want:
-        new = {key: given for key, given in found.items() if before.get(key) != given}
+        new = {
+            key: given
+            for key, given in found.items()
+            if before.get(key) != given or _lost_its_hosts(cell.workloads[key])
+        }
         yield from differences("admitted", _wanted(case.want["wantNewAssignments"], cell), new)
+
+
+def _lost_its_hosts(workload: Workload) -> bool:
+    """Whether it was evicted in this cycle because its hosts failed; Kueue writes it anew then."""
+    return workload.eviction is not None and workload.eviction.reason == "NodeFailures"
 
 
 def _admissions_in(case: Case) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Other hosts for those that failed (`pkg/cache/scheduler/tas_*`, and lines of random problems)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from headgate.domain.scheduling.answers import Unplaced
@@ -82,6 +82,22 @@ def several_layers(case: Case) -> Iterator[str]:
     given = {MAIN: case.inputs["existingTA"]}
     found = _replaced(hosts, [pod_set], given, case.inputs["unhealthyNode"])
     yield from judged({MAIN: None if wanted is None else decoded(wanted)}, found)
+
+
+def unhealthy_hosts(workloads: Iterable[dict[str, Any]]) -> list[str]:
+    """Hosts that a workload's status calls unhealthy: what the node itself says comes too late."""
+    return [
+        found["name"]
+        for workload in workloads
+        for found in (workload.get("status") or {}).get("unhealthyNodes") or ()
+    ]
+
+
+def host_of(node: dict[str, Any]) -> str:
+    """The name that pods on a node are placed under."""
+    metadata = node["metadata"]
+    name: str = (metadata.get("labels") or {}).get("kubernetes.io/hostname", metadata["name"])
+    return name
 
 
 def _replaced(

@@ -73,13 +73,14 @@ class TopologyRules(msgspec.Struct, frozen=True, kw_only=True):
     `profile`: what names no level to be together in goes to the hosts with least free capacity, or
     to those that fit best as all others do.
     `respect_preferred_affinity`: hosts that a pod's preferred node affinity scores come first.
-    `not_ready_seconds`: how long a host may be not ready before it counts as failed.
+    `not_ready_seconds`: how long a host may be not ready before it counts as failed; with None only
+    when the executor says that no pod is alive there.
     `fail_fast`: evict at once where no replacement is found; otherwise wait for one.
     """
 
     profile: Literal["Mixed", "BestFit"] = "Mixed"
     respect_preferred_affinity: bool = False
-    not_ready_seconds: int = 30
+    not_ready_seconds: int | None = 30
     replace_failed_nodes: bool = True
     fail_fast: bool = True
 

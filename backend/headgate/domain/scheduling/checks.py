@@ -5,11 +5,12 @@ admitted only when each of them is there and Ready (trap T33). What is admitted 
 that it passed; one of them may still send it away.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 from headgate.domain.config import Config
 from headgate.domain.values.instants import Instant, seconds_after
-from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.admission import Admission, awaits_topology
 from headgate.domain.workloads.checking import state_of
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
@@ -21,6 +22,9 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.state import CheckState, Workload, is_admitted
 from headgate.domain.workloads.waited import waited_seconds
+
+BRING_HOSTS = ("kueue.x-k8s.io/provisioning-request",)
+"""Controllers of checks that agree once they have got machines (topology.md §2, Delayed)."""
 
 Outcome = Literal["", "Rejected", "Retry", "Changed", "Ready"]
 
@@ -35,6 +39,18 @@ def required_checks(config: Config, admission: Admission) -> tuple[str, ...]:
     )
 
 
+def hosts_come_later(config: Config, cluster_queue: str, flavors: Iterable[str]) -> bool:
+    """Whether a check on one of these flavors brings the hosts, so that none can be chosen yet."""
+    queue = config.cluster_queues.get(cluster_queue)
+    given = tuple(flavors)
+    for rule in queue.spec.admission_checks if queue else ():
+        check = config.admission_checks.get(rule.name)
+        applies = not rule.on_flavors or any(flavor in rule.on_flavors for flavor in given)
+        if applies and check is not None and check.spec.controller_name in BRING_HOSTS:
+            return True
+    return False
+
+
 def outcome_of_checks(config: Config, workload: Workload) -> Outcome:
     """What its checks come to for a workload that holds quota; empty while they are awaited."""
     assert workload.admission is not None, "checks are about a reservation"
@@ -47,7 +63,20 @@ def outcome_of_checks(config: Config, workload: Workload) -> Outcome:
         return ""
     if workload.checks != required_checks(config, workload.admission):
         return "Changed"
-    return "Ready" if all(state == "Ready" for state in states) else ""
+    if any(state != "Ready" for state in states) or awaits_topology(workload.admission):
+        return ""
+    return "Ready"
+
+
+def awaits_only_topology(config: Config, workload: Workload) -> bool:
+    """Whether all its checks agree and hosts are the only thing it still has to get."""
+    if workload.admission is None or is_admitted(workload):
+        return False
+    return (
+        awaits_topology(workload.admission)
+        and workload.checks == required_checks(config, workload.admission)
+        and all(state_of(workload, name).state == "Ready" for name in workload.checks)
+    )
 
 
 def after_checks(

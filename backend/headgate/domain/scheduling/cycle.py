@@ -1,10 +1,11 @@
 """One admission cycle of one partition as a function: state and time in, decisions out.
 
 1. Keep house: what follows from time and state alone (timers, stops, rounds, deletions).
-2. Heads: the first competitor of each ClusterQueue.
-3. Nominate: look at each against the state as it is (flavors, places, victims).
-4. Order: by the turns of `ordering/turns.py`, classical or by fair shares.
-5. Admit, start a round, or record why not, one after the other, each on the state the one before
+2. Second passes: hosts for those who hold quota and have none, or lost some.
+3. Heads: the first competitor of each ClusterQueue.
+4. Nominate: look at each against the state as it is (flavors, places, victims).
+5. Order: by the turns of `ordering/turns.py`, classical or by fair shares.
+6. Admit, start a round, or record why not, one after the other, each on the state the one before
    it left.
 """
 
@@ -30,6 +31,7 @@ from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.quota.answer import QuotaView
 from headgate.domain.scheduling.ranking import ranks_at
 from headgate.domain.scheduling.run import CycleRun, Decision
+from headgate.domain.scheduling.second_pass import second_passes
 from headgate.domain.scheduling.standing import effective_spec
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
@@ -69,6 +71,7 @@ def plan_cycle(
     assert cell.in_trial, "a cycle is planned inside a trial"
     run = CycleRun(cell, partition_key, at, cycle_id, round_ttl_seconds)
     keep_house(run)
+    second_passes(run)
     while evaluations := _nominate(run):
         for evaluation in in_turn(run.partition, evaluations):
             _settle(run, evaluation)

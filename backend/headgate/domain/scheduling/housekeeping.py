@@ -7,6 +7,7 @@ from headgate.domain.scheduling.finalization import finalized
 from headgate.domain.scheduling.partition_keys import INSTALLATION
 from headgate.domain.scheduling.rounds_progress import advance_rounds
 from headgate.domain.scheduling.run import CycleRun
+from headgate.domain.scheduling.shrunk_hosts import relieve_hosts
 from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.topology.events import NodeFellSilent
 from headgate.domain.values.instants import Instant, seconds_after
@@ -19,6 +20,7 @@ def keep_house(run: CycleRun) -> None:
     """Resume queues whose stop ran out, fire workloads' timers, move rounds on, let objects go."""
     _resume_queues(run)
     _fire_timers(run)
+    relieve_hosts(run)
     advance_rounds(run)
     if run.key == INSTALLATION:
         for name in run.partition.leases.fired(run.at):
@@ -68,6 +70,8 @@ def _fire(run: CycleRun, key: str) -> None:
     workload = run.cell.workloads[key]
     stream = workload_stream(key)
     events = consequences(run.cell.config, workload, run.at, run.new_id())
+    if not events:
+        events = run.partition.watch.what_follows(workload, run.at)
     if not events:
         run.cell.put_aside(stream, "It is due, and nothing follows from its state")
         return

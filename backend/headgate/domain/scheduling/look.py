@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from headgate.domain.scheduling.answers import Mode, QuotaAnswer, Unplaced, VictimSearch
+from headgate.domain.scheduling.checks import hosts_come_later
 from headgate.domain.scheduling.evaluated import Evaluation
 from headgate.domain.scheduling.flavors.assign import (
     FlavorChoice,
@@ -162,7 +164,8 @@ class Look:
     def _place(
         self, choice: FlavorChoice, views: tuple[int, ...]
     ) -> tuple[Admission | None, NotPlaced]:
-        found = seated(self.partition, self.offer.flavors, choice.pod_sets, views)
+        later = partial(hosts_come_later, self.partition.config, self.cluster_queue)
+        found = seated(self.partition, self.offer.flavors, choice.pod_sets, views, later)
         if isinstance(found, Misplaced):
             return None, ((found.pod_set, found.flavor, found.unplaced),)
         return Admission(cluster_queue=self.cluster_queue, pod_set_assignments=found), ()

@@ -1,6 +1,6 @@
 """Seating the pod sets of a workload on the hosts of the flavors that quota chose for them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.flavors.assign import PodSetFlavors
@@ -17,17 +17,28 @@ def seated(
     flavors: Mapping[str, Configured[ResourceFlavorSpec]],
     chosen: Iterable[PodSetFlavors],
     views: tuple[int, ...],
+    comes_later: Callable[[Iterable[str]], bool],
 ) -> tuple[PodSetAssignment, ...] | Misplaced:
     """Every pod set with its flavors, and with places where a flavor has a topology.
 
-    Leaves the partition as it was; places must be free in all of `views`.
+    Leaves the partition as it was; places must be free in all of `views`. Where `comes_later` says
+    that hosts of the flavors are still to come, places are left to the second pass.
     """
     given = tuple(chosen)
     assumed: dict[str, Ints] = {}
+    later = tuple(
+        each.pod_set.name
+        for each in given
+        if _flavor_with_topology(partition, each)
+        and each.pod_set.count
+        and comes_later(each.flavors.values())
+    )
     seats = [
         Seat(_ground(partition, flavors[flavor].spec, flavor, views, assumed), each.pod_set)
         for each in given
-        if (flavor := _flavor_with_topology(partition, each)) and each.pod_set.count
+        if (flavor := _flavor_with_topology(partition, each))
+        and each.pod_set.count
+        and each.pod_set.name not in later
     ]
     placed = place_pod_sets(seats)
     if isinstance(placed, Misplaced):
@@ -39,6 +50,7 @@ def seated(
             resource_usage=each.usage,
             count=each.pod_set.count,
             topology_assignment=place.assignment if place else None,
+            delayed_topology_request="Pending" if each.pod_set.name in later else None,
         )
         for each in given
         for place in (placed.get(each.pod_set.name),)

@@ -44,10 +44,10 @@ def awaits_topology(admission: "Admission") -> bool:
 
 
 def hosts_of(admission: "Admission") -> tuple[str, ...]:
-    """The places its pods were given, by the last value of their paths, each once."""
+    """The places its pods were given, each once: hosts by name, others by their path."""
     return tuple(
         dict.fromkeys(
-            domain.values[-1]
+            ",".join(domain.values)
             for given in admission.pod_set_assignments
             if given.topology_assignment is not None
             for domain in given.topology_assignment.domains

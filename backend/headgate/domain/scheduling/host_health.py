@@ -1,0 +1,147 @@
+"""Which of a workload's hosts it cannot count on, why, and since when (topology.md §7.1).
+
+A host that is gone, is no longer of the flavor or is being drained is lost at once. One that is
+not ready or has a taint that the pods do not tolerate is lost when the executor says that no pod is
+alive there, and otherwise after the time that the Configuration gives it. What is merely cordoned
+keeps its pods as long as they live, and so does a host that was moved to another rack.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from headgate.domain.config import Config
+from headgate.domain.configured import Configured
+from headgate.domain.scheduling.matching import untolerated
+from headgate.domain.scheduling.placement.domains import stands_in
+from headgate.domain.scheduling.placement.hosts import HostTable
+from headgate.domain.topology.specs import (
+    HOSTNAME_LABEL,
+    NodeSpec,
+    ResourceFlavorSpec,
+    TopologySpec,
+)
+from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.values.selectors import Taint
+from headgate.domain.workloads.admission import PodSetAssignment
+from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.state import Workload
+
+AT_ONCE: Instant = 0
+TOO_SMALL = "TooSmall"
+"""Of a host that no longer has what its workloads hold; found by looking at all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why a host cannot be counted on, and from when."""
+
+    reason: str
+    due: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class _Tenant:
+    """Pods of one pod set, with what decides whether a node serves them."""
+
+    pod_set: PodSet
+    flavor_name: str
+    flavor: ResourceFlavorSpec
+    topology: TopologySpec
+    not_ready_seconds: int | None
+
+
+def troubles_of(config: Config, hosts: HostTable, workload: Workload) -> dict[str, Trouble]:
+    """Its hosts in trouble by name; a place that is no host by its path, joined by commas."""
+    found: dict[str, Trouble] = {}
+    if workload.admission is None:
+        return found
+    pod_sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
+    for given in workload.admission.pod_set_assignments:
+        tenant = _tenant(config, pod_sets, given)
+        if tenant is None or given.topology_assignment is None:
+            continue
+        for domain in given.topology_assignment.domains:
+            name = ",".join(domain.values)
+            trouble = _trouble(config, hosts, tenant, workload, domain.values)
+            if trouble is not None and (name not in found or trouble.due < found[name].due):
+                found[name] = trouble
+    return found
+
+
+def nodes_behind(
+    config: Config, hosts: HostTable, values: tuple[str, ...]
+) -> tuple[Configured[NodeSpec], ...]:
+    """The nodes behind a host, given by its name alone; none if it is gone."""
+    if values in hosts.row_of:
+        return hosts.nodes_at(values)
+    known = config.nodes.get(values[-1])
+    return () if known is None else (known,)
+
+
+def _tenant(
+    config: Config, pod_sets: Mapping[str, PodSet], given: PodSetAssignment
+) -> _Tenant | None:
+    pod_set = pod_sets.get(given.name)
+    for name in given.flavors.values():
+        flavor = config.resource_flavors.get(name)
+        topology = config.topologies.get(flavor.spec.topology_name) if flavor else None
+        if pod_set is not None and flavor is not None and topology is not None:
+            seconds = config.configuration.topology.not_ready_seconds
+            return _Tenant(pod_set, name, flavor.spec, topology.spec, seconds)
+    return None
+
+
+def _trouble(
+    config: Config,
+    hosts: HostTable,
+    tenant: _Tenant,
+    workload: Workload,
+    values: tuple[str, ...],
+) -> Trouble | None:
+    """A host is in trouble when every node of its name is; a place above hosts when it is gone."""
+    if tenant.topology.levels[-1] != HOSTNAME_LABEL:
+        names = (values, (tenant.flavor_name, *values))
+        is_there = any(name in hosts.row_of for name in names)
+        return None if is_there else Trouble("Removed", AT_ONCE)
+    nodes = [
+        node
+        for node in nodes_behind(config, hosts, values)
+        if stands_in(node, tenant.flavor, tenant.topology)
+    ]
+    if not nodes:
+        return Trouble("Removed", AT_ONCE)
+    is_empty = values[-1] in workload.pods_gone
+    found = [_of_node(node.spec, tenant, is_empty=is_empty) for node in nodes]
+    troubles = [trouble for trouble in found if trouble is not None]
+    if len(troubles) < len(nodes):
+        return None
+    return max(troubles, key=lambda trouble: (trouble.due, trouble.reason))
+
+
+def _of_node(spec: NodeSpec, tenant: _Tenant, *, is_empty: bool) -> Trouble | None:
+    return min(
+        _reasons(spec, tenant, is_empty=is_empty),
+        key=lambda trouble: (trouble.due, trouble.reason),
+        default=None,
+    )
+
+
+def _reasons(spec: NodeSpec, tenant: _Tenant, *, is_empty: bool) -> Iterator[Trouble]:
+    seconds = tenant.not_ready_seconds
+    if spec.draining:
+        yield Trouble("Drained", AT_ONCE)
+    if not spec.ready and is_empty:
+        yield Trouble("NotReady", AT_ONCE)
+    if not spec.ready and seconds is not None and spec.not_ready_since is not None:
+        yield Trouble("NotReady", seconds_after(spec.not_ready_since, seconds))
+    if spec.unschedulable and is_empty:
+        yield Trouble("Cordoned", AT_ONCE)
+    accepted = (*tenant.pod_set.scheduling.tolerations, *tenant.flavor.tolerations)
+    taints = spec.taints if is_empty else _expelling(spec, seconds)
+    if untolerated(taints, accepted) is not None:
+        yield Trouble("Tainted", AT_ONCE)
+
+
+def _expelling(spec: NodeSpec, seconds: int | None) -> tuple[Taint, ...]:
+    """Taints that drive living pods away, where nobody tells when they are gone."""
+    return () if seconds is None else tuple(t for t in spec.taints if t.effect == "NoExecute")

@@ -1,0 +1,179 @@
+"""Who stands on which hosts, when a host of theirs counts as lost, and who is looking for another.
+
+Changed only with admissions and nodes, so that looking costs nothing for hosts that did not change.
+"""
+
+from collections.abc import Iterator
+
+from headgate.domain.config import Config
+from headgate.domain.configured import Configured
+from headgate.domain.scheduling.checks import awaits_only_topology
+from headgate.domain.scheduling.host_health import TOO_SMALL, Trouble, troubles_of
+from headgate.domain.scheduling.placement.hosts import ACTUAL, HostTable, host_name
+from headgate.domain.topology.specs import NodeSpec
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.quantities import Requests
+from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.events import (
+    WorkloadEvent,
+    WorkloadHostsFailed,
+    WorkloadHostsRecovered,
+)
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.state import Workload
+
+AT_ONCE: Instant = 0
+
+
+def needs_second_pass(config: Config, workload: Workload) -> bool:
+    """Whether it holds quota and hosts are sought for it: others for those it lost, or its first.
+
+    Reference topology.md §7.2.
+    """
+    if not holds_quota(workload) or workload.eviction is not None or not workload.spec.active:
+        return False
+    if workload.terminating_at is not None or workload.cancelling_at is not None:
+        return False
+    return bool(workload.unhealthy_nodes) or awaits_only_topology(config, workload)
+
+
+class HostWatch:
+    """Fed with every workload of a partition; `searching` is who needs a second pass now.
+
+    `may_be_too_small`: hosts may have become smaller than what stands on them since that was last
+    looked for.
+    """
+
+    def __init__(self, config: Config, hosts: HostTable) -> None:
+        self.placed: dict[str, Workload] = {}
+        self.searching: dict[str, Workload] = {}
+        self.in_vain: dict[str, None] = {}
+        self.may_be_too_small = True
+        self._config = config
+        self._hosts = hosts
+        self._standing: dict[str, dict[str, None]] = {}
+        self._due: dict[str, Instant | None] = {}
+
+    def replace(self, old: Workload | None, new: Workload | None) -> Instant | None:
+        """A workload came, changed or went; when the next host of it counts as lost or found."""
+        found = new or old
+        assert found is not None, "something must have been or be there"
+        key = found.key
+        self.searching.pop(key, None)
+        self.in_vain.pop(key, None)
+        if new is not None and needs_second_pass(self._config, new):
+            self.searching[key] = new
+        if old is not None and new is not None and _stands_alike(old, new):
+            if key in self.placed:
+                self.placed[key] = new
+            return self._due.get(key)
+        self._leave(key)
+        if new is None or not _is_watched(new):
+            return None
+        self._enter(new)
+        return self._look_again(new)
+
+    def on_node(self, node: Configured[NodeSpec]) -> Iterator[tuple[Workload, Instant | None]]:
+        """Who stands on a node, and when the next host of each counts as lost or found."""
+        for workload in self.standing_on(host_name(node)):
+            yield workload, self._look_again(workload)
+
+    def standing_on(self, host: str) -> tuple[Workload, ...]:
+        """The workloads with pods there, by name."""
+        return tuple(self.placed[key] for key in sorted(self._standing.get(host, ())))
+
+    def look_again(self) -> None:
+        """Whoever sought in vain may find something now."""
+        self.in_vain.clear()
+
+    def what_follows(self, workload: Workload, at: Instant) -> tuple[WorkloadEvent, ...]:
+        """The fact that its lost hosts are others than before; none if they are the same."""
+        known = workload.unhealthy_nodes
+        failed = {
+            host: trouble.reason
+            for host, trouble in sorted(self._troubles(workload).items())
+            if trouble.due <= at or host in known
+        }
+        if failed.keys() == known.keys():
+            return ()
+        return (WorkloadHostsFailed(hosts=failed),) if failed else (WorkloadHostsRecovered(),)
+
+    def too_small(self) -> Iterator[str]:
+        """Hosts that have less than their workloads hold, whatever others use there."""
+        short = (self._hosts.free[ACTUAL] < 0).any(axis=0).nonzero()[0]
+        for row in short:
+            place = self._hosts.places[int(row)]
+            if len(place) == 1 and self._is_too_small(place):
+                yield place[0]
+
+    def has_at(self, place: tuple[str, ...]) -> Requests:
+        """What the nodes behind a place have to allocate, ready or not."""
+        has: dict[str, int] = {}
+        for node in self._hosts.nodes_at(place):
+            for resource, amount in node.spec.allocatable.items():
+                has[resource] = has.get(resource, 0) + amount
+        return has
+
+    def _is_too_small(self, place: tuple[str, ...]) -> bool:
+        row = self._hosts.row_of.get(place)
+        if row is None:
+            return False
+        held = self._hosts.capacity[:, row] - self._hosts.free[ACTUAL][:, row]
+        has = self.has_at(place)
+        return any(
+            int(held[line]) > has.get(resource, 0)
+            for resource, line in self._hosts.resources.items()
+        )
+
+    def _troubles(self, workload: Workload) -> dict[str, Trouble]:
+        found = troubles_of(self._config, self._hosts, workload)
+        for host, reason in workload.unhealthy_nodes.items():
+            if reason == TOO_SMALL and host not in found and self._is_too_small((host,)):
+                found[host] = Trouble(TOO_SMALL, AT_ONCE)
+        return found
+
+    def _look_again(self, workload: Workload) -> Instant | None:
+        troubles = self._troubles(workload)
+        known = workload.unhealthy_nodes
+        dues = [trouble.due for host, trouble in troubles.items() if host not in known]
+        if any(host not in troubles for host in known):
+            dues.append(AT_ONCE)
+        due = min(dues, default=None)
+        self._due[workload.key] = due
+        return due
+
+    def _enter(self, workload: Workload) -> None:
+        self.placed[workload.key] = workload
+        assert workload.admission is not None, "only who has a place is watched"
+        for host in hosts_of(workload.admission):
+            self._standing.setdefault(host, {})[workload.key] = None
+
+    def _leave(self, key: str) -> None:
+        known = self.placed.pop(key, None)
+        self._due.pop(key, None)
+        if known is None or known.admission is None:
+            return
+        for host in hosts_of(known.admission):
+            there = self._standing[host]
+            del there[key]
+            if not there:
+                del self._standing[host]
+
+
+def _is_watched(workload: Workload) -> bool:
+    return (
+        holds_quota(workload)
+        and workload.eviction is None
+        and workload.admission is not None
+        and any(given.topology_assignment for given in workload.admission.pod_set_assignments)
+    )
+
+
+def _stands_alike(old: Workload, new: Workload) -> bool:
+    """Whether nothing has changed that its hosts are judged by."""
+    return _is_watched(old) == _is_watched(new) and (
+        old.admission is new.admission
+        and old.unhealthy_nodes is new.unhealthy_nodes
+        and old.pods_gone is new.pods_gone
+        and old.spec is new.spec
+    )

@@ -1,0 +1,180 @@
+"""Hosts for workloads that hold quota: others for those that failed, or the first ones.
+
+Reference topology.md §7.2. Flavors are kept, quota is not charged again and nobody is preempted;
+whoever holds quota already looks before anyone who does not.
+"""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from headgate.domain.facts import DomainEvent
+from headgate.domain.scheduling.answers import Unplaced
+from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.placement.ground import Ground
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, Ints
+from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
+from headgate.domain.scheduling.placement.replacement import replace_hosts
+from headgate.domain.scheduling.run import CycleRun
+from headgate.domain.streams import workload_stream
+from headgate.domain.topology.specs import HOSTNAME_LABEL
+from headgate.domain.workloads.admission import (
+    Admission,
+    PodSetAssignment,
+    awaits_topology,
+    hosts_of,
+)
+from headgate.domain.workloads.events import (
+    ReservationDropped,
+    WorkloadEvent,
+    WorkloadEvicted,
+    WorkloadPlaced,
+)
+from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.state import Workload, is_admitted
+
+NO_FLAVOR = "its flavor has no topology any more"
+
+
+def second_passes(run: CycleRun) -> None:
+    """Look for hosts for everyone who needs some and has not looked in vain since the last change.
+
+    Who finds none waits for one or is evicted, as the Configuration says.
+    """
+    watch = run.partition.watch
+    found = [each for key, each in watch.searching.items() if key not in watch.in_vain]
+    for workload in sorted(found, key=_turn):
+        run.looked_at += 1
+        try:
+            events = _look(run, workload)
+        except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
+            run.cell.put_aside(workload_stream(workload.key), f"{type(error).__name__}: {error}")
+            continue
+        if not events:
+            watch.in_vain[workload.key] = None
+            continue
+        stream = workload_stream(workload.key)
+        facts: list[tuple[str, DomainEvent]] = [(stream, event) for event in events]
+        run.decide(*facts)
+
+
+def find_hosts(partition: Partition, workload: Workload) -> Admission | Unplaced:
+    """The admission with hosts for all pods that have none or lost theirs; or why there are none.
+
+    The partition is left as it was.
+    """
+    admission = workload.admission
+    assert admission is not None, "only who holds quota looks a second time"
+    replaced = _replaced(partition, workload, admission)
+    if isinstance(replaced, Unplaced) or not awaits_topology(replaced):
+        return replaced
+    return _first_placed(partition, workload, replaced)
+
+
+def _turn(workload: Workload) -> tuple[int, int, str]:
+    return -workload.spec.priority, workload.created_at, workload.key
+
+
+def _look(run: CycleRun, workload: Workload) -> tuple[WorkloadEvent, ...]:
+    rules = run.partition.config.configuration.topology
+    found: Admission | Unplaced = Unplaced("hosts are not replaced in this installation")
+    if rules.replace_failed_nodes or not workload.unhealthy_nodes:
+        found = find_hosts(run.partition, workload)
+    if not isinstance(found, Unplaced):
+        return (WorkloadPlaced(admission=found, replaced=_lost(workload)),)
+    must_go = rules.fail_fast or not rules.replace_failed_nodes or not _goes_to_hosts(workload)
+    if not workload.unhealthy_nodes or not must_go:
+        return ()
+    return (_sent_away(run, workload, found),)
+
+
+def _sent_away(run: CycleRun, workload: Workload, failure: Unplaced) -> WorkloadEvent:
+    hosts = ", ".join(f"{host} ({why})" for host, why in workload.unhealthy_nodes.items())
+    because = f": {failure.reason}" if failure.reason else ""
+    message = f"Its hosts failed and no others were found for its pods{because}. Lost: {hosts}"
+    if not is_admitted(workload):
+        return ReservationDropped(reason=message)
+    return WorkloadEvicted(eviction=run.new_id(), reason="NodeFailures", message=message)
+
+
+def _replaced(
+    partition: Partition, workload: Workload, admission: Admission
+) -> Admission | Unplaced:
+    assumed: dict[str, Ints] = {}
+    lost = set(_lost(workload))
+    given: list[PodSetAssignment] = []
+    for assigned, pod_set in _with_pod_sets(workload, admission):
+        known = assigned.topology_assignment
+        if known is None or lost.isdisjoint(",".join(d.values) for d in known.domains):
+            given.append(assigned)
+            continue
+        ground = _ground(partition, assigned, assumed)
+        if ground is None:
+            return Unplaced(NO_FLAVOR)
+        found = replace_hosts(ground, pod_set, known, lost)
+        if isinstance(found, Unplaced):
+            return found
+        given.append(replace(assigned, topology_assignment=found))
+    return replace(admission, pod_set_assignments=tuple(given))
+
+
+def _first_placed(
+    partition: Partition, workload: Workload, admission: Admission
+) -> Admission | Unplaced:
+    assumed: dict[str, Ints] = {}
+    seats = []
+    for assigned, pod_set in _with_pod_sets(workload, admission):
+        if assigned.delayed_topology_request == "Pending" and assigned.count:
+            ground = _ground(partition, assigned, assumed)
+            if ground is None:
+                return Unplaced(NO_FLAVOR)
+            seats.append(Seat(ground, pod_set))
+    placed = place_pod_sets(seats)
+    if isinstance(placed, Misplaced):
+        return placed.unplaced
+    given = [
+        replace(each, topology_assignment=place.assignment, delayed_topology_request="Ready")
+        if (place := placed.get(each.name)) is not None
+        else each
+        for each in admission.pod_set_assignments
+    ]
+    return replace(admission, pod_set_assignments=tuple(given))
+
+
+def _with_pod_sets(
+    workload: Workload, admission: Admission
+) -> Iterator[tuple[PodSetAssignment, PodSet]]:
+    """Each assignment with its pod set, of as many pods as were admitted."""
+    pod_sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
+    for given in admission.pod_set_assignments:
+        yield given, replace(pod_sets[given.name], count=given.count)
+
+
+def _ground(
+    partition: Partition, given: PodSetAssignment, assumed: dict[str, Ints]
+) -> Ground | None:
+    name = next((name for name in given.flavors.values() if name in partition.topologies), None)
+    if name is None:
+        return None
+    return Ground(
+        partition.hosts,
+        partition.topologies[name],
+        partition.config.resource_flavors[name].spec,
+        (ACTUAL, PROJECTED),
+        assumed,
+        rules=partition.config.configuration.topology,
+    )
+
+
+def _goes_to_hosts(workload: Workload) -> bool:
+    assert workload.admission is not None, "only who holds quota has lost hosts"
+    return all(
+        given.topology_assignment is None or given.topology_assignment.levels[-1] == HOSTNAME_LABEL
+        for given in workload.admission.pod_set_assignments
+    )
+
+
+def _lost(workload: Workload) -> tuple[str, ...]:
+    """Those of its lost places that its pods still have, in the order of its places."""
+    assert workload.admission is not None, "only who holds quota has lost hosts"
+    return tuple(host for host in hosts_of(workload.admission) if host in workload.unhealthy_nodes)
