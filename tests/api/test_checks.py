@@ -32,6 +32,35 @@ def test_a_check_must_agree_before_a_workload_is_admitted(
     assert admitted["phase"] == "Starting"
 
 
+def test_executors_are_told_what_checks_add_to_the_pods(
+    admin: Api, callers: dict[str, Api], schedule: Callable[[], int]
+) -> None:
+    admin.post("/v1/admissionchecks", admission_check("machines"))
+    admin.post("/v1/resourceflavors", flavor())
+    strategy = {"admissionChecks": [{"name": "machines"}]}
+    admin.post("/v1/clusterqueues", cluster_queue("adding", admissionChecksStrategy=strategy))
+    admin.post("/v1/namespaces/team-a/localqueues", local_queue("adding", "adding"))
+    uid = admin.post(HERE, workload("grows", queue="adding")).json()["metadata"]["uid"]
+    schedule()
+    executor, path = callers["executor"], f"{HERE}/grows/admissionchecks/machines"
+    update = {
+        "name": "main",
+        "nodeSelector": {"pool": "new"},
+        "tolerations": [{"key": "fresh", "operator": "Exists", "tolerationSeconds": 5}],
+    }
+    report = {"uid": uid, "state": "Ready", "podSetUpdates": [update]}
+    wrong = executor.post(path, {**report, "podSetUpdates": [{**update, "name": "other"}]})
+    assert wrong.json()["errors"][0]["pointer"] == "/podSetUpdates/0/name"
+    told = executor.post(path, report)
+    assert told.json()["status"]["admissionChecks"][0]["podSetUpdates"][0]["name"] == "main"
+    admin.caught_up(f"{HERE}/grows", schedule())
+    items = executor.get("/v1/assignments").json()["items"]
+    (mine,) = [item for item in items if item["workload"] == "team-a/grows"]
+    (added,) = mine["podSetUpdates"]
+    assert added["nodeSelector"] == {"pool": "new"}
+    assert added["tolerations"] == [{"key": "fresh", "operator": "Exists"}]
+
+
 def test_the_controller_of_a_check_says_whether_it_serves_it(
     admin: Api, callers: dict[str, Api]
 ) -> None:

@@ -29,6 +29,7 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
     WorkloadSubmitted,
 )
+from tests.conformance.families.reports import updates_in
 from tests.conformance.instants import NOW, instant_of
 
 EVICTIONS = {
@@ -131,6 +132,7 @@ def _said_by(check: dict[str, Any]) -> WorkloadCheckReported:
         state=check.get("state", "Pending"),
         message=check.get("message", ""),
         requeue_after_seconds=check.get("requeueAfterSeconds"),
+        pod_set_updates=updates_in(check),
     )
 
 

@@ -16,6 +16,11 @@ from headgate.domain.workloads.decide import WORKLOAD
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Drive, Family
+from tests.conformance.families.reports import (
+    broken_by_reports,
+    named_checks,
+    with_reservation,
+)
 from tests.conformance.installed import Installed, parsed
 from tests.conformance.instants import NOW
 
@@ -51,10 +56,31 @@ def changed_cluster_queue(case: Case) -> Iterator[str]:
         yield from judged(case.want["wantErr"], None)
 
 
-def changed_workload(case: Case) -> Iterator[str]:
-    """Another spec for a workload at some stage of its life."""
+def created_workload(case: Case) -> Iterator[str]:
+    """A new workload, and what its status says that would be reported later."""
+    value = case.inputs["workload"]
+    problem = problem_of_creation("Workload", value)
+    if problem is not None:
+        yield from judged(case.want["wantErr"], problem)
+        return
     installed = Installed()
-    installed.add("Workload", case.inputs["before"])
+    installed.add("Workload", _silenced(with_reservation(value)))
+    (workload,) = installed.cell.workloads.values()
+    found = list(broken_by_reports(workload, value.get("status") or {}))
+    yield from judged_pointers(case.want["wantErr"], found)
+
+
+def _silenced(value: dict[str, Any]) -> dict[str, Any]:
+    """The workload before any check has spoken."""
+    status = value.get("status") or {}
+    checks = [{"name": check["name"], "state": "Pending"} for check in named_checks(status)]
+    return {**value, "status": {**status, "admissionChecks": checks}} if checks else value
+
+
+def changed_workload(case: Case) -> Iterator[str]:
+    """Another spec for a workload at some stage of its life, or another report of it."""
+    installed = Installed()
+    installed.add("Workload", with_reservation(case.inputs["before"]))
     desired = parsed("Workload", case.inputs["after"])
     if isinstance(desired, Refused):
         yield from judged(case.want["wantErr"], desired.problem)
@@ -67,11 +93,14 @@ def changed_workload(case: Case) -> Iterator[str]:
         eviction="e",
     )
     try:
-        WORKLOAD.decide(state, command, NOW)
+        events = WORKLOAD.decide(state, command, NOW)
     except Rejection as problem:
         yield from judged(case.want["wantErr"], as_written(problem, desired))
-    else:
-        yield from judged(case.want["wantErr"], None)
+        return
+    for event in events:
+        state = WORKLOAD.evolve(state, event, NOW)
+    found = list(broken_by_reports(state, case.inputs["after"].get("status") or {}))
+    yield from judged_pointers(case.want["wantErr"], found)
 
 
 def sizes(groups: str) -> Drive:
@@ -110,9 +139,18 @@ def problem_of_creation(kind: str, value: dict[str, Any]) -> Rejection | None:
 
 def judged(errors: list[dict[str, str]] | None, problem: Rejection | None) -> Iterator[str]:
     """Every field that is to be refused is, and no other."""
+    yield from differences("refused", bool(errors), problem is not None)
+    yield from _fields(errors, [v.pointer for v in problem.violations] if problem else [])
+
+
+def judged_pointers(errors: list[dict[str, str]] | None, found: list[str]) -> Iterator[str]:
+    """The same for reports of which some may be refused."""
+    yield from differences("refused", bool(errors), bool(found))
+    yield from _fields(errors, found)
+
+
+def _fields(errors: list[dict[str, str]] | None, found: list[str]) -> Iterator[str]:
     wanted = [pointer_of(error["$error"]) for error in errors or ()]
-    found = [violation.pointer for violation in problem.violations] if problem else []
-    yield from differences("refused", bool(wanted), problem is not None)
     for pointer in _unmatched(wanted, found):
         yield f"{pointer} is to be refused, and is not"
     for pointer in _unmatched(found, wanted):
@@ -173,7 +211,7 @@ FAMILIES = {
     "TestValidateClusterQueue": Family(created("ClusterQueue", "clusterQueue"), _policy_is_absent),
     "TestValidateCohort": Family(created("Cohort", "cohort")),
     "TestValidateResourceFlavor": Family(created("ResourceFlavor", "rf")),
-    "TestValidateWorkload": Family(created("Workload", "workload")),
+    "TestValidateWorkload": Family(created_workload),
     "TestValidateClusterQueueUpdate": Family(changed_cluster_queue),
     "TestValidateWorkloadUpdate": Family(changed_workload),
     "TestValidateFlavorResourceCombinations": Family(sizes("one")),

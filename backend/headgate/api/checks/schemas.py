@@ -1,23 +1,49 @@
 """What controllers of admission checks report."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
 from headgate.api.executors.schemas import Message
 from headgate.api.shapes import Asked
+from headgate.domain.values.selectors import TaintEffect
 from headgate.domain.workloads.events import CheckWord
 
 LONGEST_WAIT_SECONDS = 31_536_000
 
 
+class ToleratedTaint(Asked, kw_only=True, frozen=True):
+    """What taint the pods tolerate besides."""
+
+    key: str = ""
+    operator: Literal["Exists", "Equal"] = "Equal"
+    value: str = ""
+    effect: TaintEffect | None = None
+    toleration_seconds: int | None = None
+
+
+class UpdateOfPodSet(Asked, kw_only=True, frozen=True):
+    """What is added to the template of one pod set before its pods start."""
+
+    name: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    node_selector: dict[str, str] = {}
+    tolerations: list[ToleratedTaint] = []
+
+
 class CheckStateReport(Asked, kw_only=True, frozen=True):
-    """Whether a workload may be admitted; `requeueAfterSeconds` matters to Retry alone."""
+    """Whether a workload may be admitted; `requeueAfterSeconds` matters to Retry alone.
+
+    `podSetUpdates` are merged with those of other checks when it starts; where they contradict
+    each other or the pod template it fails for good.
+    """
 
     uid: str
     state: CheckWord
     message: Message = ""
     requeue_after_seconds: Annotated[int, msgspec.Meta(ge=0, le=LONGEST_WAIT_SECONDS)] | None = None
+    pod_set_updates: list[UpdateOfPodSet] = []
 
 
 class CheckReport(Asked, kw_only=True, frozen=True):

@@ -3,12 +3,14 @@
 from headgate.api.answers import Answer
 from headgate.api.callers import Caller, installation_of
 from headgate.api.calls import Asking, answer_handled, call_of
-from headgate.api.checks.schemas import CheckReport, CheckStateReport
+from headgate.api.checks.schemas import CheckReport, CheckStateReport, UpdateOfPodSet
 from headgate.api.manifests import object_writer
 from headgate.application import reports
 from headgate.application.configure_objects import tell_check
 from headgate.domain.checks.commands import ReportCheck
+from headgate.domain.values.selectors import Toleration
 from headgate.domain.workloads.commands import ReportCheckState
+from headgate.domain.workloads.pod_set_updates import PodSetUpdate
 
 
 async def check_state(request: Caller, workload: str, check: str, data: CheckStateReport) -> Answer:
@@ -19,9 +21,24 @@ async def check_state(request: Caller, workload: str, check: str, data: CheckSta
         state=data.state,
         message=data.message,
         requeue_after_seconds=data.requeue_after_seconds,
+        pod_set_updates=tuple(_update(update) for update in data.pod_set_updates),
     )
     call = await call_of(request, object_writer("Workload"), Asking())
     return answer_handled(await reports.report(installation_of(request), call, (workload, command)))
+
+
+def _update(told: UpdateOfPodSet) -> PodSetUpdate:
+    tolerations = (
+        Toleration(key=t.key, operator=t.operator, value=t.value, effect=t.effect)
+        for t in told.tolerations
+    )
+    return PodSetUpdate(
+        name=told.name,
+        labels=told.labels,
+        annotations=told.annotations,
+        node_selector=told.node_selector,
+        tolerations=tuple(tolerations),
+    )
 
 
 async def check(request: Caller, name: str, data: CheckReport) -> Answer:

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from headgate.adapters.manifests.rendering.workloads import (
     rendered_admission,
     rendered_checks,
+    rendered_updates,
     workload_spec,
 )
 from headgate.api.answers import Answer, answer
@@ -12,8 +13,9 @@ from headgate.api.callers import Caller, installation_of
 from headgate.api.paging import after_token, continue_token
 from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.domain.cell import Cell
+from headgate.domain.workloads.checking import updates_of
 from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.state import Eviction, Workload, phase_of
+from headgate.domain.workloads.state import Eviction, Workload, is_admitted, phase_of
 
 QUESTION = "assignments"
 
@@ -54,6 +56,8 @@ def _assignment(workload: Workload) -> dict[str, object]:
     }
     if workload.checks:
         body["admissionChecks"] = rendered_checks(workload)
+    if workload.checks and is_admitted(workload):
+        body["podSetUpdates"] = rendered_updates(updates_of(workload))
     if workload.eviction is not None:
         body["eviction"] = _eviction(workload.eviction)
     return body

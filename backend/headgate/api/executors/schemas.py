@@ -5,7 +5,12 @@ from typing import Annotated, Literal
 import msgspec
 
 from headgate.api.shapes import Asked, Free, Position, Problem, Shape, Timestamp
-from headgate.api.workloads.schemas import AdmissionShape, CheckStateShape, PodSetShape
+from headgate.api.workloads.schemas import (
+    AdmissionShape,
+    CheckStateShape,
+    PodSetShape,
+    PodSetUpdateShape,
+)
 from headgate.domain.workloads.state import Phase
 
 Message = Annotated[str, msgspec.Meta(max_length=4096)]
@@ -27,7 +32,10 @@ class AssignmentEviction(Shape, kw_only=True, frozen=True):
 
 
 class Assignment(Shape, kw_only=True, frozen=True):
-    """One workload that has quota now, and where its pods go."""
+    """One workload that has quota now, and where its pods go.
+
+    `podSetUpdates` are what its admission checks together add to its pods once it is admitted.
+    """
 
     workload: str
     uid: str
@@ -35,6 +43,7 @@ class Assignment(Shape, kw_only=True, frozen=True):
     admission: AdmissionShape
     pod_sets: list[PodSetShape]
     admission_checks: list[CheckStateShape] = []
+    pod_set_updates: list[PodSetUpdateShape] = []
     eviction: AssignmentEviction | None = None
 
 

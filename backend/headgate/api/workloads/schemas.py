@@ -4,6 +4,7 @@ from typing import Annotated, Literal, get_args
 
 import msgspec
 
+from headgate.api.objects.place_shapes import TolerationShape
 from headgate.api.shapes import (
     Asked,
     Condition,
@@ -99,6 +100,16 @@ class ReclaimablePodsShape(Shape, kw_only=True, frozen=True):
     count: int
 
 
+class PodSetUpdateShape(Shape, kw_only=True, frozen=True):
+    """What admission checks add to the pods of one set before they start."""
+
+    name: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    node_selector: dict[str, str] = {}
+    tolerations: list[TolerationShape] = []
+
+
 class CheckStateShape(Shape, kw_only=True, frozen=True):
     """What an admission check last said of a workload."""
 
@@ -108,6 +119,7 @@ class CheckStateShape(Shape, kw_only=True, frozen=True):
     message: str
     requeue_after_seconds: int | None = None
     retry_count: int = 0
+    pod_set_updates: list[PodSetUpdateShape] = []
 
 
 class WorkloadStatusShape(Shape, kw_only=True, frozen=True):

@@ -185,7 +185,7 @@ class LifeBook:
         self._let_go(life)
 
     def _finished(self, life: Life, event: e.WorkloadFinished) -> None:
-        if event.reason != "Cancelled" and not life.is_admitted:
+        if event.reason in {"Succeeded", "Failed"} and not life.is_admitted:
             self._wrong("only what ran succeeds or fails", event.reason)
         life.is_finished = True
         self._let_go(life)

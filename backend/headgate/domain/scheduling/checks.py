@@ -11,15 +11,17 @@ from typing import Literal
 from headgate.domain.config import Config
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.admission import Admission, awaits_topology
-from headgate.domain.workloads.checking import state_of
+from headgate.domain.workloads.checking import state_of, updates_of
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadChecksRequired,
     WorkloadDeactivated,
     WorkloadEvent,
     WorkloadEvicted,
+    WorkloadFinished,
     WorkloadStopped,
 )
+from headgate.domain.workloads.pod_set_updates import Conflict
 from headgate.domain.workloads.state import CheckState, Workload, is_admitted
 from headgate.domain.workloads.waited import waited_seconds
 
@@ -92,9 +94,18 @@ def after_checks(
             assert workload.admission is not None, "checks are about a reservation"
             return (WorkloadChecksRequired(checks=required_checks(config, workload.admission)),)
         case "Ready":
-            return (WorkloadAdmitted(waited_seconds=waited_seconds(workload, at)),)
+            return _started(workload, at)
         case _:
             return ()
+
+
+def _started(workload: Workload, at: Instant) -> tuple[WorkloadEvent, ...]:
+    """Admitted, or failed for good where its pods could not be made as its checks want them."""
+    try:
+        updates_of(workload)
+    except Conflict as conflict:
+        return (WorkloadFinished(reason="FailedToStart", message=str(conflict)),)
+    return (WorkloadAdmitted(waited_seconds=waited_seconds(workload, at)),)
 
 
 def _rejected(workload: Workload, eviction_id: str) -> tuple[WorkloadEvent, ...]:

@@ -1,8 +1,11 @@
 """What admission checks say of a workload, and what becomes of it (queueing.md §1.7, §3.11)."""
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
-from headgate.domain.rejection import IllegalNow
+from headgate.domain.metadata import refuse
+from headgate.domain.rejection import IllegalNow, Violation
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.events import (
@@ -11,11 +14,13 @@ from headgate.domain.workloads.events import (
     WorkloadEvent,
 )
 from headgate.domain.workloads.living import reported
+from headgate.domain.workloads.pod_set_updates import PodSetUpdate, merged, update_violations
 from headgate.domain.workloads.state import (
     CheckState,
     Workload,
     WorkloadState,
     condition,
+    is_admitted,
     phase_of,
 )
 
@@ -41,8 +46,10 @@ def report_check_state(
         state=command.state,
         message=command.message,
         requeue_after_seconds=command.requeue_after_seconds,
+        pod_set_updates=command.pod_set_updates,
     )
     known = workload.check_states.get(command.check)
+    refuse("Report on", workload.key, _update_violations(workload, command, known))
     return () if known is not None and _says(known) == _says(told) else (told,)
 
 
@@ -56,15 +63,22 @@ def state_of(workload: Workload, check: str) -> CheckState:
     return CheckState(last_transition_at=since)
 
 
+def updates_of(workload: Workload) -> tuple[PodSetUpdate, ...]:
+    """What its checks together add to its pods; raises `pod_set_updates.Conflict`."""
+    told = {name: state_of(workload, name).pod_set_updates for name in workload.checks}
+    return merged(workload.spec.pod_sets, told)
+
+
 def after_check_report(workload: Workload, event: WorkloadCheckReported, at: Instant) -> Workload:
     """The state of that check; its time moves only with the state."""
-    before = state_of(workload, event.check)
+    before, admitted = state_of(workload, event.check), is_admitted(workload)
     now = CheckState(
         state=event.state,
         message=event.message,
         last_transition_at=at if before.state != event.state else before.last_transition_at,
         requeue_after_seconds=event.requeue_after_seconds,
         retry_count=before.retry_count,
+        pod_set_updates=before.pod_set_updates if admitted else event.pod_set_updates,
     )
     return replace(workload, check_states={**workload.check_states, event.check: now})
 
@@ -100,5 +114,24 @@ def _only(states: dict[str, CheckState], checks: tuple[str, ...]) -> dict[str, C
     return {name: state for name, state in states.items() if name in checks}
 
 
-def _says(told: CheckState | WorkloadCheckReported) -> tuple[str, str, int | None]:
-    return told.state, told.message, told.requeue_after_seconds
+def _update_violations(
+    workload: Workload, command: ReportCheckState, known: CheckState | None
+) -> Iterator[Violation]:
+    """What is wrong with the additions to pods.
+
+    Those of a check that agreed stay as they are, as do all once pods may have started.
+    """
+    updates = command.pod_set_updates
+    yield from update_violations("/podSetUpdates", updates, workload.spec.pod_sets)
+    before = known.pod_set_updates if known is not None else ()
+    agreed = known is not None and known.state == command.state == "Ready"
+    if before != updates and (agreed or (updates and is_admitted(workload))):
+        yield Violation(
+            pointer="/podSetUpdates",
+            rule="podSetUpdates cannot change once the check was Ready or pods may have started.",
+            remedy="Report the same again, or Retry to have the workload sent back first.",
+        )
+
+
+def _says(told: CheckState | WorkloadCheckReported) -> tuple[object, ...]:
+    return told.state, told.message, told.requeue_after_seconds, told.pod_set_updates

@@ -10,6 +10,7 @@ import msgspec
 
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import CheckWord, DeactivationCause
+from headgate.domain.workloads.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet
 from headgate.domain.workloads.specs import WorkloadSpec
 
@@ -71,6 +72,7 @@ class ReportCheckState(msgspec.Struct, frozen=True, kw_only=True):
     state: CheckWord
     message: str = ""
     requeue_after_seconds: int | None = None
+    pod_set_updates: tuple[PodSetUpdate, ...] = ()
 
 
 class ReportFinished(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ import msgspec
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import PreemptionEvent, SoftTerms
 from headgate.domain.workloads.specs import WorkloadSpec
 
@@ -109,13 +110,15 @@ class WorkloadCheckReported(
 ):
     """The controller of one check says whether the workload may be admitted with what it has.
 
-    `requeue_after_seconds` is how long to wait before the next try, where it is Retry.
+    `requeue_after_seconds` is how long to wait before the next try, where it is Retry;
+    `pod_set_updates` what is added to the pods before they start.
     """
 
     check: str
     state: CheckWord
     message: str = ""
     requeue_after_seconds: int | None = None
+    pod_set_updates: tuple[PodSetUpdate, ...] = ()
 
 
 class WorkloadAdmitted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.admitted"):
@@ -265,9 +268,13 @@ class WorkloadActivated(msgspec.Struct, frozen=True, kw_only=True, tag="workload
 
 
 class WorkloadFinished(msgspec.Struct, frozen=True, kw_only=True, tag="workload.finished"):
-    """The end: its pods succeeded, failed for good, or were cancelled."""
+    """The end: its pods succeeded, failed for good, or were cancelled.
 
-    reason: Literal["Succeeded", "Failed", "Cancelled"]
+    FailedToStart: they could never be made as its checks want them. WorkloadSliceReplaced: they
+    belong to another workload from now on, which replaces this one.
+    """
+
+    reason: Literal["WorkloadSliceReplaced", "FailedToStart", "Succeeded", "Failed", "Cancelled"]
     message: str = ""
 
 

@@ -14,6 +14,7 @@ from headgate.domain.workloads.events import (
     NotReadyCause,
 )
 from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet, SoftTerms
 from headgate.domain.workloads.specs import WorkloadSpec
 
@@ -104,6 +105,7 @@ class CheckState(msgspec.Struct, frozen=True, kw_only=True):
     last_transition_at: Instant
     requeue_after_seconds: int | None = None
     retry_count: int = 0
+    pod_set_updates: tuple[PodSetUpdate, ...] = ()
 
 
 class EvictionCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,7 +221,7 @@ def _phase_with_quota(workload: Workload) -> Phase:
 def _end_of(workload: Workload) -> Phase:
     finished = condition(workload, "Finished")
     match finished.reason if finished else "":
-        case "Failed":
+        case "Failed" | "FailedToStart":
             return "Failed"
         case "Cancelled":
             return "Cancelled"

@@ -8,11 +8,13 @@ from headgate.adapters.manifests.rendering.preemption_settings import (
     rendered_settings,
     settings_status,
 )
+from headgate.adapters.manifests.rendering.selectors import rendered_toleration
 from headgate.adapters.manifests.times import rfc3339
 from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.checking import state_of
+from headgate.domain.workloads.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.specs import PodSet, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import CheckState, Workload, phase_of
 
@@ -89,7 +91,7 @@ def rendered_checks(workload: Workload) -> list[dict[str, Any]]:
 
 
 def _check(name: str, check: CheckState) -> dict[str, Any]:
-    after = check.requeue_after_seconds
+    after, updates = check.requeue_after_seconds, check.pod_set_updates
     return {
         "name": name,
         "state": check.state,
@@ -97,7 +99,23 @@ def _check(name: str, check: CheckState) -> dict[str, Any]:
         "message": check.message,
         **({} if after is None else {"requeueAfterSeconds": after}),
         **({"retryCount": check.retry_count} if check.retry_count else {}),
+        **({"podSetUpdates": rendered_updates(updates)} if updates else {}),
     }
+
+
+def rendered_updates(updates: tuple[PodSetUpdate, ...]) -> list[dict[str, Any]]:
+    """What is added to the pods of each set."""
+    return [_update(update) for update in updates]
+
+
+def _update(update: PodSetUpdate) -> dict[str, Any]:
+    parts: dict[str, Any] = {
+        "labels": update.labels,
+        "annotations": update.annotations,
+        "nodeSelector": update.node_selector,
+        "tolerations": [rendered_toleration(toleration) for toleration in update.tolerations],
+    }
+    return {"name": update.name, **{name: part for name, part in parts.items() if part}}
 
 
 def _pod_set(pod_set: PodSet) -> dict[str, Any]:

@@ -1,0 +1,107 @@
+"""What admission checks add to pods before they start (Kueue's podSetUpdates, queueing.md §3.11).
+
+The additions of all checks are merged when the workload starts. Where they contradict each other
+or the pod template, the pods could never be made, and the workload has failed for good.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from headgate.domain.metadata import label_violations
+from headgate.domain.rejection import Violation
+from headgate.domain.selection_rules import toleration_violations
+from headgate.domain.values.pointers import child
+from headgate.domain.values.selectors import Toleration
+from headgate.domain.workloads.specs import PodSet
+
+Texts = Mapping[str, str]
+
+
+class PodSetUpdate(msgspec.Struct, frozen=True, kw_only=True):
+    """What is added to the template of one pod set."""
+
+    name: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class Conflict(Exception):
+    """Two additions, or an addition and the template, want different values of one key."""
+
+
+def update_violations(
+    pointer: str, updates: tuple[PodSetUpdate, ...], pod_sets: tuple[PodSet, ...]
+) -> Iterator[Violation]:
+    """What is wrong with the updates that one check reports, taken by themselves."""
+    known = [pod_set.name for pod_set in pod_sets]
+    seen: dict[str, int] = {}
+    for index, update in enumerate(updates):
+        place = child(pointer, index)
+        if update.name not in known:
+            yield Violation(
+                pointer=child(place, "name"),
+                rule=f"The workload has no pod set {update.name!r:.80}.",
+                remedy=f"Name one of {', '.join(known)}.",
+            )
+        if seen.setdefault(update.name, index) != index:
+            yield Violation(
+                pointer=child(place, "name"),
+                rule=f"Pod set {update.name} is updated twice.",
+                remedy="Put all that is added to a pod set into one entry.",
+            )
+        yield from label_violations(child(place, "labels"), update.labels)
+        yield from label_violations(child(place, "nodeSelector"), update.node_selector)
+        yield from toleration_violations(child(place, "tolerations"), update.tolerations)
+
+
+def merged(
+    pod_sets: tuple[PodSet, ...], updates: Mapping[str, tuple[PodSetUpdate, ...]]
+) -> tuple[PodSetUpdate, ...]:
+    """What is added to each pod set by all checks (by name); raises `Conflict`."""
+    found = {pod_set.name: PodSetUpdate(name=pod_set.name) for pod_set in pod_sets}
+    templates = {pod_set.name: pod_set for pod_set in pod_sets}
+    for check, additions in sorted(updates.items()):
+        for update in additions:
+            who = f"Admission check {check} and"
+            _refuse_contradiction(update, _of_template(templates[update.name]), f"{who} the pods")
+            _refuse_contradiction(update, found[update.name], f"{who} another check")
+            found[update.name] = _both(found[update.name], update)
+    return tuple(update for update in found.values() if update != PodSetUpdate(name=update.name))
+
+
+def _of_template(pod_set: PodSet) -> PodSetUpdate:
+    metadata = pod_set.template.get("metadata") or {}
+    return PodSetUpdate(
+        name=pod_set.name,
+        labels=metadata.get("labels") or {},
+        annotations=metadata.get("annotations") or {},
+        node_selector=pod_set.scheduling.node_selector,
+    )
+
+
+def _refuse_contradiction(update: PodSetUpdate, other: PodSetUpdate, who: str) -> None:
+    parts: tuple[tuple[str, Texts, Texts], ...] = (
+        ("label", update.labels, other.labels),
+        ("annotation", update.annotations, other.annotations),
+        ("node selector", update.node_selector, other.node_selector),
+    )
+    for what, wanted, given in parts:
+        for key, value in sorted(wanted.items()):
+            if given.get(key, value) != value:
+                raise Conflict(
+                    f"{who} want different values of {what} {key} of pod set {update.name}: "
+                    f"{value} and {given[key]}"
+                )
+
+
+def _both(left: PodSetUpdate, right: PodSetUpdate) -> PodSetUpdate:
+    return PodSetUpdate(
+        name=left.name,
+        labels={**left.labels, **right.labels},
+        annotations={**left.annotations, **right.annotations},
+        node_selector={**left.node_selector, **right.node_selector},
+        tolerations=tuple(dict.fromkeys((*left.tolerations, *right.tolerations))),
+    )
