@@ -35,7 +35,7 @@ class _Greedy:
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
+class Choice:
     """Domains of a level after those below the share were left out, and the figures then."""
 
     share: int
@@ -49,18 +49,19 @@ def balanced_places(capacities: Capacities, wanted: Wanted) -> Found | None:
     need = wanted.count // capacities.slicing.size
     if not len(capacities.pods[-1]):
         return None
-    chosen = _best_choice(capacities, wanted.level, need)
+    chosen = best_choice(capacities, wanted.level, need)
     if chosen is None:
         return None
-    held = _in_shares(chosen, wanted.level, need)
+    held = in_shares(chosen, wanted.level, need)
     if held is None:
         return None
     found = hand_down(chosen.capacities, wanted, held, capacities.slicing.size)
     return None if isinstance(found, Shortfall) else found
 
 
-def _best_choice(capacities: Capacities, level: int, need: int) -> _Choice | None:
-    best: _Choice | None = None
+def best_choice(capacities: Capacities, level: int, need: int) -> Choice | None:
+    """The group of domains with the largest smallest share, then the fewest domains needed."""
+    best: Choice | None = None
     for domains in _groups(capacities, level):
         found = _choice(capacities, level, domains, (need, best.share if best else 0))
         if found is None:
@@ -82,7 +83,7 @@ def _groups(capacities: Capacities, level: int) -> Iterator[Ints]:
 
 def _choice(
     capacities: Capacities, level: int, domains: Ints, goal: tuple[int, int]
-) -> _Choice | None:
+) -> Choice | None:
     """What a group offers, unless it holds too little or only shares below those known."""
     need, least = goal
     low = level
@@ -106,7 +107,7 @@ def _choice(
         pruned = _pruned(capacities, level, domains, share)
         again = _taken_greedily(pruned, level, domains, need)
         if again is not None:
-            return _Choice(share, again.number, pruned, domains)
+            return Choice(share, again.number, pruned, domains)
     return None
 
 
@@ -171,7 +172,7 @@ def _below(capacities: Capacities, level: int, domains: Ints) -> Ints:
     return stretches(bounds[domains], bounds[domains + 1])[0]
 
 
-def _in_shares(chosen: _Choice, level: int, need: int) -> Held | None:
+def in_shares(chosen: Choice, level: int, need: int) -> Held | None:
     """Each of the tightest set of domains gets a share, the first ones what is left over."""
     capacities, domains = chosen.capacities, chosen.domains
     if level < capacities.slicing.level:

@@ -1,0 +1,335 @@
+"""The steps that a placement is made of (`pkg/cache/scheduler/tas_*`), each put to ours."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from headgate.domain.configuration.specs import TopologyRules
+from headgate.domain.configured import Configured
+from headgate.domain.scheduling.placement.balanced import Choice, best_choice, in_shares
+from headgate.domain.scheduling.placement.building import build_hosts
+from headgate.domain.scheduling.placement.capacities import Capacities, Slicing
+from headgate.domain.scheduling.placement.domains import FlavorTopology, stands_in
+from headgate.domain.scheduling.placement.ground import Ground, Placed, assume
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PODS, HostTable, Ints, is_usable
+from headgate.domain.scheduling.placement.orders import leader_order, plain_order
+from headgate.domain.scheduling.placement.search import Held
+from headgate.domain.scheduling.placement.tightest_set import tightest_set
+from headgate.domain.scheduling.placement.wanted import wanted_of
+from headgate.domain.topology.specs import (
+    HOSTNAME_LABEL,
+    NodeSpec,
+    ResourceFlavorSpec,
+    TopologySpec,
+)
+from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
+from tests.conformance.cases import Case
+from tests.conformance.comparing import differences
+from tests.conformance.families.family import Family
+from tests.conformance.installed import Installed, read
+
+Given = dict[str, Any]
+FLAVOR = "tas"
+
+
+def plain_orders(case: Case) -> Iterator[str]:
+    """The order of domains without a leader."""
+    yield from _ordered(case, plain_order)
+
+
+def leader_orders(case: Case) -> Iterator[str]:
+    """The order of domains one of which is to host a leader."""
+    yield from _ordered(case, leader_order)
+
+
+def tightest_sets(case: Case) -> Iterator[str]:
+    """The set of domains with least room to spare, of as few domains as possible."""
+    domains = case.inputs["domains"]
+    leaders, workers = case.given("leaderCount") or 0, case.inputs["workerCount"]
+    capacities = _capacities(domains, has_leader=bool(leaders))
+    everything = np.arange(len(domains))
+    number = _number_taken_greedily(capacities, workers)
+    found = tightest_set(capacities, 0, everything, (number, workers))
+    names = None if found is None else sorted(_id(domains, int(domain)) for domain in found)
+    yield from differences("domains", sorted(case.want["want"] or []) or None, names)
+
+
+def balanced_shares(case: Case) -> Iterator[str]:
+    """Slices over domains in equal shares."""
+    domains = case.inputs["domains"]
+    has_leader = bool(case.given("leaderCount"))
+    capacities = _capacities(domains, case.inputs["sliceSize"], has_leader=has_leader)
+    chosen = Choice(case.inputs["threshold"], 0, capacities, np.arange(len(domains)))
+    held = in_shares(chosen, 0, case.inputs["sliceCount"])
+    wanted = {
+        name: (state["sliceCount"], state["leaderCount"])
+        for name, state in (case.want["want"] or {}).items()
+    }
+    yield from differences("shares", wanted, _shares(domains, held))
+
+
+def balanced_choices(case: Case) -> Iterator[str]:
+    """The group of domains that balances best, with its share and how many domains it needs."""
+    asked = case.inputs["params"]
+    flat = [{"domain": each, "state": each} for each in case.inputs["domains"]]
+    slicing = Slicing(asked["sliceSize"], asked["sliceLevelIdx"])
+    capacities = _tree(flat, slicing, has_leader=bool(asked.get("leaderCount")))
+    need = asked["count"] // asked["sliceSize"]
+    found = best_choice(capacities, 0, need)
+    yield from differences("share", case.want["wantThreshold"], found.share if found else 0)
+    number = len(found.domains) if found else 0
+    yield from differences("domains", case.want["wantDomainsCount"], number)
+
+
+def nodes_of_flavor(case: Case) -> Iterator[str]:
+    """Nodes with the labels of a flavor and a value for every level."""
+    flavor = ResourceFlavorSpec(node_labels=case.inputs["nodeLabels"])
+    topology = TopologySpec(levels=tuple(case.given("levels") or ()))
+    names = [
+        node["metadata"]["name"]
+        for node in case.shared["nc"]["nodes"].values()
+        if stands_in(_configured(node), flavor, topology)
+    ]
+    wanted = [node["metadata"]["name"] for node in case.want["wantNodes"] or ()]
+    yield from differences("nodes", sorted(wanted), sorted(names))
+
+
+def usable_nodes(case: Case) -> Iterator[str]:
+    """Whether a node that was reported takes pods."""
+    installed = Installed()
+    installed.add("Node", *(case.given("prime") or ()), case.inputs["node"])
+    usable = [name for name, n in installed.cell.config.nodes.items() if is_usable(n.spec)]
+    yield from differences("usable", case.want["wantSchedulableAndReady"] or [], usable)
+
+
+def trees(case: Case) -> Iterator[str]:
+    """The domains of every level, what is in them, and what the lowest offer."""
+    table, topology = _hosts(case.inputs["levels"], case.inputs["nodes"])
+    wanted = {
+        tuple(found["levelValues"]): (len(found.get("children") or ()), found["cpuCapacity"])
+        for found in case.want["want"].values()
+    }
+    yield from differences("tree", wanted, _domains(table, topology))
+    roots = {tuple(f["levelValues"]) for f in case.want["want"].values() if f["root"]}
+    yield from differences("roots", roots, set(_paths(topology, 0)))
+    ids = {json.loads(key)["level"] for key in case.want["want"]}
+    yield from differences("levels", len(ids), len(topology.levels))
+
+
+def known_levels(case: Case) -> Iterator[str]:
+    """Whether a topology has every level that a request names."""
+    request = case.given("podSetTopologyRequest")
+    asked = {**(request or {}), "podSetSliceSize": 1} if _slices(request) else request
+    pod_set = {"name": "main", "count": 1, "template": {"spec": {"containers": []}}}
+    if asked:
+        pod_set["topologyRequest"] = asked
+    read_one = read("Workload", {"metadata": {"name": "w"}, "spec": {"podSets": [pod_set]}}).spec
+    levels = tuple(case.shared["levels"])
+    wanted = wanted_of(read_one.pod_sets[0], levels, TopologyRules())
+    names_one = bool(read_one.pod_sets[0].topology_request)
+    yield from differences("known", case.want["want"], names_one and not isinstance(wanted, str))
+
+
+def paths_in_order(case: Case) -> Iterator[str]:
+    """Which of two hosts comes first."""
+    paths = [tuple(case.inputs[side]["levelValues"]) for side in ("a", "b")]
+    levels = case.inputs["levels"]
+    nodes = {
+        path: {"metadata": {"name": path[-1], "labels": dict(zip(levels, path, strict=True))}}
+        for path in paths
+    }
+    _, topology = _hosts(levels, nodes.values())
+    first, second = (topology.paths.index(path) for path in paths)
+    yield from differences("order", case.want["want"], (first > second) - (first < second))
+
+
+def places_that_are_gone(case: Case) -> Iterator[str]:
+    """Whether a place of an assignment exists no more."""
+    depth = len(case.inputs["tree"]["domainsPerLevel"])
+    values = [tuple(d["values"]) for d in case.inputs["assignment"]["domains"]]
+    table = _named_places(case.inputs["tree"]["domainsPerLevel"][-1], depth)
+    gone = [v for v in values if not len(table.rows([(v if len(v) == 1 else (FLAVOR, *v), 1)])[0])]
+    yield from differences("stale", case.want["wantStale"], bool(gone))
+    name = ",".join(gone[0]) if gone else ""
+    yield from differences("domain", case.want["wantStaleDomain"], name)
+
+
+def assumed_usage(case: Case) -> Iterator[str]:
+    """What an assignment takes of every place, itself counted under pods."""
+    requests = (
+        case.shared.get("singlePodRequests") or case.inputs["tasRequests"]["singlePodRequests"]
+    )
+    domains = case.inputs["assignment"].get("domains") or []
+    hosts = [_host(domain["values"][-1]) for domain in domains]
+    table, topology = _hosts([HOSTNAME_LABEL], hosts)
+    ground = Ground(table, topology, ResourceFlavorSpec(), (ACTUAL,), {})
+    rows, counts = table.rows((tuple(d["values"]), d["count"]) for d in domains)
+    given = tuple(TopologyDomain(values=tuple(d["values"]), count=d["count"]) for d in domains)
+    assignment = TopologyAssignment(levels=(HOSTNAME_LABEL,), domains=given)
+    assume(ground, Placed(rows, counts, assignment), {PODS: 1, **requests})
+    found = {
+        place[-1]: {name: int(taken[row]) for name, taken in sorted(ground.assumed.items())}
+        for place, row in table.row_of.items()
+    }
+    yield from differences("assumed", case.want["want"] or {}, found)
+
+
+def _ordered(case: Case, order: Any) -> Iterator[str]:
+    domains = case.inputs["domains"]
+    capacities = _capacities(
+        domains,
+        has_leader=True,
+        with_score=bool(case.given("enableTASPreferredSchedulingAffinity")),
+    )
+    best_fit = not case.given("unconstrained")
+    found = order(capacities, 0, np.arange(len(domains)), best_fit=best_fit)
+    names = [_id(domains, int(domain)) for domain in found]
+    yield from differences("order", case.want["wantOrder"], names)
+
+
+def _by_path(domains: list[Given]) -> list[Given]:
+    return sorted(domains, key=lambda each: each["domain"]["levelValues"])
+
+
+def _id(domains: list[Given], number: int) -> str:
+    name: str = _by_path(domains)[number]["domain"]["id"]
+    return name
+
+
+def _capacities(
+    domains: list[Given], size: int = 1, *, has_leader: bool, with_score: bool = False
+) -> Capacities:
+    """Domains of one level with the figures that the case gives them."""
+    return _tree(domains, Slicing(size, 0), has_leader=has_leader, with_score=with_score)
+
+
+def _tree(
+    domains: list[Given], slicing: Slicing, *, has_leader: bool, with_score: bool = False
+) -> Capacities:
+    depth = max(len(each["domain"]["levelValues"]) for each in domains)
+    levels = [f"level-{number}" for number in range(depth)]
+    leaves = [each for each in domains if len(each["domain"]["levelValues"]) == depth]
+    nodes = [_leaf(levels, each["domain"]["levelValues"]) for each in leaves]
+    _, topology = _hosts(levels, nodes)
+
+    def figures(field: str) -> list[Ints]:
+        return [
+            np.array(
+                [each["state"].get(field, 0) for each in _by_path(domains)
+                 if len(each["domain"]["levelValues"]) == level + 1],
+                dtype=np.int64,
+            )
+            for level in range(depth)
+        ]  # fmt: skip
+
+    pods, slices = figures("podCount"), figures("sliceCount")
+    return Capacities(
+        topology,
+        slicing,
+        has_leader,
+        pods,
+        slices,
+        figures("podCountWithLeader") if has_leader else pods,
+        figures("sliceCountWithLeader") if has_leader else slices,
+        figures("leaderCount"),
+        figures("affinityScore") if with_score else [],
+    )
+
+
+def _number_taken_greedily(capacities: Capacities, need: int) -> int:
+    chosen = best_choice(capacities, 0, need)
+    return chosen.number if chosen else 0
+
+
+def _shares(domains: list[Given], held: Held | None) -> dict[str, tuple[int, int]]:
+    if held is None:
+        return {}
+    return {
+        _id(domains, int(domain)): (int(units), int(domain == held.leader))
+        for domain, units in zip(held.domains, held.units, strict=True)
+    }
+
+
+def _hosts(levels: list[str], nodes: Iterable[Given]) -> tuple[HostTable, FlavorTopology]:
+    flavor = Configured(
+        name=FLAVOR, uid=FLAVOR, created_at=0, spec=ResourceFlavorSpec(topology_name="tree")
+    )
+    spec = TopologySpec(levels=tuple(levels))
+    tree = Configured(name="tree", uid="tree", created_at=0, spec=spec)
+    table, topologies = build_hosts([(flavor, tree)], [_configured(node) for node in nodes])
+    return table, topologies[FLAVOR]
+
+
+def _configured(node: Given) -> Configured[NodeSpec]:
+    desired = read("Node", node)
+    return Configured(
+        name=node["metadata"]["name"],
+        uid="",
+        created_at=0,
+        labels=node["metadata"].get("labels") or {},
+        spec=desired.spec,
+    )
+
+
+def _leaf(levels: list[str], values: list[str]) -> Given:
+    labels = dict(zip(levels, values, strict=True))
+    return {"metadata": {"name": "-".join(values).replace("/", "-"), "labels": labels}}
+
+
+def _host(name: str) -> Given:
+    return {"metadata": {"name": name, "labels": {HOSTNAME_LABEL: name}}}
+
+
+def _named_places(lowest: list[str], depth: int) -> HostTable:
+    """Places of these names: hosts, or paths written with commas where they have several parts."""
+    if all("," not in name for name in lowest):
+        return _hosts([HOSTNAME_LABEL], [_host(name) for name in lowest])[0]
+    levels = [f"level-{number}" for number in range(depth)]
+    return _hosts(levels, [_leaf(levels, name.split(",")) for name in lowest])[0]
+
+
+def _domains(table: HostTable, topology: FlavorTopology) -> dict[tuple[str, ...], tuple[int, int]]:
+    """By path: how many domains it has below, and the cores it offers if it is a lowest one."""
+    found = {}
+    last = len(topology.levels) - 1
+    for level in range(last + 1):
+        for domain, path in enumerate(_paths(topology, level)):
+            if level < last:
+                bounds = topology.first_child[level]
+                found[path] = (int(bounds[domain + 1] - bounds[domain]), 0)
+            else:
+                row = topology.rows[domain]
+                found[path] = (0, int(table.capacity[table.resources["cpu"], row]))
+    return found
+
+
+def _paths(topology: FlavorTopology, level: int) -> list[tuple[str, ...]]:
+    return [topology.domain_path(level, d) for d in range(len(topology.starts[level]))]
+
+
+def _slices(request: Given | None) -> bool:
+    return bool(request and request.get("podSetSliceRequiredTopology"))
+
+
+def respects_affinity(case: Case, gate: str) -> bool:
+    """Preferred affinity is a rule of the installation."""
+    return gate == "TASRespectNodeAffinityPreferred=true"
+
+
+FAMILIES = {
+    "TestSortedDomains": Family(plain_orders, respects_affinity),
+    "TestSortedDomainsWithLeader": Family(leader_orders, respects_affinity),
+    "TestSelectOptimalDomainSetToFit": Family(tightest_sets),
+    "TestPlaceSlicesOnDomainsBalanced": Family(balanced_shares),
+    "TestFindBestDomainsForBalancedPlacement": Family(balanced_choices),
+    "TestNodesCacheFind": Family(nodes_of_flavor),
+    "TestNodesCacheSync": Family(usable_nodes),
+    "TestNewTopologyTree": Family(trees),
+    "TestHasLevel": Family(known_levels),
+    "TestCompareDomainLevelValues": Family(paths_in_order),
+    "TestIsTopologyAssignmentStale": Family(places_that_are_gone),
+    "TestAddAssumedUsage": Family(assumed_usage),
+    "TestComputeAssumedUsageFromAssignment": Family(assumed_usage),
+}
