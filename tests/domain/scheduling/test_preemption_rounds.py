@@ -209,8 +209,9 @@ def test_a_place_whose_host_is_lost_is_looked_for_again() -> None:
     world.stop("team/low1")
     world.settle()
     stages = sorted(found.stage for found in world.cell.rounds.values())
-    assert stages == ["Aborted", "Draining"]
-    assert world.cell.rounds[first.id].outcome == "The place can no longer be had"
+    assert stages == ["Committed", "Superseded"]
+    assert world.cell.rounds[first.id].invalidated_by == "HostLost"
+    assert world.cell.rounds[first.id].outcome.startswith("planned anew as round")
 
 
 def test_a_workload_larger_than_its_nominal_quota_makes_nobody_go() -> None:

@@ -17,6 +17,7 @@ class Course(msgspec.Struct, kw_only=True):
     released: set[str]
     changed_at: Instant
     is_satisfied: bool = False
+    lost_its_place: bool = False
     is_over: bool = False
 
 
@@ -43,6 +44,8 @@ class RoundBook:
         match event:
             case r.VictimReleased():
                 self._released(course, event)
+            case r.PlacementInvalidated():
+                course.lost_its_place = True
             case r.RoundSatisfied():
                 self._all_released(course, "satisfied")
                 course.is_satisfied = True
@@ -108,6 +111,8 @@ class RoundBook:
 
     def _completed(self, course: Course) -> None:
         self._all_released(course, "completed")
+        if course.lost_its_place:
+            self._findings.add("a lost place is not the one got in the end", course.preemptor)
         preemptor = self._lives.get(course.preemptor)
         if preemptor is None or preemptor.quota is None:
             self._findings.add("a completed round has made a place", course.preemptor)

@@ -14,8 +14,15 @@ PreemptionReason = Literal[
 ]
 
 
+InvalidatedBy = Literal["HostLost", "Taken", "QuotaChanged"]
+
+
 class RoundVictim(msgspec.Struct, frozen=True, kw_only=True):
-    """One workload that must go, by which rule, and what it frees (`flavor/resource` to amount)."""
+    """One workload that must go, by which rule, and what it frees (`flavor/resource` to amount).
+
+    `protection` is the priority that protected it, `violates` the budgets (`namespace/name`) that
+    its going breaks, `deadline_at` until when a Soft eviction lets it save its work.
+    """
 
     workload: str
     cluster_queue: str
@@ -24,10 +31,33 @@ class RoundVictim(msgspec.Struct, frozen=True, kw_only=True):
     pods: int
     freed: Requests
     running_seconds: int
+    protection: int = 0
+    cohort: str = ""
+    violates: tuple[str, ...] = ()
+    mode: Literal["Immediate", "Soft"] = "Immediate"
+    deadline_at: Instant | None = None
+
+
+class QuotaFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """How one flavor's resource stood in one ClusterQueue when the round was committed.
+
+    `wanted` is what the preemptor asks for there, `available` what it could have had at once.
+    """
+
+    cluster_queue: str
+    flavor: str
+    resource: str
+    nominal: int
+    used: int
+    wanted: int = 0
+    available: int = 0
 
 
 class RoundCommitted(msgspec.Struct, frozen=True, kw_only=True, tag="round.committed"):
-    """A complete plan: these victims go so that the preemptor fits at `admission`."""
+    """A complete plan: these victims go so that the preemptor fits at `admission`.
+
+    `epoch` names the policies and quotas it was decided under.
+    """
 
     round_id: str
     preemptor: str
@@ -39,6 +69,10 @@ class RoundCommitted(msgspec.Struct, frozen=True, kw_only=True, tag="round.commi
     refused: tuple[Refused, ...] = ()
     basis_position: int
     expires_at: Instant | None = None
+    cohort: str = ""
+    preemptor_generation: int = 0
+    figures: tuple[QuotaFigures, ...] = ()
+    epoch: str = ""
 
 
 class VictimReleased(msgspec.Struct, frozen=True, kw_only=True, tag="round.victim_released"):
@@ -46,6 +80,18 @@ class VictimReleased(msgspec.Struct, frozen=True, kw_only=True, tag="round.victi
 
     workload: str
     by: Literal["Eviction", "Finished", "Deleted"]
+
+
+class PlacementInvalidated(
+    msgspec.Struct, frozen=True, kw_only=True, tag="round.placement_invalidated"
+):
+    """The place that was kept cannot be had any more; the preemptor may plan anew (§6.8).
+
+    `taken_by` names the workload that took it, where one with a stronger claim did.
+    """
+
+    by: InvalidatedBy
+    taken_by: str = ""
 
 
 class RoundSatisfied(msgspec.Struct, frozen=True, tag="round.satisfied"):
@@ -58,8 +104,14 @@ class RoundCompleted(msgspec.Struct, frozen=True, kw_only=True, tag="round.compl
     waited_seconds: int
 
 
-class RoundSuperseded(msgspec.Struct, frozen=True, tag="round.superseded"):
-    """The preemptor found another place before all victims had gone."""
+class RoundSuperseded(msgspec.Struct, frozen=True, kw_only=True, tag="round.superseded"):
+    """The preemptor found another place before all victims had gone.
+
+    `admission` is that place where it was admitted there, `by_round` the round that makes another.
+    """
+
+    admission: Admission | None = None
+    by_round: str = ""
 
 
 class RoundAborted(msgspec.Struct, frozen=True, kw_only=True, tag="round.aborted"):
@@ -77,6 +129,7 @@ class RoundExpired(msgspec.Struct, frozen=True, kw_only=True, tag="round.expired
 RoundEvent = (
     RoundCommitted
     | VictimReleased
+    | PlacementInvalidated
     | RoundSatisfied
     | RoundCompleted
     | RoundSuperseded

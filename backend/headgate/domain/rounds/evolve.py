@@ -22,9 +22,12 @@ def evolve(state: RoundState, event: e.RoundEvent, at: Instant) -> RoundState:
         case e.RoundSatisfied():
             return replace(state, stage="Satisfied")
         case e.RoundCompleted():
-            return _ended(state, "Completed", f"started after {event.waited_seconds} s", at)
+            done = _ended(state, "Completed", f"started after {event.waited_seconds} s", at)
+            return replace(done, started_at=at)
+        case e.PlacementInvalidated():
+            return replace(state, stage="Invalidated", invalidated_by=event.by)
         case e.RoundSuperseded():
-            return _ended(state, "Superseded", "found another place", at)
+            return _superseded(state, event, at)
         case e.RoundAborted():
             return _ended(state, "Aborted", event.cause, at)
         case e.RoundExpired():
@@ -36,7 +39,7 @@ def evolve(state: RoundState, event: e.RoundEvent, at: Instant) -> RoundState:
 def _committed(event: e.RoundCommitted, at: Instant) -> Round:
     return Round(
         id=event.round_id,
-        stage="Draining",
+        stage="Committed",
         preemptor=event.preemptor,
         preemptor_priority=event.preemptor_priority,
         cluster_queue=event.cluster_queue,
@@ -47,13 +50,24 @@ def _committed(event: e.RoundCommitted, at: Instant) -> Round:
         basis_position=event.basis_position,
         committed_at=at,
         expires_at=event.expires_at,
+        cohort=event.cohort,
+        preemptor_generation=event.preemptor_generation,
+        figures=event.figures,
+        epoch=event.epoch,
     )
 
 
 def _released(state: Round, workload: str) -> Round:
     if workload in state.released:
         return state
-    return replace(state, released=(*state.released, workload))
+    stage: RoundStage = "Draining" if state.stage == "Committed" else state.stage
+    return replace(state, stage=stage, released=(*state.released, workload))
+
+
+def _superseded(state: Round, event: e.RoundSuperseded, at: Instant) -> Round:
+    if event.by_round:
+        return _ended(state, "Superseded", f"planned anew as round {event.by_round}", at)
+    return replace(_ended(state, "Superseded", "found another place", at), started_at=at)
 
 
 def _ended(state: Round, stage: RoundStage, outcome: str, at: Instant) -> Round:

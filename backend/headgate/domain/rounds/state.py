@@ -5,17 +5,25 @@ from typing import Literal
 import msgspec
 
 from headgate.domain.configured import Absent
-from headgate.domain.rounds.events import RoundVictim
+from headgate.domain.rounds.events import QuotaFigures, RoundVictim
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import Refused
 
-RoundStage = Literal["Draining", "Satisfied", "Completed", "Superseded", "Aborted", "Expired"]
-OPEN_STAGES: tuple[RoundStage, ...] = ("Draining", "Satisfied")
+RoundStage = Literal[
+    "Committed", "Draining", "Satisfied", "Invalidated",
+    "Completed", "Superseded", "Aborted", "Expired",
+]  # fmt: skip
+OPEN_STAGES: tuple[RoundStage, ...] = ("Committed", "Draining", "Satisfied", "Invalidated")
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True, tag="round"):
-    """One preemption from decision to end; `released` names the victims gone, in order."""
+    """One preemption from decision to end; `released` names the victims gone, in order.
+
+    Committed until the first has gone, then Draining; Satisfied when all have. Invalidated if the
+    place is lost on the way and the preemptor has found no other yet. `started_at` is when the
+    preemptor got a place, this or another.
+    """
 
     id: str
     stage: RoundStage
@@ -32,6 +40,12 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, tag="round"):
     ended_at: Instant | None = None
     expires_at: Instant | None = None
     outcome: str = ""
+    cohort: str = ""
+    preemptor_generation: int = 0
+    figures: tuple[QuotaFigures, ...] = ()
+    invalidated_by: str = ""
+    started_at: Instant | None = None
+    epoch: str = ""
 
 
 RoundState = Absent | Round
@@ -40,3 +54,8 @@ RoundState = Absent | Round
 def is_open(found: Round) -> bool:
     """Whether it still makes room."""
     return found.stage in OPEN_STAGES
+
+
+def is_guaranteeing(found: Round) -> bool:
+    """Whether it takes back what the preemptor's side owns, whatever the priorities (§6.8)."""
+    return any(victim.reason == "InCohortReclamation" for victim in found.victims)

@@ -7,6 +7,7 @@ from headgate.domain.config import Config
 from headgate.domain.scheduling.backoff import is_past_limit, wait_microseconds
 from headgate.domain.scheduling.checks import after_checks
 from headgate.domain.scheduling.timers import (
+    eviction_deadline,
     execution_deadline,
     lost_queue,
     must_be_requeued,
@@ -35,6 +36,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.holding import release
 from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.preemption_events import EvictionForced, EvictionStalled
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 
 Events = tuple[WorkloadEvent, ...]
@@ -69,6 +71,8 @@ def _while_alive(config: Config, workload: Workload, at: Instant, eviction_id: s
         return (WorkloadDeleted(),)
     if workload.finished_at is not None:
         return ()
+    if _is_past(eviction_deadline(workload), at):
+        return _time_to_leave_is_up(workload)
     if holds_quota(workload) and workload.eviction is None:
         found = _while_it_has_a_place(config, workload, at, eviction_id)
         if found:
@@ -78,6 +82,18 @@ def _while_alive(config: Config, workload: Workload, at: Instant, eviction_id: s
     if not holds_quota(workload):
         return _may_come_back(config, workload, at)
     return ()
+
+
+def _time_to_leave_is_up(workload: Workload) -> Events:
+    """Force tells the executor to kill, Wait leaves it to the round's time to live (§6.8)."""
+    eviction = workload.eviction
+    assert eviction is not None, "a deadline that has passed is an eviction's"
+    assert eviction.soft is not None, "only a soft eviction has a deadline"
+    if eviction.soft.on_deadline == "Wait":
+        return (EvictionStalled(eviction=eviction.id),)
+    was_taken_over = eviction.acknowledged_at is not None
+    cause = "It did not stop in time" if was_taken_over else "Nobody acknowledged it in time"
+    return (EvictionForced(eviction=eviction.id, cause=cause),)
 
 
 def _while_it_has_a_place(

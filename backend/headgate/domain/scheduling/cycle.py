@@ -28,8 +28,10 @@ from headgate.domain.scheduling.housekeeping import keep_house, next_due
 from headgate.domain.scheduling.ordering.order import order_of
 from headgate.domain.scheduling.ordering.turns import Entry, classical_turns, fair_turns
 from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.pledges import beside_rounds
 from headgate.domain.scheduling.quota.answer import QuotaView
 from headgate.domain.scheduling.ranking import ranks_at
+from headgate.domain.scheduling.reserving import free_room, keep_room
 from headgate.domain.scheduling.run import CycleRun, Decision
 from headgate.domain.scheduling.second_pass import second_passes
 from headgate.domain.scheduling.standing import effective_spec
@@ -72,11 +74,14 @@ def plan_cycle(
     run = CycleRun(cell, partition_key, at, cycle_id, round_ttl_seconds)
     keep_house(run)
     second_passes(run)
-    while evaluations := _nominate(run):
-        for evaluation in in_turn(run.partition, evaluations):
-            _settle(run, evaluation)
-        if run.decisions:
-            break
+    try:
+        while evaluations := _nominate(run):
+            for evaluation in in_turn(run.partition, evaluations):
+                _settle(run, evaluation)
+            if run.decisions:
+                break
+    finally:
+        free_room(run)
     return Plan(tuple(run.decisions), next_due(run), run.looked_at)
 
 
@@ -120,8 +125,12 @@ def _nominate(run: CycleRun) -> list[Evaluation]:
 def _look_at(run: CycleRun, key: str) -> Evaluation | None:
     """One look; a workload that cannot be judged is put aside with the reason."""
     run.looked_at += 1
+    partition, workloads = run.partition, run.cell.workloads
+    workload = workloads[key]
     try:
-        return evaluate(run.partition, run.cell.workloads, run.cell.workloads[key])
+        return beside_rounds(
+            partition, workloads, workload, lambda: evaluate(partition, workloads, workload)
+        )
     except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
         run.cell.put_aside(workload_stream(key), f"{type(error).__name__}: {error}")
         return None
@@ -144,11 +153,12 @@ def _settle(run: CycleRun, evaluation: Evaluation) -> None:
         start_round(run, current)
     else:
         wait(run, current)
+        keep_room(run, current)
 
 
 def _up_to_date(run: CycleRun, evaluation: Evaluation) -> Evaluation | None:
     workload = evaluation.workload
-    if not run.decisions or evaluation.mode == Mode.NO_FIT:
+    if evaluation.mode == Mode.NO_FIT or not (run.decisions or run.kept):
         return evaluation
     if evaluation.mode == Mode.FIT and workload.round_id is None:
         return evaluation if still_fits(run.partition, evaluation) else _look_at(run, workload.key)

@@ -5,6 +5,7 @@ from headgate.domain.queues.events import ClusterQueueResumed, LocalQueueResumed
 from headgate.domain.scheduling.consequences import consequences
 from headgate.domain.scheduling.finalization import finalized
 from headgate.domain.scheduling.partition_keys import INSTALLATION
+from headgate.domain.scheduling.rate_limits import waiting_is_over
 from headgate.domain.scheduling.rounds_progress import advance_rounds
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.scheduling.shrunk_hosts import relieve_hosts
@@ -22,6 +23,7 @@ def keep_house(run: CycleRun) -> None:
     _fire_timers(run)
     relieve_hosts(run)
     advance_rounds(run)
+    waiting_is_over(run)
     if run.key == INSTALLATION:
         for name in run.partition.leases.fired(run.at):
             run.decide((stream_of("node", name), NodeFellSilent()))
@@ -36,6 +38,7 @@ def next_due(run: CycleRun) -> Instant | None:
         partition.timers.next_due(),
         partition.leases.next_due(),
         *(found.expires_at for found in partition.rounds.values()),
+        *partition.rounds_wait_until.values(),
         *(due for due, _ in partition.stops),
         _next_look(run),
     ]

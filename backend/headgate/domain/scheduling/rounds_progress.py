@@ -1,41 +1,85 @@
-"""How open rounds go on: victims gone, preemptors that no longer come, time that ran out."""
+"""How open rounds go on: victims gone, places lost, preemptors that no longer come, time run out.
+
+Reference preemption.md §6.8 and §6.10.
+"""
 
 from typing import Literal
 
 from headgate.domain.facts import DomainEvent
-from headgate.domain.rounds.events import RoundAborted, RoundExpired, RoundSatisfied, VictimReleased
+from headgate.domain.rounds.events import (
+    InvalidatedBy,
+    PlacementInvalidated,
+    RoundAborted,
+    RoundExpired,
+    RoundSatisfied,
+    RoundSuperseded,
+    VictimReleased,
+)
 from headgate.domain.rounds.state import Round
+from headgate.domain.scheduling.evictions import call_back, place_is_there
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.scheduling.standing import queue_obstacle
 from headgate.domain.streams import round_stream, workload_stream
+from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import NominationWithdrawn
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload
 
 Gone = Literal["Eviction", "Finished", "Deleted"]
+Facts = list[tuple[str, DomainEvent]]
 
 
 def advance_rounds(run: CycleRun) -> None:
-    """Record for every open round what has happened to its victims and its preemptor."""
+    """Record for every open round what has happened to its victims, its place and its preemptor."""
     for round_id in sorted(run.partition.rounds):
-        found = run.partition.rounds[round_id]
+        found = run.partition.rounds.get(round_id)
+        if found is None:
+            continue
         cause = _cause_to_abort(run, found)
         if cause:
             end_round(run, found, RoundAborted(cause=cause))
         elif found.expires_at is not None and found.expires_at <= run.at:
             end_round(run, found, RoundExpired(stalled=_still_there(run, found)))
+        elif found.stage != "Invalidated" and not place_is_there(run, found):
+            invalidate(run, found)
         else:
             _release_victims(run, found)
 
 
 def end_round(run: CycleRun, found: Round, end: RoundAborted | RoundExpired) -> None:
-    """End a round without its preemptor's admission; the preemptor competes again."""
-    events: list[tuple[str, DomainEvent]] = [(round_stream(found.id), end)]
-    preemptor = run.cell.workloads.get(found.preemptor)
-    if preemptor is not None and preemptor.round_id == found.id:
-        withdrawn = NominationWithdrawn(round_id=found.id)
-        events.append((workload_stream(found.preemptor), withdrawn))
+    """End a round without its preemptor's admission; the preemptor, if any, competes again.
+
+    An aborted round calls back whom it can; victims of an expired one are leaving already.
+    """
+    events: Facts = [(round_stream(found.id), end), *_withdrawn(run, found)]
+    if isinstance(end, RoundAborted):
+        events += call_back(run, found, f"round {found.id} was aborted: {end.cause}")
     run.decide(*events)
+
+
+def invalidate(run: CycleRun, found: Round) -> None:
+    """The place it kept is lost: its preemptor may plan anew, and who leaves is credited (§6.8)."""
+    lost = PlacementInvalidated(by=_why_lost(run, found), taken_by=_taken_by(run, found))
+    run.decide((round_stream(found.id), lost), *_withdrawn(run, found))
+
+
+def superseded(run: CycleRun, preemptor: Workload, end: RoundSuperseded) -> Facts:
+    """The end of every round that still worked for a preemptor which has found something else.
+
+    Once it is admitted elsewhere nobody needs to leave any more; a new round counts on whoever
+    the old one sent away.
+    """
+    facts: Facts = []
+    for _, found in sorted(run.partition.rounds.items()):
+        if found.preemptor != preemptor.key:
+            continue
+        if found.stage != "Invalidated" and not place_is_there(run, found):
+            lost = PlacementInvalidated(by=_why_lost(run, found), taken_by=_taken_by(run, found))
+            facts.append((round_stream(found.id), lost))
+        facts.append((round_stream(found.id), end))
+        if end.admission is not None:
+            facts += call_back(run, found, f"{preemptor.key} found another place")
+    return facts
 
 
 def how_it_went(victim: Workload | None, round_id: str) -> Gone | None:
@@ -48,13 +92,22 @@ def how_it_went(victim: Workload | None, round_id: str) -> Gone | None:
     return None if holds_quota(victim) and leaves_for_this else "Eviction"
 
 
+def _withdrawn(run: CycleRun, found: Round) -> Facts:
+    preemptor = run.cell.workloads.get(found.preemptor)
+    if preemptor is None or preemptor.round_id != found.id:
+        return []
+    return [(workload_stream(found.preemptor), NominationWithdrawn(round_id=found.id))]
+
+
 def _cause_to_abort(run: CycleRun, found: Round) -> str:
     preemptor = run.cell.workloads.get(found.preemptor)
     if preemptor is None:
         return f"{found.preemptor} was deleted"
     if preemptor.finished_at is not None:
         return f"{found.preemptor} has finished"
-    if preemptor.round_id != found.id:
+    if found.preemptor_generation not in {0, preemptor.generation}:
+        return f"{found.preemptor} was changed"
+    if found.stage != "Invalidated" and preemptor.round_id != found.id:
         return f"{found.preemptor} no longer wants the place"
     if run.partition.competes(preemptor):
         return ""
@@ -62,9 +115,49 @@ def _cause_to_abort(run: CycleRun, found: Round) -> str:
     return obstacle.message if obstacle else f"{found.preemptor} may not start now"
 
 
+def _why_lost(run: CycleRun, found: Round) -> InvalidatedBy:
+    preemptor = run.cell.workloads[found.preemptor]
+    charge = run.partition.charge_of(preemptor, found.admission)
+    hosts = run.partition.hosts
+    if not charge.is_whole or not all(hosts.usable[rows].all() for rows, _, _ in charge.pods):
+        return "HostLost"
+    moved = run.cell.config_position > found.basis_position
+    return "QuotaChanged" if moved else "Taken"
+
+
+def _taken_by(run: CycleRun, found: Round) -> str:
+    """Who got a place last among those that lie on its hosts or use its quota since it began."""
+    since = [
+        (workload_condition, workload.key)
+        for workload in run.cell.workloads.values()
+        if workload.admission is not None
+        and (workload_condition := _reserved_after(workload, found)) is not None
+        and _overlap(workload.admission, found.admission)
+    ]
+    return max(since)[1] if since and _why_lost(run, found) == "Taken" else ""
+
+
+def _reserved_after(workload: Workload, found: Round) -> int | None:
+    reserved = next(
+        (c for c in workload.conditions if c.type == "QuotaReserved" and c.status), None
+    )
+    at = reserved.last_transition_at if reserved else -1
+    return at if at >= found.committed_at else None
+
+
+def _overlap(one: Admission, other: Admission) -> bool:
+    return bool(_flavors(one) & _flavors(other))
+
+
+def _flavors(admission: Admission) -> frozenset[str]:
+    return frozenset(
+        flavor for given in admission.pod_set_assignments for flavor in given.flavors.values()
+    )
+
+
 def _release_victims(run: CycleRun, found: Round) -> None:
     stream = round_stream(found.id)
-    events: list[tuple[str, DomainEvent]] = []
+    events: Facts = []
     left = 0
     for victim in found.victims:
         if victim.workload in found.released:
@@ -76,6 +169,9 @@ def _release_victims(run: CycleRun, found: Round) -> None:
             events.append((stream, VictimReleased(workload=victim.workload, by=by)))
     if events and not left:
         events.append((stream, RoundSatisfied()))
+    if found.stage == "Invalidated" and not left:
+        events = [fact for fact in events if not isinstance(fact[1], RoundSatisfied)]
+        events.append((stream, RoundAborted(cause="The place can no longer be had")))
     if events:
         run.decide(*events)
 

@@ -34,8 +34,19 @@ def due_at(config: Config, workload: Workload) -> Instant | None:
         retry_deadline(config, workload),
         stable_from(config, workload),
         retention_end(config, workload),
+        eviction_deadline(workload),
     ]
     return min((due for due in dues if due is not None), default=None)
+
+
+def eviction_deadline(workload: Workload) -> Instant | None:
+    """When a soft eviction must have come to its end, as long as nothing followed from that yet."""
+    eviction = workload.eviction
+    if eviction is None or eviction.soft is None:
+        return None
+    if (eviction.forced_at, eviction.stalled_at, eviction.stopping_at) != (None, None, None):
+        return None
+    return eviction.soft.deadline_at
 
 
 def needs_attention(config: Config, workload: Workload) -> bool:

@@ -23,6 +23,7 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
     WorkloadSubmitted,
 )
+from headgate.domain.workloads.preemption_events import PreemptionGateClosed, ProtectionChanged
 from headgate.domain.workloads.state import Workload
 
 EVERYONE = ("*",)
@@ -34,6 +35,8 @@ GUARDING = (
     WorkloadDeletionRequested,
     WorkloadDeleted,
     WorkloadSpecChanged,
+    ProtectionChanged,
+    PreemptionGateClosed,
 )
 """Facts about a workload after which it must not be admitted as planned before."""
 

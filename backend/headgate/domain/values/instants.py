@@ -14,3 +14,8 @@ MICROSECONDS_PER_SECOND = 1_000_000
 def seconds_after(at: Instant, seconds: int) -> Instant:
     """The instant `seconds` whole seconds after `at`."""
     return at + seconds * MICROSECONDS_PER_SECOND
+
+
+def whole_seconds(microseconds: int) -> int:
+    """A length in whole seconds, never less than 0."""
+    return max(0, microseconds) // MICROSECONDS_PER_SECOND

@@ -5,6 +5,7 @@ from typing import TypeAlias
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.annotations import ALLOWED_FLAVORS
+from headgate.domain.workloads.preempting import closed_gates
 from headgate.domain.workloads.remaining import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload, condition
@@ -58,6 +59,7 @@ def shape_of(workload: Workload) -> Shape:
     return (
         spec.priority,
         spec.can_preempt,
+        closed_gates(workload),
         workload.round_id,
         workload.annotations.get(ALLOWED_FLAVORS, ""),
         *map(_pod_set_shape, needed_pod_sets(spec.pod_sets, workload.reclaimable)),

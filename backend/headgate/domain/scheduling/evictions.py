@@ -1,0 +1,98 @@
+"""How a victim is asked to leave, and when it may be called back (preemption.md §6.8, trap T24)."""
+
+from headgate.domain.config import Config
+from headgate.domain.facts import DomainEvent
+from headgate.domain.queues.specs import SoftEviction
+from headgate.domain.rounds.state import Round
+from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.scheduling.room import fits
+from headgate.domain.scheduling.run import CycleRun
+from headgate.domain.streams import workload_stream
+from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
+from headgate.domain.workloads.evicting import can_be_cancelled
+from headgate.domain.workloads.preemption_events import EvictionCancelled, SoftTerms
+from headgate.domain.workloads.specs import EvictionPolicy
+from headgate.domain.workloads.state import Workload, is_admitted
+
+Facts = list[tuple[str, DomainEvent]]
+
+
+def eviction_of(config: Config, victim: Workload, asked: WorkloadEvicted, at: Instant) -> Facts:
+    """Asked to go, softly if it has something to save; what only reserved goes at once.
+
+    What was never admitted has no pods, so that nobody would report it stopped.
+    """
+    stream = workload_stream(victim.key)
+    if not is_admitted(victim):
+        return [(stream, asked), (stream, WorkloadStopped(eviction=asked.eviction))]
+    terms = soft_terms(config, victim, at)
+    evicted = WorkloadEvicted(
+        eviction=asked.eviction,
+        reason=asked.reason,
+        underlying_cause=asked.underlying_cause,
+        message=asked.message,
+        soft=terms,
+    )
+    return [(stream, evicted)]
+
+
+def soft_terms(config: Config, victim: Workload, at: Instant) -> SoftTerms | None:
+    """The time a victim gets, by its own policy or its queue's, never beyond the queue's longest.
+
+    None means none: an Immediate eviction, or one of who is not admitted.
+    """
+    assert victim.admission is not None, "only who holds a place is evicted"
+    queue = config.cluster_queues.get(victim.admission.cluster_queue)
+    rules = queue.spec.preemption.soft_eviction if queue else SoftEviction()
+    policy = victim.spec.eviction_policy or EvictionPolicy(mode=rules.default)
+    grace = min(policy.grace_period_seconds, rules.max_grace_seconds)
+    if policy.mode != "Soft" or not grace or not is_admitted(victim):
+        return None
+    return SoftTerms(
+        deadline_at=seconds_after(at, grace),
+        latest_end_at=seconds_after(at, rules.max_grace_seconds),
+        grace_seconds=grace,
+        require_ack=policy.require_ack,
+        handler=policy.handler,
+        on_deadline=policy.on_deadline,
+    )
+
+
+def call_back(run: CycleRun, found: Round, cause: str) -> Facts:
+    """Evictions of a round that nobody has begun and no other round counts on: they run on."""
+    facts: Facts = []
+    for named in found.victims:
+        victim = run.cell.workloads.get(named.workload)
+        if victim is None or victim.eviction is None or victim.eviction.id != found.id:
+            continue
+        if can_be_cancelled(victim.eviction) and not _is_counted_on(run, found, victim):
+            cancelled = EvictionCancelled(eviction=found.id, cause=cause)
+            facts.append((workload_stream(victim.key), cancelled))
+    return facts
+
+
+def _is_counted_on(run: CycleRun, found: Round, victim: Workload) -> bool:
+    """Whether another open round's place would be lost if this victim stayed."""
+    others = [other for other in run.partition.rounds.values() if other.id != found.id]
+    if not others:
+        return False
+    held = run.partition.held_by(victim)
+    run.partition.take(PROJECTED, held)
+    try:
+        return not all(place_is_there(run, other) for other in others)
+    finally:
+        run.partition.give_back(PROJECTED, held)
+
+
+def place_is_there(run: CycleRun, found: Round) -> bool:
+    """Whether a round's preemptor will fit at the place kept for it once everyone has left."""
+    preemptor = run.cell.workloads.get(found.preemptor)
+    if preemptor is None or preemptor.round_id != found.id:
+        return True
+    own = run.partition.charge_of(preemptor, found.admission)
+    run.partition.give_back(PROJECTED, own)
+    try:
+        return fits(run.partition, own, (PROJECTED,))
+    finally:
+        run.partition.take(PROJECTED, own)

@@ -1,0 +1,191 @@
+"""A complete plan becomes a round: the place, the victims and the numbers of that moment.
+
+Reference preemption.md §6.8: planning evicts nobody; everything here is one decision.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from headgate.domain.facts import DomainEvent
+from headgate.domain.rounds.events import (
+    QuotaFigures,
+    RoundCommitted,
+    RoundSuperseded,
+    RoundVictim,
+)
+from headgate.domain.scheduling.answers import Mode, VictimSearch
+from headgate.domain.scheduling.disruption import budget_standings, violated_budgets, whole
+from headgate.domain.scheduling.evaluation import Evaluation
+from headgate.domain.scheduling.evictions import eviction_of, soft_terms
+from headgate.domain.scheduling.finding import explain_evaluation
+from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.preemption.claims import Victim
+from headgate.domain.scheduling.quota.usage import available
+from headgate.domain.scheduling.rate_limits import next_round_at
+from headgate.domain.scheduling.rounds_progress import superseded
+from headgate.domain.scheduling.run import CycleRun
+from headgate.domain.streams import round_stream, workload_stream
+from headgate.domain.values.instants import seconds_after, whole_seconds
+from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.events import PlacementNominated, WorkloadEvicted, WorkloadExplained
+from headgate.domain.workloads.explanation import Refused
+from headgate.domain.workloads.preempting import closed_gates
+from headgate.domain.workloads.preemption_events import PreemptionWithheld
+from headgate.domain.workloads.protecting import protection_of
+from headgate.domain.workloads.state import condition, holds
+
+Facts = list[tuple[str, DomainEvent]]
+
+
+def start_round(run: CycleRun, evaluation: Evaluation) -> None:
+    """Commit a complete plan, unless a gate is closed or the queue has started rounds enough."""
+    gates = closed_gates(evaluation.workload)
+    if gates:
+        _withhold(run, evaluation, gates)
+        return
+    later = next_round_at(run, evaluation.cluster_queue)
+    if later is not None:
+        run.partition.rounds_wait_until[evaluation.cluster_queue] = later
+        _wait_because(run, evaluation, "its ClusterQueue has started as many rounds as it may")
+        return
+    run.decide(*_round(run, evaluation))
+
+
+def _round(run: CycleRun, evaluation: Evaluation) -> Facts:
+    workload, admission = evaluation.workload, evaluation.admission
+    assert admission is not None, "a round is for a place"
+    round_id = run.new_id()
+    message = f"Preempted to make room for {workload.key} (priority {workload.spec.priority})"
+    facts: Facts = superseded(run, workload, RoundSuperseded(by_round=round_id))
+    facts.append((round_stream(round_id), _committed(run, evaluation, admission, round_id)))
+    nominated = PlacementNominated(round_id=round_id, admission=admission)
+    facts.append((workload_stream(workload.key), nominated))
+    for victim in evaluation.victims:
+        asked = WorkloadEvicted(
+            eviction=round_id,
+            reason="Preempted",
+            underlying_cause=victim.reason,
+            message=message,
+        )
+        facts += eviction_of(run.cell.config, victim.workload, asked, run.at)
+    return facts
+
+
+def _withhold(run: CycleRun, evaluation: Evaluation, gates: tuple[str, ...]) -> None:
+    """Say which gates are closed; nobody is evicted (Kueue's BlockedOnPreemptionGates)."""
+    workload = evaluation.workload
+    if not holds(workload, "BlockedOnPreemptionGates"):
+        run.decide((workload_stream(workload.key), PreemptionWithheld(gates=gates)))
+    _wait_because(run, evaluation, f"its preemption gates are closed: {', '.join(gates)}")
+
+
+def _wait_because(run: CycleRun, evaluation: Evaluation, reason: str) -> None:
+    search = evaluation.search or VictimSearch("")
+    blocked = replace(
+        evaluation, mode=Mode.NO_FIT, victims=(), search=replace(search, reason=reason)
+    )
+    cell, workload = run.cell, evaluation.workload
+    explanation = explain_evaluation(run.partition, cell.workloads, blocked)
+    known = workload.explanation
+    if known is None or known.fingerprint != explanation.fingerprint:
+        run.decide((workload_stream(workload.key), WorkloadExplained(explanation=explanation)))
+    run.partition.pending[evaluation.cluster_queue].park(workload.key)
+
+
+def _committed(
+    run: CycleRun, evaluation: Evaluation, admission: Admission, round_id: str
+) -> RoundCommitted:
+    search = evaluation.search
+    rules = run.cell.config.configuration.preemption
+    return RoundCommitted(
+        round_id=round_id,
+        preemptor=evaluation.workload.key,
+        preemptor_priority=evaluation.workload.spec.priority,
+        preemptor_generation=evaluation.workload.generation,
+        cluster_queue=evaluation.cluster_queue,
+        cohort=_cohort(run, evaluation.cluster_queue),
+        admission=admission,
+        victims=_victims(run, evaluation.victims),
+        considered=search.considered if search else 0,
+        refused=tuple(
+            Refused(workload=name, rule=rule) for name, rule in (search.refused if search else ())
+        ),
+        figures=_figures(run, evaluation, admission),
+        epoch=run.partition.epoch_of(evaluation.cluster_queue),
+        basis_position=run.cell.base_position,
+        expires_at=seconds_after(run.at, rules.round_ttl_seconds),
+    )
+
+
+def _victims(run: CycleRun, chosen: Iterable[Victim]) -> tuple[RoundVictim, ...]:
+    """Each with the budgets that its going breaks, the most important first (trap T11)."""
+    victims = tuple(chosen)
+    standings = budget_standings(run.cell.config.disruption_budgets, run.cell.workloads.values())
+    ranked = sorted(victims, key=lambda v: (-protection_of(v.workload.spec), v.workload.uid))
+    broken = violated_budgets(standings, [whole(victim.workload) for victim in ranked])
+    by_key = {v.workload.key: names for v, names in zip(ranked, broken, strict=True)}
+    return tuple(_victim(run, victim, by_key[victim.workload.key]) for victim in victims)
+
+
+def _victim(run: CycleRun, chosen: Victim, violates: tuple[str, ...]) -> RoundVictim:
+    victim = chosen.workload
+    assert victim.admission is not None, "only who holds a place can be a victim"
+    charge = run.partition.held_by(victim)
+    admitted = condition(victim, "Admitted")
+    running = run.at - admitted.last_transition_at if admitted and admitted.status else 0
+    terms = soft_terms(run.cell.config, victim, run.at)
+    return RoundVictim(
+        workload=victim.key,
+        cluster_queue=victim.admission.cluster_queue,
+        cohort=_cohort(run, victim.admission.cluster_queue),
+        reason=chosen.reason,
+        priority=victim.spec.priority,
+        protection=protection_of(victim.spec),
+        pods=sum(given.count for given in victim.admission.pod_set_assignments),
+        freed={
+            f"{flavor}/{resource}": amount
+            for (flavor, resource), amount in sorted(charge.amounts.items())
+        },
+        running_seconds=whole_seconds(running),
+        violates=violates,
+        mode="Immediate" if terms is None else "Soft",
+        deadline_at=terms.deadline_at if terms else None,
+    )
+
+
+def _figures(
+    run: CycleRun, evaluation: Evaluation, admission: Admission
+) -> tuple[QuotaFigures, ...]:
+    """Quota as it stood for everyone concerned, in what the preemptor asks for."""
+    partition = run.partition
+    wanted = partition.charge_of(evaluation.workload, admission).amounts
+    queues = [evaluation.cluster_queue]
+    for victim in evaluation.victims:
+        assert victim.workload.admission is not None, "only who holds a place can be a victim"
+        queues.append(victim.workload.admission.cluster_queue)
+    return tuple(
+        _figure(run, queue, key, wanted[key] if queue == evaluation.cluster_queue else 0)
+        for queue in dict.fromkeys(queues)
+        for key in sorted(wanted)
+        if f"clusterqueue/{queue}" in partition.tree.path
+    )
+
+
+def _figure(run: CycleRun, queue: str, key: FlavorResource, wanted: int) -> QuotaFigures:
+    tree, usage = run.partition.tree, run.partition.usage[ACTUAL]
+    node = f"clusterqueue/{queue}"
+    return QuotaFigures(
+        cluster_queue=queue,
+        flavor=key[0],
+        resource=key[1],
+        nominal=tree.nominal(node, key),
+        used=usage[node].get(key, 0),
+        wanted=wanted,
+        available=available(tree, usage, node, key),
+    )
+
+
+def _cohort(run: CycleRun, cluster_queue: str) -> str:
+    queue = run.cell.config.cluster_queues.get(cluster_queue)
+    return queue.spec.cohort_name if queue else ""

@@ -1,0 +1,105 @@
+"""Which open rounds bind a workload, and what it may take although a round keeps it (§6.8).
+
+The pledge is no lock: only a stronger claim may break it. A round that takes back what its queue
+owns yields to a stronger workload of that same queue alone; any other yields to whoever stays
+within its own nominal quota, and to the stronger. A round whose place is lost so is invalidated,
+and its preemptor plans anew.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from headgate.domain.config import Config
+from headgate.domain.rounds.state import Round, is_guaranteeing
+from headgate.domain.scheduling.answers import Mode
+from headgate.domain.scheduling.evaluated import Evaluation
+from headgate.domain.scheduling.ordering.order import queued_at
+from headgate.domain.scheduling.partition import Charge, Partition
+from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.state import Workload
+
+Workloads = Mapping[str, Workload]
+Look = Callable[[], Evaluation]
+Claim = tuple[int, Instant, str]
+"""How strong a workload's claim is: the higher priority, then the older, then the name."""
+
+
+def beside_rounds(
+    partition: Partition, workloads: Workloads, workload: Workload, look: Look
+) -> Evaluation:
+    """What `look` finds, once beside all open rounds and then without those that do not bind it.
+
+    The looser answer counts only where it is better.
+    """
+    found = look()
+    if found.mode == Mode.FIT or found.workload.nomination is not None:
+        return found
+    rounds = [
+        known
+        for _, known in sorted(partition.rounds.items())
+        if known.stage != "Invalidated" and known.preemptor != workload.key
+    ]
+    for may_take, suffices in (
+        (_yields_to_the_stronger, lambda _: True),
+        (_yields_to_nominal, _is_within_nominal),
+    ):
+        loose = [r for r in rounds if may_take(partition.config, workloads, workload, r, found)]
+        if not loose:
+            continue
+        with _without(partition, workloads, loose):
+            other = look()
+        if other.mode > found.mode and other.mode != Mode.DEFERRED and suffices(other):
+            return other
+    return found
+
+
+def claim_of(config: Config, workload: Workload, cluster_queue: str) -> Claim:
+    """Its claim; older means queued earlier, names break ties."""
+    queue = config.cluster_queues.get(cluster_queue)
+    queued = queued_at(workload, queue.spec) if queue else workload.created_at
+    return (-workload.spec.priority, queued, workload.uid)
+
+
+def _yields_to_the_stronger(
+    config: Config, workloads: Workloads, workload: Workload, kept: Round, found: Evaluation
+) -> bool:
+    preemptor = workloads.get(kept.preemptor)
+    if preemptor is None:
+        return False
+    if is_guaranteeing(kept) and kept.cluster_queue != found.cluster_queue:
+        return False
+    mine = claim_of(config, workload, found.cluster_queue)
+    return mine < claim_of(config, preemptor, kept.cluster_queue)
+
+
+def _yields_to_nominal(
+    config: Config, workloads: Workloads, workload: Workload, kept: Round, found: Evaluation
+) -> bool:
+    del config, workload
+    return (
+        not is_guaranteeing(kept)
+        and kept.preemptor in workloads
+        and kept.cluster_queue != found.cluster_queue
+    )
+
+
+def _is_within_nominal(found: Evaluation) -> bool:
+    return found.mode == Mode.FIT and found.level == 0
+
+
+@contextmanager
+def _without(partition: Partition, workloads: Workloads, rounds: list[Round]) -> Iterator[None]:
+    """The projected view without the places that these rounds keep."""
+    charges: list[Charge] = []
+    for kept in rounds:
+        preemptor = workloads[kept.preemptor]
+        if preemptor.round_id == kept.id and preemptor.nomination is not None:
+            charges.append(partition.charge_of(preemptor, preemptor.nomination))
+    for charge in charges:
+        partition.give_back(PROJECTED, charge)
+    try:
+        yield
+    finally:
+        for charge in charges:
+            partition.take(PROJECTED, charge)
