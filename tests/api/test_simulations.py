@@ -118,3 +118,10 @@ def test_a_change_that_is_refused_is_told_as_when_it_is_made(admin: Api) -> None
     tried, made = admin.post("/v1/simulations", wrong), admin.post(HERE, wrong)
     assert tried.status_code == made.status_code == 422
     assert tried.json()["errors"] == made.json()["errors"]
+
+
+def test_an_explanation_keeps_the_reasons_of_before(admin: Api) -> None:
+    found = admin.get(f"{HERE}/waiting/explanation").json()
+    assert found["attempts"] == 1
+    (then,) = found["history"]
+    assert then["dominant"] == found["dominant"] == "WaitingForQuota"

@@ -52,7 +52,7 @@ async def explanation(request: Caller, name: str) -> Answer:
     installation = installation_of(request)
     loaded = await _loaded(request, name)
     await installation.reader.reached(loaded.position, within_seconds=1.0)
-    view = explanation_view(installation, loaded.state, request.user.namespaces)
+    view = await explanation_view(installation, loaded.state, request.user.namespaces)
     return answer(view, position=view.as_of.position)
 
 

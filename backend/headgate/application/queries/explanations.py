@@ -1,5 +1,8 @@
 """Why a workload waits: as the scheduler recorded it, or derived where it had no need to look."""
 
+import asyncio
+from collections.abc import Sequence
+
 from headgate.application.installation import Installation
 from headgate.application.queries.lines import Line, line_of, line_of_tree
 from headgate.application.queries.views import timestamp, timestamp_or_none
@@ -8,15 +11,20 @@ from headgate.application.queries.workload_views import (
     BlockerView,
     ExplanationView,
     QueuePosition,
+    ReasonThen,
 )
 from headgate.application.visibility import Scope
 from headgate.domain.cell import Cell
+from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.standing import cluster_queue_of
 from headgate.domain.scheduling.waiting import explain_now, explain_waiting
+from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.events import WorkloadExplained, WorkloadQuotaReserved
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
 
+MOST_REASONS = 500
 VERDICTS = {
     "Succeeded": "Finished",
     "Failed": "Finished",
@@ -36,10 +44,12 @@ STATED: dict[Phase, tuple[str, str]] = {
 }
 
 
-def explanation_view(
+async def explanation_view(
     installation: Installation, workload: Workload, scope: Scope
 ) -> ExplanationView:
     """Everything known of why it stands where it stands, as someone may see it."""
+    stream = workload_stream(workload.key)
+    past = await asyncio.to_thread(installation.log.read_stream, stream)
     cell = installation.reader.cell
     found = fresh_explanation(cell, workload, installation.clock.now())
     hide = installation.tenants.redacted
@@ -56,7 +66,28 @@ def explanation_view(
         blockers=[blocker_view(installation, blocker, scope) for blocker in found.blockers],
         would_unblock=hide(list(found.would_unblock), scope),
         position=position_of(cell, workload),
+        attempts=sum(
+            isinstance(one.event, WorkloadExplained | WorkloadQuotaReserved) for one in past
+        ),
+        history=_history(installation, past, scope),
     )
+
+
+def _history(
+    installation: Installation, past: Sequence[Recorded], scope: Scope
+) -> list[ReasonThen]:
+    """Why it waited, reason after reason, the latest last."""
+    hide = installation.tenants.redacted
+    return [
+        ReasonThen(
+            position=recorded.position,
+            at=timestamp(recorded.at),
+            dominant=recorded.event.explanation.dominant,
+            sentence=hide(recorded.event.explanation.sentence, scope),
+        )
+        for recorded in past[-MOST_REASONS:]
+        if isinstance(recorded.event, WorkloadExplained)
+    ]
 
 
 def explanation_of(cell: Cell, workload: Workload, at: Instant) -> Explanation:

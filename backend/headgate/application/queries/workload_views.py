@@ -44,8 +44,21 @@ class QueuePosition(Shape, kw_only=True, frozen=True):
     of: int
 
 
+class ReasonThen(Shape, kw_only=True, frozen=True):
+    """Why it waited from then on, as it was recorded."""
+
+    position: Position
+    at: Timestamp
+    dominant: str
+    sentence: str
+
+
 class ExplanationView(Shape, kw_only=True, frozen=True):
-    """Why a workload waits, and what would help."""
+    """Why a workload waits, and what would help.
+
+    `attempts` counts the looks at it that led to something new; `history` keeps the reasons it
+    waited for before, also once it is admitted.
+    """
 
     workload: str
     as_of: AsOf
@@ -58,6 +71,8 @@ class ExplanationView(Shape, kw_only=True, frozen=True):
     blockers: list[BlockerView]
     would_unblock: list[str]
     position: QueuePosition | None = None
+    attempts: int = 0
+    history: list[ReasonThen] = []
 
 
 class TimelineEntry(Shape, kw_only=True, frozen=True):

@@ -94,5 +94,7 @@ def _standing(explanation: Object) -> str:
         parts.append(f"place {place['clusterQueue']} of {place['of']}{cohort}")
     if explanation.get("unchangedSince"):
         parts.append(f"unchanged for {age_of(explanation['unchangedSince'], wall_clock())}")
+    if explanation.get("attempts"):
+        parts.append(f"looked at {explanation['attempts']} times with something new")
     parts.append(f"log position {explanation['asOf']['position']}")
     return ", ".join(parts)
