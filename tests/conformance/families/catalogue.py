@@ -6,12 +6,14 @@ from tests.conformance.families import (
     cycles,
     flavors,
     lifecycle,
+    placement_steps,
     preemptions,
     queues,
     quota_tree,
     reconciling,
-    requeueing,
     replacements,
+    requeueing,
+    returning,
     validation,
     visibility,
 )
@@ -19,6 +21,9 @@ from tests.conformance.families.family import Family
 
 _BY_FOLDER: tuple[tuple[str, dict[str, Family]], ...] = (
     ("pkg/cache/queue", queues.FAMILIES),
+    ("pkg/cache/queue", returning.FAMILIES),
+    ("pkg/scheduler", returning.CYCLE_FAMILIES),
+    ("pkg/cache/scheduler", placement_steps.FAMILIES),
     ("pkg/cache/scheduler", replacements.FAMILIES),
     ("pkg/cache/scheduler", quota_tree.FAMILIES),
     ("pkg/controller/core", reconciling.FAMILIES),

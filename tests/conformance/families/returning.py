@@ -1,0 +1,207 @@
+"""Where a workload waits after a cycle has looked at it, by what came of the look.
+
+Kueue's cases name the reason in a call of its queue. Here each reason is brought about: quota,
+namespaces and competitors are such that a cycle of the engine comes to it.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from headgate.application.queries.lines import line_of
+from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.scheduling.waiting import explain_waiting
+from tests.conformance.cases import Case
+from tests.conformance.comparing import differences
+from tests.conformance.families.family import Family
+from tests.conformance.families.reasons import differing_reasons
+from tests.conformance.installed import Installed
+
+QUEUE = "cq"
+HOST_LEVELS = [{"nodeLabel": "kubernetes.io/hostname"}]
+Manifest = dict[str, Any]
+Situation = Callable[[Installed, Manifest, Manifest], str]
+"""Brings about a reason for a workload in a ClusterQueue of this spec; the workload's key."""
+
+
+def best_effort(case: Case) -> Iterator[str]:
+    """Whether a requeued workload is looked at again at once, and whether it is kept first."""
+    (made,) = case.inputs["setup"]
+    reason = made["args"][0] or _by_flavors(case.given("lastAssignment") or {})
+    installed = Installed()
+    key = SITUATIONS[reason](installed, made["object"], {})
+    yield from differences("inadmissible", case.want["wantInadmissible"], _is_apart(installed, key))
+    yield from differences("sticky", case.want["wantSticky"], _is_kept_first(installed, key))
+
+
+def strict(case: Case) -> Iterator[str]:
+    """Whether a workload requeued in a strict line is looked at again at once."""
+    (made,) = case.inputs["setup"]
+    installed = Installed()
+    spec = {"queueingStrategy": "StrictFIFO"}
+    key = SITUATIONS[made["args"][0]](installed, made["object"], spec)
+    yield from differences("inadmissible", case.want["wantInadmissible"], _is_apart(installed, key))
+
+
+def entry_of_a_cycle(case: Case) -> Iterator[str]:
+    """Where an entry lies after its cycle, and what is said of it."""
+    installed = Installed()
+    key = SITUATIONS[case.inputs["e"]["status"]](installed, case.shared["w1"], {})
+    wanted = bool(case.want["wantInadmissible"])
+    yield from differences("inadmissible", wanted, _is_apart(installed, key))
+    conditions = case.want["wantStatus"].get("conditions") or ()
+    found = explain_waiting(installed.cell, installed.cell.workloads[key], installed.at)
+    for condition in conditions:
+        if condition["type"] == "QuotaReserved":
+            told = found.dominant if found else ""
+            yield from differing_reasons("reason", condition["reason"], told)
+
+
+def second_passes(case: Case) -> Iterator[str]:
+    """Who holds quota and still wants hosts, after one of them was updated."""
+    installed = Installed()
+    installed.add("AdmissionCheck", {"metadata": {"name": "prov-check"}})
+    installed.add("Topology", {"metadata": {"name": "hosts"}, "spec": {"levels": HOST_LEVELS}})
+    spec = {"topologyName": "hosts", "nodeLabels": {"kind": "tas"}}
+    installed.add("ResourceFlavor", {"metadata": {"name": "tas-default"}, "spec": spec})
+    checks = {"admissionChecksStrategy": {"admissionChecks": [{"name": "prov-check"}]}}
+    _add_queue(installed, "tas-main", [("tas-default", "9")], checks)
+    updated = case.inputs["updateWorkload"]
+    for value in case.inputs["workloads"]:
+        is_updated = value["metadata"]["name"] == updated["metadata"]["name"]
+        installed.add("Workload", updated if is_updated else value)
+    ready = sorted(installed.partition_of("tas-main").watch.searching)
+    yield from differences("ready", sorted(case.want["wantReady"] or ()), ready)
+
+
+def making_room(installed: Installed, value: Manifest, spec: Manifest) -> str:
+    """It fits once someone has left whom its cycle asks to leave."""
+    preempting = {"preemption": {"withinClusterQueue": "LowerPriority"}, **spec}
+    _add_queue(installed, QUEUE, [("only", "2")], preempting)
+    _add_workload(installed, QUEUE, {"metadata": {"name": "low"}}, priority=-1)
+    _cycle(installed)
+    key = _add_workload(installed, QUEUE, value)
+    _cycle(installed)
+    return key
+
+
+def not_recorded(installed: Installed, value: Manifest, spec: Manifest) -> str:
+    """What its cycle decided could not be recorded."""
+    _add_queue(installed, QUEUE, [("only", "2")], spec)
+    key = _add_workload(installed, QUEUE, value)
+    with installed.cell.trial():
+        plan = plan_cycle(installed.cell, f"clusterqueue/{QUEUE}", installed.at, "refused")
+        assert plan.decisions, "it fits"
+    return key
+
+
+def wrong_namespace(installed: Installed, value: Manifest, spec: Manifest) -> str:
+    """Its namespace is none that the ClusterQueue takes work from."""
+    selector = {"namespaceSelector": {"matchLabels": {"taken": "yes"}}}
+    _add_queue(installed, QUEUE, [("only", "2")], {**selector, **spec})
+    key = _add_workload(installed, QUEUE, value)
+    _cycle(installed)
+    return key
+
+
+def nothing_fits(installed: Installed, value: Manifest, spec: Manifest) -> str:
+    """None of its flavors has so much quota, and all of them were looked at."""
+    _add_queue(installed, QUEUE, [("one", "1"), ("other", "1")], spec)
+    key = _add_workload(installed, QUEUE, value)
+    _cycle(installed)
+    return key
+
+
+def outrun(installed: Installed, value: Manifest, spec: Manifest) -> str:
+    """Another of its cohort took the room it was nominated for; in another flavor there is some."""
+    pool = _groups([("one", "2"), ("other", "2")])
+    installed.add("Cohort", {"metadata": {"name": "both"}, "spec": {"resourceGroups": pool}})
+    for name in (QUEUE, "quicker"):
+        in_cohort = {"cohortName": "both", **spec}
+        _add_queue(installed, name, [("one", "0"), ("other", "0")], in_cohort)
+    key = _add_workload(installed, QUEUE, value)
+    _add_workload(installed, "quicker", {"metadata": {"name": "quick"}}, priority=9)
+    _cycle(installed, "cohort/both")
+    return key
+
+
+def gate_closed(installed: Installed, value: Manifest, spec: Manifest) -> str:
+    """It would make someone leave, and its preemption gate is closed."""
+    gates = {"preemptionGates": [{"name": "example.com/gate"}]}
+    return making_room(installed, {**value, "spec": {**value["spec"], **gates}}, spec)
+
+
+def _add_queue(
+    installed: Installed, name: str, flavors: list[tuple[str, str]], spec: Manifest
+) -> None:
+    for flavor, _ in flavors:
+        if flavor not in installed.cell.config.resource_flavors:
+            installed.add("ResourceFlavor", {"metadata": {"name": flavor}})
+    given = {"namespaceSelector": {}, "resourceGroups": _groups(flavors), **spec}
+    installed.add("ClusterQueue", {"metadata": {"name": name}, "spec": given})
+    installed.add("LocalQueue", {"metadata": {"name": name}, "spec": {"clusterQueue": name}})
+
+
+def _groups(flavors: list[tuple[str, str]]) -> list[Manifest]:
+    listed = [
+        {"name": flavor, "resources": [{"name": "cpu", "nominalQuota": nominal}]}
+        for flavor, nominal in flavors
+    ]
+    return [{"coveredResources": ["cpu"], "flavors": listed}]
+
+
+def _add_workload(installed: Installed, queue: str, value: Manifest, priority: int = 0) -> str:
+    """It asks for two cores."""
+    pod = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}
+    pod_sets = [{"name": "main", "count": 1, "template": {"spec": pod}}]
+    spec = {**value.get("spec", {}), "podSets": pod_sets, "queueName": queue, "priority": priority}
+    metadata = {**value["metadata"], "namespace": "default"}
+    installed.add("Workload", {**value, "metadata": metadata, "spec": spec})
+    return f"default/{metadata['name']}"
+
+
+def _cycle(installed: Installed, partition: str = f"clusterqueue/{QUEUE}") -> None:
+    """One cycle whose decisions stay."""
+    cell = installed.cell
+    with cell.trial() as trial:
+        plan_cycle(cell, partition, installed.at, f"at-{cell.position}")
+        trial.keep(cell.position)
+
+
+def _is_apart(installed: Installed, key: str) -> bool:
+    """Whether it waits for something to change before it is looked at again."""
+    line = installed.partition_of(QUEUE).pending[QUEUE]
+    return key not in line.members or line.members[key].shape in line.parked
+
+
+def _is_kept_first(installed: Installed, key: str) -> bool:
+    """Whether it goes before one of higher priority that came later."""
+    _add_workload(installed, QUEUE, {"metadata": {"name": "urgent"}}, priority=9)
+    return line_of(installed.cell, QUEUE).keys[0] == key
+
+
+def _by_flavors(last: Manifest) -> str:
+    """Whether flavors were left that had not been tried when nothing fitted."""
+    tried = [
+        index for pod_set in last.get("lastTriedFlavorIdx") or () for index in pod_set.values()
+    ]
+    return "PendingFlavors" if any(index >= 0 for index in tried) else "NoFit"
+
+
+SITUATIONS: dict[str, Situation] = {
+    "PendingPreemption": making_room,
+    "PreemptionFailed": not_recorded,
+    "FailedAfterNomination": not_recorded,
+    "NamespaceMismatch": wrong_namespace,
+    "NoFit": nothing_fits,
+    "PendingFlavors": nothing_fits,
+    "nominated": not_recorded,
+    "skipped": outrun,
+    "preemptionGated": gate_closed,
+}
+
+FAMILIES = {
+    "TestBestEffortFIFORequeueIfNotPresent": Family(best_effort),
+    "TestStrictFIFORequeueIfNotPresent": Family(strict),
+    "TestQueueSecondPassIfNeeded": Family(second_passes),
+}
+CYCLE_FAMILIES = {"TestRequeueAndUpdate": Family(entry_of_a_cycle)}
