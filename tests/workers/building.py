@@ -50,14 +50,15 @@ def record(log: EventLog, *facts: Fact) -> int:
     """Append these facts as one unit; the last position."""
     cell = folded(log)
     decided = _Decided({stream: cell.version_of(stream) for stream, _ in facts}, facts)
+    at = log.now()
     with cell.trial():
         for stream, event in facts:
-            cell.assume(stream, event, log.now())
+            cell.assume(stream, event, at)
         unit = unit_of(
             [decided],
             cell.state_of,
             lambda stream, event: wakes_of(cell, stream, event),
-            at=log.now(),
+            at=at,
             origin=Origin(actor="user:ada"),
         )
     verdict = log.append([unit])[0]

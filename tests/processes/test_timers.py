@@ -1,0 +1,137 @@
+"""Timers survive what happens to workers, and fire by the database's clock, each exactly once."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from headgate.application.verify.verify import Verifier
+from headgate.bootstrap import open_platform
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.domain.workloads.admission import Admission, PodSetAssignment
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadEvicted,
+    WorkloadQuotaReserved,
+    WorkloadRequeued,
+    WorkloadStopped,
+)
+from headgate.settings import Settings
+from tests.contracts.adapters import Adapters
+from tests.processes.running import Workers, wait_until
+from tests.workers.building import FLAVOR, Fact, cluster, record, submitted_many
+
+BACKOFFS = 1_000
+SECONDS_UNTIL_DUE = 15
+LATEST_SECONDS = 2.0
+WRONG_CLOCK = """
+import time
+real = time.time
+time.time = lambda: real() + 86_400
+"""
+LAST_REQUEUED = """
+    SELECT extract(epoch FROM max(recorded_at)), count(*) FROM event
+    WHERE type = 'workload.requeued'
+"""
+
+
+def backing_off(count: int, until: int) -> Iterator[Fact]:
+    """Workloads that were admitted, were not ready in time, and back off until then."""
+    for stream, submission in submitted_many("gpu", count):
+        assignment = PodSetAssignment(
+            name="main", flavors={"cpu": FLAVOR}, resource_usage={"cpu": 1_000}, count=1
+        )
+        admission = Admission(cluster_queue="gpu", pod_set_assignments=(assignment,))
+        yield stream, submission
+        yield stream, WorkloadQuotaReserved(admission=admission)
+        yield stream, WorkloadAdmitted(waited_seconds=0)
+        yield (
+            stream,
+            WorkloadEvicted(
+                eviction=f"{stream}/1",
+                reason="PodsReadyTimeout",
+                underlying_cause="WaitForStart",
+                message="Its pods were not ready within 60 s",
+                count=1,
+                requeue_at=until,
+            ),
+        )
+        yield stream, WorkloadStopped(eviction=f"{stream}/1")
+
+
+@pytest.fixture
+def wrong_clock(open_directory: Path) -> dict[str, str]:
+    """The environment of a process that takes today for tomorrow."""
+    (open_directory / "sitecustomize.py").write_text(WRONG_CLOCK)
+    paths = [str(open_directory), os.environ.get("PYTHONPATH", "")]
+    return {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+def requeued(adapters: Adapters) -> Counter[str]:
+    """How often each workload's backoff ended."""
+    return Counter(
+        recorded.stream
+        for recorded in adapters.log.read_all()
+        if isinstance(recorded.event, WorkloadRequeued)
+    )
+
+
+def seconds_late(database_url: str, due: int) -> tuple[float, int]:
+    """How long after it was due the last backoff had ended in the log, and how many had."""
+    with psycopg.connect(database_url) as connection:
+        row = connection.execute(LAST_REQUEUED).fetchone()
+    assert row is not None
+    return (float(row[0]) - due / MICROSECONDS_PER_SECOND if row[0] else 0.0), int(row[1])
+
+
+def assert_verified(database_url: str) -> None:
+    """The whole log and every read model beside it hold together."""
+    platform = open_platform(Settings(database_url=database_url, broker_url="memory://"))
+    try:
+        verifier = Verifier(platform.event_log, platform.read_models, platform.followers)
+        assert verifier.verify(lambda *_: None).findings == ()
+    finally:
+        platform.close()
+
+
+@pytest.mark.slow
+def test_a_thousand_backoffs_due_at_once_all_end_once_within_two_seconds(
+    adapters: Adapters, workers: Workers, fresh_database_url: str, wrong_clock: dict[str, str]
+) -> None:
+    first = workers.start(environment=wrong_clock)
+    record(adapters.log, *cluster("gpu"))
+    due = adapters.log.now() + SECONDS_UNTIL_DUE * MICROSECONDS_PER_SECOND
+    record(adapters.log, *backing_off(BACKOFFS, due))
+    workers.start(environment=wrong_clock)
+    wait_until(lambda: partition_is_idle(adapters), "everything is known and nothing is due")
+    assert requeued(adapters) == {}
+    first.kill()
+    wait_until(lambda: seconds_late(fresh_database_url, due)[1] >= BACKOFFS, "all are back")
+    late, count = seconds_late(fresh_database_url, due)
+    assert count == BACKOFFS
+    assert set(requeued(adapters).values()) == {1}
+    assert 0.0 <= late <= LATEST_SECONDS, f"the last backoff ended {late:.2f} s late"
+    assert_verified(fresh_database_url)
+
+
+def test_backoffs_end_once_also_when_a_worker_is_killed_in_their_midst(
+    adapters: Adapters, workers: Workers, fresh_database_url: str
+) -> None:
+    record(adapters.log, *cluster("gpu"))
+    record(adapters.log, *backing_off(BACKOFFS, adapters.log.now()))
+    first = workers.start()
+    wait_until(lambda: bool(requeued(adapters)), "the first worker is at it")
+    first.kill()
+    workers.start()
+    wait_until(lambda: len(requeued(adapters)) == BACKOFFS, "the second goes on")
+    assert set(requeued(adapters).values()) == {1}
+    assert_verified(fresh_database_url)
+
+
+def partition_is_idle(adapters: Adapters) -> bool:
+    """Whether some worker has looked at everything and waits for the next timer."""
+    row = next((row for row in adapters.partitions.rows() if row.key == "clusterqueue/gpu"), None)
+    return row is not None and row.idle_position >= row.last_position and row.next_due is not None
