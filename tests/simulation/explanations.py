@@ -22,7 +22,12 @@ from tests.simulation.reckoning import GPU, Reckoning, reckon
 
 WAITING = {"Pending", "Nominated", "BackingOff", "Held", "Inactive"}
 COMPETING = {"Pending", "Nominated"}
-SAYS_NO_ROOM = {"WaitingForQuota", "ExceedsMaxQuota", "TopologyPlacementFailed"}
+SAYS_NO_ROOM = {
+    "WaitingForQuota",
+    "ExceedsMaxQuota",
+    "TopologyPlacementFailed",
+    "WaitingForHosts",
+}
 REASON_OF_STATE = {"BackingOff": "BackingOff", "Held": "OnHold", "Inactive": "Deactivated"}
 Views = tuple[Reckoning, Reckoning, Reckoning]
 """What is free now, once all who leave have left, and in both: a sentence may speak of any."""
@@ -122,7 +127,7 @@ def _wrong_numbers(cell: Cell, workload: Workload, blocker: Blocker, views: View
         if (blocker.need, blocker.have) != (_total(pod_set), max(0, free)):
             yield f"need {_total(pod_set)}, have {free} by recount, told {blocker.message}"
         yield from _wrong_holders(cell, blocker)
-    if blocker.reason == "TopologyPlacementFailed" and blocker.domain:
+    if blocker.type == "Topology" and blocker.domain:
         best = {view.best_rack(pod_set) for view in views}
         if blocker.have not in best:
             yield f"the best rack has room for {best}, told {blocker.message}"

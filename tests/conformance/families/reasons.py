@@ -13,6 +13,7 @@ KINDS = {
     ),
     "Suspended": ("LocalQueueStopped", "Stopped"),
     "WaitingForPreemptedWorkloads": ("RoundDraining",),
+    "WaitingForQuota": ("WaitingForHosts",),
 }
 
 

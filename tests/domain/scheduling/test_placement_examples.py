@@ -220,3 +220,20 @@ def test_a_pod_set_without_pods_lies_nowhere() -> None:
     admission = world[key].admission
     assert admission is not None
     assert admission.pod_set_assignments[0].topology_assignment is None
+
+
+def test_hosts_that_are_taken_are_waited_for_and_hosts_that_never_do_are_not() -> None:
+    world = World()
+    world.hosts({"b/r/a": 4})
+    world.cluster_queue("q", quotas("cpu", tas=1_000))
+    request = TopologyRequest(required="rack")
+    world.submit("holder", "q", {"cpu": 1}, count=3, topology=request)
+    world.settle()
+    waits = world.submit("waits", "q", {"cpu": 1}, count=2, topology=request)
+    never = world.submit("never", "q", {"cpu": 1}, count=5, topology=request)
+    world.settle()
+    found = [world[key].explanation for key in (waits, never)]
+    assert [each and each.dominant for each in found] == [
+        "WaitingForHosts",
+        "TopologyPlacementFailed",
+    ]

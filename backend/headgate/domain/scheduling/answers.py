@@ -73,7 +73,7 @@ class Unplaced:
     """Why there is no place: units that fit and are needed, at a level, and hosts left out.
 
     With several layers of slices `layers` says it for each; `lacks_leader` if the leader of the
-    group is what has no room.
+    group is what has no room. `is_taken` if there is a place, and others stand on it.
     """
 
     reason: str
@@ -86,6 +86,7 @@ class Unplaced:
     excluded: tuple[tuple[str, int], ...] = ()
     layers: tuple[LayerShort, ...] = ()
     lacks_leader: bool = False
+    is_taken: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,9 @@
 """What one look at a workload found."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from headgate.domain.scheduling.answers import FlavorTry, Mode, Unplaced, VictimSearch
 from headgate.domain.scheduling.preemption.claims import Victim
-from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.state import Workload
 
@@ -16,8 +14,9 @@ class Evaluation:
 
     FIT: `admission` may be reserved at once. DEFERRED: it fits at `admission` once those already
     leaving have left. PREEMPT: it fits there once `victims` have. NO_FIT: `tries`, `unplaced` and
-    `search` say why; `wanted` is what quota could hold for it if anyone could be made to leave.
-    `lost_place`: the place an open round keeps for it cannot be had any more.
+    `search` say why; `wanted` is what it would take if nobody stood in its way.
+    `lost_place`: the place an open round keeps for it cannot be had any more. `breaks` names the
+    open rounds that do not bind it and may lose their place to it.
     """
 
     workload: Workload
@@ -30,4 +29,5 @@ class Evaluation:
     victims: tuple[Victim, ...] = ()
     search: VictimSearch | None = None
     lost_place: bool = False
-    wanted: Mapping[FlavorResource, int] = field(default_factory=dict)
+    wanted: Admission | None = None
+    breaks: tuple[str, ...] = ()

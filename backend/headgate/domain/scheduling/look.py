@@ -14,7 +14,7 @@ from headgate.domain.scheduling.flavors.assign import (
 from headgate.domain.scheduling.flavors.offers import FlavorOffer, offered
 from headgate.domain.scheduling.making_room import Preemptor, oracle_of, victims_for
 from headgate.domain.scheduling.partition import Charge, Partition
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.hosts import ACTUAL, EMPTY, PROJECTED
 from headgate.domain.scheduling.placement.place import Misplaced
 from headgate.domain.scheduling.preemption.plan import VictimPlan
 from headgate.domain.scheduling.quota.answer import QuotaView
@@ -81,7 +81,13 @@ class Look:
             if placed is not None:
                 return self._found(choice, Mode.DEFERRED, placed, unplaced)
             unplaced = unplaced or later
-        return self._with_victims(choice, unplaced) if preempts else self._failed(choice, unplaced)
+        wanted, never = self._place(choice, (EMPTY,))
+        if wanted is None:
+            return self._failed(choice, unplaced or never)
+        taken = tuple((name, flavor, replace(why, is_taken=True)) for name, flavor, why in unplaced)
+        if not preempts:
+            return self._failed(choice, taken, wanted=wanted)
+        return self._with_victims(choice, taken, wanted)
 
     def _choose(self, offer: FlavorOffer, *, preempts: bool) -> FlavorChoice:
         oracle = oracle_of(self.preemptor, preempts=preempts)
@@ -109,7 +115,9 @@ class Look:
             choice = self._choose(replace(offer, unplaceable=tried), preempts=preempts)
         return None, failed
 
-    def _with_victims(self, choice: FlavorChoice, unplaced: NotPlaced) -> Evaluation:
+    def _with_victims(
+        self, choice: FlavorChoice, unplaced: NotPlaced, wanted: Admission
+    ) -> Evaluation:
         def place() -> Admission | None:
             return self._place(choice, (PROJECTED,))[0]
 
@@ -118,7 +126,7 @@ class Look:
 
         plan = victims_for(self.preemptor, choice.amounts(), place, charge_at)
         if plan.place is None:
-            return self._failed(choice, unplaced, _vain(plan))
+            return self._failed(choice, unplaced, _vain(plan), wanted)
         return Evaluation(
             self.workload,
             self.cluster_queue,
@@ -148,7 +156,11 @@ class Look:
         )
 
     def _failed(
-        self, choice: FlavorChoice, unplaced: NotPlaced, search: VictimSearch | None = None
+        self,
+        choice: FlavorChoice,
+        unplaced: NotPlaced,
+        search: VictimSearch | None = None,
+        wanted: Admission | None = None,
     ) -> Evaluation:
         return Evaluation(
             self.workload,
@@ -158,7 +170,7 @@ class Look:
             tries=choice.tries,
             unplaced=unplaced,
             search=search,
-            wanted={} if choice.mode == Mode.NO_FIT else choice.amounts(),
+            wanted=wanted,
         )
 
     def _place(

@@ -77,7 +77,8 @@ def victims_for(
 ) -> VictimPlan[Place]:
     """Who must leave so that the whole workload fits at a place."""
     room = host_room(preemptor.partition, preemptor.workloads, place, charge_at)
-    claim = _claim(preemptor, amounts, _contested(preemptor, amounts))
+    contested = _contested(preemptor, amounts, has_place=place() is not None)
+    claim = _claim(preemptor, amounts, contested)
     return plan_victims(room, claim, preemptor.rules)
 
 
@@ -93,13 +94,15 @@ def _claim(preemptor: Preemptor, amounts: Amounts, contested: tuple[FlavorResour
     )
 
 
-def _contested(preemptor: Preemptor, amounts: Amounts) -> tuple[FlavorResource, ...]:
-    """What quota is short of; if it is short of nothing, what lies on hosts (§1.10)."""
+def _contested(
+    preemptor: Preemptor, amounts: Amounts, *, has_place: bool
+) -> tuple[FlavorResource, ...]:
+    """What quota is short of, and while there is no place, all that lies on hosts (§1.10)."""
     partition = preemptor.partition
     usage = partition.usage[PROJECTED]
-    short = tuple(
+    return tuple(
         key
         for key, amount in sorted(amounts.items())
         if amount > available(partition.tree, usage, preemptor.node, key)
+        or (not has_place and key[0] in partition.topologies)
     )
-    return short or tuple(key for key in sorted(amounts) if key[0] in partition.topologies)

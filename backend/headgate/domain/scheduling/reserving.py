@@ -17,20 +17,22 @@ def keep_room(run: CycleRun, evaluation: Evaluation) -> None:
     """What the one just looked at keeps until the cycle ends.
 
     One that waits for others to leave keeps its whole place in the projected view. One for whom
-    nobody may be made to leave keeps quota, unless its ClusterQueue can take that back from anyone
-    at any time (`reclaimWithinCohort: Any`).
+    nobody may be made to leave keeps quota and hosts, unless its ClusterQueue can take them back
+    from anyone at any time (`reclaimWithinCohort: Any`).
     """
     workload = evaluation.workload
     if evaluation.mode == Mode.DEFERRED and workload.nomination is None:
         assert evaluation.admission is not None, "what will fit has a place"
         charge = run.partition.charge_of(workload, evaluation.admission)
         _keep(run, (PROJECTED,), charge)
-    elif evaluation.mode == Mode.NO_FIT and _needs_keeping(run, evaluation):
-        amounts = quota_to_keep(run.partition, evaluation)
-        _keep(run, (ACTUAL, PROJECTED), Charge(evaluation.cluster_queue, amounts, ()))
+    elif evaluation.wanted is not None and _needs_keeping(run, evaluation):
+        wanted = run.partition.charge_of(workload, evaluation.wanted)
+        amounts = quota_to_keep(run.partition, evaluation, wanted.amounts)
+        kept = Charge(evaluation.cluster_queue, amounts, wanted.pods, wanted.is_whole)
+        _keep(run, (ACTUAL, PROJECTED), kept)
 
 
-def quota_to_keep(partition: Partition, evaluation: Evaluation) -> Amounts:
+def quota_to_keep(partition: Partition, evaluation: Evaluation, wanted: Amounts) -> Amounts:
     """As much of what it wants as its ClusterQueue could still have.
 
     Up to the nominal quota, or up to the borrowing limit if it would borrow (queueing.md §3.10).
@@ -38,7 +40,7 @@ def quota_to_keep(partition: Partition, evaluation: Evaluation) -> Amounts:
     node = f"clusterqueue/{evaluation.cluster_queue}"
     used = partition.usage[ACTUAL][node]
     kept: Amounts = {}
-    for key, amount in sorted(evaluation.wanted.items()):
+    for key, amount in sorted(wanted.items()):
         most = _most(partition, node, key, evaluation.level)
         kept[key] = amount if most is None else max(0, min(amount, most - used.get(key, 0)))
     return kept
@@ -53,7 +55,7 @@ def free_room(run: CycleRun) -> None:
 
 def _needs_keeping(run: CycleRun, evaluation: Evaluation) -> bool:
     spec = run.cell.config.cluster_queues[evaluation.cluster_queue].spec
-    return bool(evaluation.wanted) and spec.preemption.reclaim_within_cohort != "Any"
+    return spec.preemption.reclaim_within_cohort != "Any"
 
 
 def _most(partition: Partition, node: str, key: FlavorResource, level: int) -> int | None:

@@ -20,6 +20,7 @@ SEVERITY = (
     "ExceedsMaxQuota",
     "WaitingForQuota",
     "TopologyPlacementFailed",
+    "WaitingForHosts",
     "WaitingForPreemptedWorkloads",
 )
 """Most severe first."""
@@ -183,7 +184,7 @@ def _would_help(blocker: Blocker) -> tuple[str, ...]:
     if blocker.reason == "ExceedsMaxQuota" and blocker.short_by is not None:
         amount = written_amount(blocker.resource, blocker.short_by)
         return (f"a quota or borrowing limit higher by {amount}, or a smaller request",)
-    if blocker.reason == "TopologyPlacementFailed" and blocker.short_by is not None:
+    if blocker.type == "Topology" and blocker.short_by is not None:
         where = f"in one {written_level(blocker.level)}" if blocker.domain else "on any hosts"
         pods = "pod" if blocker.short_by == 1 else "pods"
         return (f"room for {blocker.short_by} more {pods} {where}",)

@@ -10,7 +10,7 @@ def without_place(pod_set: str, flavor: str, why: Unplaced) -> Blocker:
     need, have = (1, 0) if why.lacks_leader else (why.needs, why.fits)
     return Blocker(
         type="Topology",
-        reason="TopologyPlacementFailed",
+        reason="WaitingForHosts" if why.is_taken else "TopologyPlacementFailed",
         message=_sentence(flavor, why),
         pod_set=pod_set,
         flavor=flavor,

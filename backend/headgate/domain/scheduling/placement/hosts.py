@@ -24,6 +24,9 @@ ACTUAL = 0
 """What is free now."""
 PROJECTED = 1
 """What will be free once everything leaving has left and every open round's preemptor has come."""
+EMPTY = 2
+"""What would be free if no workload stood anywhere; nothing is ever charged here."""
+VIEWS = (ACTUAL, PROJECTED, EMPTY)
 
 
 def host_name(node: Configured[NodeSpec]) -> str:
@@ -75,8 +78,8 @@ class HostTable:
         self.usable: Bools = np.zeros(len(self.places), dtype=np.bool_)
         for row, place in enumerate(self.places):
             self.usable[row], self.capacity[:, row] = self._sum(place)
-        self.free = (self.capacity.copy(), self.capacity.copy())
-        self.changes = (ChangedRows(len(self.places)), ChangedRows(len(self.places)))
+        self.free = tuple(self.capacity.copy() for _ in VIEWS)
+        self.changes = tuple(ChangedRows(len(self.places)) for _ in VIEWS)
         self.version = 0
 
     def node_changed(self, node: Configured[NodeSpec]) -> bool:
