@@ -3,6 +3,8 @@
 import pytest
 
 from headgate.application.queries.attention import attention
+from headgate.domain.cell import Cell
+from headgate.domain.scheduling.cycle import plan_cycle
 from tests.builders.world import World, quotas
 
 
@@ -19,3 +21,48 @@ def test_a_queue_that_admits_nothing_is_told_in_whole_sentences(waiting: int, sa
     assert found.detail.startswith("Can't admit new workloads")
     assert found.detail.endswith(f". {said}")
     assert ".." not in found.detail
+
+
+def strict_line(*, others: int) -> World:
+    """A strict queue of four whose first workload asks for five."""
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=4), queueing_strategy="StrictFIFO")
+    world.submit("big", "q", {"gpu": 5}, priority=1)
+    for number in range(others):
+        world.submit(f"w{number}", "q")
+    world.settle()
+    return world
+
+
+@pytest.mark.parametrize(
+    ("others", "said"), [(0, "Nobody waits behind it."), (2, "2 workloads wait behind it.")]
+)
+def test_a_strict_line_behind_a_head_that_can_never_start_is_told(others: int, said: str) -> None:
+    cell = Cell.load(strict_line(others=others).cell.dump())
+    (found,) = attention(cell, 0, None)
+    assert found.title == "ClusterQueue q starts nothing behind team/big"
+    assert "can never use more than 4" in found.detail
+    assert found.detail.endswith(said)
+
+
+def test_such_a_head_is_looked_at_once_and_not_time_after_time() -> None:
+    world = strict_line(others=2)
+    with world.cell.trial():
+        assert plan_cycle(world.cell, "clusterqueue/q", world.at, "again").looked_at <= 1
+        assert plan_cycle(world.cell, "clusterqueue/q", world.at, "and again").looked_at == 0
+
+
+def test_a_stranger_is_not_told_who_blocks_the_line() -> None:
+    (found,) = attention(strict_line(others=1).cell, 0, frozenset({"another"}))
+    assert "big" not in found.title + found.detail + found.link
+
+
+def test_a_head_that_waits_for_room_is_nothing_to_worry_about() -> None:
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=4), queueing_strategy="StrictFIFO")
+    for name in ("first", "second"):
+        world.submit(name, "q", {"gpu": 3})
+    world.settle()
+    assert attention(world.cell, world.at, None) == []

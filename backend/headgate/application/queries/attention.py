@@ -3,21 +3,27 @@
 from collections.abc import Iterator
 
 from headgate.application.queries.overview_views import Attention
-from headgate.application.visibility import Scope
+from headgate.application.visibility import SOMEBODY, Scope
 from headgate.domain.cell import Cell
 from headgate.domain.queues.activity import cluster_queue_activity
+from headgate.domain.scheduling.ranking import ranks_at
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.state import Workload, condition, phase_of
 
 LONG_START_SECONDS = 600
 LONG_EVICTION_SECONDS = 300
 MOST_OF_A_KIND = 10
+HOPELESS = ("ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed")
+"""Why a workload waits that no other workload's end can help."""
+
+NEVER_STARTS = "It cannot start as things are configured"
 CRITICAL_LAST = {"critical": 0, "warning": 1, "info": 2}
 
 
 def attention(cell: Cell, at: Instant, scope: Scope) -> list[Attention]:
     """The worst first; of each kind only the first few."""
-    found = [*_queues(cell), *_nodes(cell), *_workloads(cell, at, scope)]
+    found = [*_queues(cell), *_blocked_lines(cell, scope), *_nodes(cell)]
+    found += _workloads(cell, at, scope)
     if scope is None:
         found += _set_aside(cell)
     few: list[Attention] = []
@@ -43,14 +49,36 @@ def _queues(cell: Cell) -> Iterator[Attention]:
         )
 
 
-def _who_waits(count: int) -> str:
+def _blocked_lines(cell: Cell, scope: Scope) -> Iterator[Attention]:
+    """Strict lines behind a head that can never start as things are configured (trap T21)."""
+    for name, key in sorted(cell.partitioning.of_cluster_queue.items()):
+        line = cell.partition(key).pending[name]
+        first = line.first(ranks_at(cell, name, cell.changed_at)) if line.strict else None
+        head = cell.workloads.get(first or "")
+        if head is None or head.explanation is None or head.explanation.dominant not in HOPELESS:
+            continue
+        is_open = scope is None or head.namespace in scope
+        who = head.key if is_open else SOMEBODY
+        behind = len(line.members) - 1
+        yield Attention(
+            kind="LineBlocked",
+            severity="warning",
+            title=f"ClusterQueue {name} starts nothing behind {who}",
+            detail=f"{head.explanation.sentence if is_open else NEVER_STARTS}. "
+            f"{_who_waits(behind, 'behind it')}.",
+            link=f"/workloads/{head.key}" if is_open else f"/queues/{name}",
+        )
+
+
+def _who_waits(count: int, where: str = "") -> str:
     match count:
         case 0:
-            return "Nobody waits"
+            told = "Nobody waits"
         case 1:
-            return "1 workload waits"
+            told = "1 workload waits"
         case _:
-            return f"{count} workloads wait"
+            told = f"{count} workloads wait"
+    return f"{told} {where}".rstrip()
 
 
 def _nodes(cell: Cell) -> Iterator[Attention]:
