@@ -37,19 +37,20 @@ def test_who_borrows_nothing_goes_before_the_smaller_share() -> None:
 
 def test_equal_shares_go_by_priority_and_then_by_age() -> None:
     entries = [entry(n, f"q{n}", "root", priority=p) for n, p in ((1, 0), (2, 5), (3, 5))]
-    assert fair(entries, {n: (share(10),) for n in (1, 2, 3)}) == [2, 3, 1]
+    shares: Shares = {n: (share(10),) for n in (1, 2, 3)}
+    assert fair(entries, shares) == [2, 3, 1]
 
 
 def test_each_cohort_sends_up_its_best() -> None:
     """`a1` beats `a2` in its cohort although `a2` would stand better at the root."""
     entries = [entry(1, "a1", "a", "root"), entry(2, "a2", "a", "root"), entry(3, "b", "root")]
-    shares = {1: (share(10), share(50)), 2: (share(20), share(5)), 3: (share(30),)}
+    shares: Shares = {1: (share(10), share(50)), 2: (share(20), share(5)), 3: (share(30),)}
     assert fair(entries, shares) == [3, 1, 2]
 
 
 def test_all_entries_of_one_queue_have_their_turn() -> None:
     entries = [entry(1, "a", "root"), entry(2, "a", "root"), entry(3, "b", "root")]
-    shares = {1: (share(10),), 2: (share(10),), 3: (share(5),)}
+    shares: Shares = {1: (share(10),), 2: (share(10),), 3: (share(5),)}
     assert fair(entries, shares) == [3, 1, 2]
 
 
@@ -61,7 +62,7 @@ def test_who_holds_quota_goes_first_in_both_orders() -> None:
 
 def test_the_order_does_not_depend_on_how_the_entries_came() -> None:
     entries = [entry(n, f"q{n % 2}", "root" if n % 3 else "other") for n in range(1, 9)]
-    shares = {n: (share(n % 3, borrows=n % 2 == 0),) for n in range(1, 9)}
+    shares: Shares = {n: (share(n % 3, borrows=n % 2 == 0),) for n in range(1, 9)}
     assert fair(entries, shares) == fair(entries[::-1], shares)
 
 

@@ -42,9 +42,7 @@ class FairStandings:
 
 def _amounts(partition: Partition, evaluation: Evaluation) -> Amounts:
     """What it would be charged on top of what it is charged already."""
-    workload, admission = evaluation.workload, evaluation.admission
-    if admission is None:
-        return dict(evaluation.wanted)
-    if admission in (workload.nomination, workload.admission):
+    workload, admission = evaluation.workload, evaluation.admission or evaluation.wanted
+    if admission is None or admission in (workload.nomination, workload.admission):
         return {}
     return partition.charge_of(workload, admission).amounts
