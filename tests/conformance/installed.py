@@ -107,9 +107,10 @@ class Installed:
             else:
                 self._add_configured(desired, value)
 
-    def configure(self, **spec: Any) -> None:
-        """Rules for the whole installation, as Kueue's Configuration has them."""
-        self.add("Configuration", {"metadata": {"name": "default"}, "spec": spec})
+    def configure(self, since: str = "", **spec: Any) -> None:
+        """Rules for the whole installation, as Kueue's Configuration has them; always or since."""
+        metadata = {"name": "default", **({"creationTimestamp": since} if since else {})}
+        self.add("Configuration", {"metadata": metadata, "spec": spec})
 
     def add_setup(self, setup: list[dict[str, Any]]) -> None:
         """The objects of a test's body that are of our kinds."""

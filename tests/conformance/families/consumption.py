@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from headgate.application.queries.consumption import consumed_by
 from headgate.application.queries.lines import line_of
 from headgate.domain.configuration.specs import AdmissionFairSharing
 from headgate.domain.scheduling.ordering.consumption import (
@@ -14,7 +15,7 @@ from headgate.domain.scheduling.ordering.consumption import (
     weighted_usage,
 )
 from headgate.domain.scheduling.ranking import USUAL_WEIGHT_MILLI
-from headgate.domain.values.amounts import amount_of
+from headgate.domain.values.amounts import amount_of, nano_quantity, quantity_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.admission import Admission, PodSetAssignment
 from headgate.domain.workloads.events import (
@@ -28,16 +29,18 @@ from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
 from tests.conformance.installed import NAMESPACE, Installed, read
-from tests.conformance.instants import seconds_of
+from tests.conformance.instants import instant_of, seconds_of
 
 AGES = 200
 """Half-lives after which usage counts as if it had always been so, to the last bit."""
+
+LONG_AGO = "2015-01-01T00:00:00Z"
 
 SOME_HALF_LIFE = "1h0m0s"
 """Where a case leaves the half-life out, although it is about usage that is remembered."""
 
 
-def share_by_usage(installed: Installed, config: Mapping[str, Any]) -> None:
+def share_by_usage(installed: Installed, config: Mapping[str, Any], since: str = "") -> None:
     """Switch admission fair sharing on as a case has it, with times that the product accepts."""
     half_life, interval = (
         config[name] if seconds_of(config.get(name)) else SOME_HALF_LIFE
@@ -46,7 +49,7 @@ def share_by_usage(installed: Installed, config: Mapping[str, Any]) -> None:
     weights = config.get("resourceWeights") or {}
     shares = {"usageHalfLifeTime": half_life, "usageSamplingInterval": interval}
     weighed = {"resourceWeights": {name: str(weight) for name, weight in weights.items()}}
-    installed.configure(admissionFairSharing={**shares, **(weighed if weights else {})})
+    installed.configure(since, admissionFairSharing={**shares, **(weighed if weights else {})})
 
 
 def used_for_ages(
@@ -86,6 +89,69 @@ def first_by_usage(case: Case) -> Iterator[str]:
     wanted = case.want["wantWl"]["metadata"]
     first = line_of(installed.cell, name).keys[0]
     yield from differences("first", f"{wanted['namespace']}/{wanted['name']}", first)
+
+
+def consumed_until_now(case: Case) -> Iterator[str]:
+    """What a LocalQueue has consumed, by what it had consumed before and what runs ever since.
+
+    What had been consumed is brought about: those who run did so for ages, beside one that ended
+    when Kueue last looked. Where nothing had been counted, counting begins now.
+    """
+    installed = Installed()
+    before = _consumed_before(case)
+    known = case.given("initialConsumedResources")
+    if known:
+        share_by_usage(installed, case.inputs["afsConfig"])
+    installed.add("ClusterQueue", case.inputs["clusterQueue"])
+    local = case.inputs["localQueue"]
+    installed.add("LocalQueue", local)
+    key = f"{local['metadata']['namespace']}/{local['metadata']['name']}"
+    running = case.given("runningWls") or ()
+    installed.add("Workload", *(_since_ages(value) for value in running))
+    if known:
+        for value in running:
+            for resource, amount in _usage_of(value).items():
+                before[resource] = before.get(resource, 0) - amount
+        used = {name: quantity_of(name, amount) for name, amount in before.items()}
+        used_for_ages(installed, key, used, instant_of(known["lastUpdate"], installed.at))
+    else:
+        share_by_usage(installed, case.inputs["afsConfig"], case.shared["now"])
+    status = case.want["wantLocalQueue"]["status"]["fairSharing"]["admissionFairSharingStatus"]
+    wanted = {name: n for name, n in (status.get("consumedResources") or {}).items() if n != "0"}
+    found = consumed_by(installed.cell, key, installed.at)
+    nanos = found.nanos if found else {}
+    got = {name: nano_quantity(amount) for name, amount in nanos.items()}
+    yield from differences("consumed", wanted, got)
+
+
+def _consumed_before(case: Case) -> dict[str, int]:
+    """What the cache had counted, and what the status had that the cache had not."""
+    known = case.given("initialConsumedResources") or {}
+    local = (case.inputs["localQueue"].get("status") or {}).get("fairSharing") or {}
+    persisted = (local.get("admissionFairSharingStatus") or {}).get("consumedResources") or {}
+    total: dict[str, int] = {}
+    for amounts in (
+        known.get("resources") or {},
+        {} if known.get("statusAccounted") else persisted,
+    ):
+        for name, amount in amounts.items():
+            total[name] = total.get(name, 0) + amount_of(name, amount)
+    return total
+
+
+def _since_ages(value: dict[str, Any]) -> dict[str, Any]:
+    status = value["status"]
+    conditions = [{**c, "lastTransitionTime": LONG_AGO} for c in status["conditions"]]
+    metadata = {**value["metadata"], "creationTimestamp": LONG_AGO}
+    return {**value, "metadata": metadata, "status": {**status, "conditions": conditions}}
+
+
+def _usage_of(value: dict[str, Any]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for given in value["status"]["admission"]["podSetAssignments"]:
+        for name, amount in (given.get("resourceUsage") or {}).items():
+            total[name] = total.get(name, 0) + amount_of(name, str(amount))
+    return total
 
 
 def stays_positive(case: Case) -> Iterator[str]:

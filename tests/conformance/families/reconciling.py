@@ -14,6 +14,7 @@ from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, is_admitted
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
+from tests.conformance.families.consumption import consumed_until_now
 from tests.conformance.families.family import Family
 from tests.conformance.families.reasons import differing_reasons
 from tests.conformance.installed import CREATED, NAMESPACE, Installed
@@ -106,8 +107,7 @@ def local_queue(case: Case) -> Iterator[str]:
     """Whether a LocalQueue lets work through, and how many workloads hold quota by it."""
     wanted = (case.want.get("wantLocalQueue") or {}).get("status") or {}
     if (wanted.get("fairSharing") or {}).get("admissionFairSharingStatus"):
-        yield "what a LocalQueue has used over time is not counted yet"
-        return
+        yield from consumed_until_now(case)
     installed = Installed()
     installed.add_setup([made for made in case.setup() if made["kind"] in CREATED])
     if not case.given("deleteClusterQueue"):
