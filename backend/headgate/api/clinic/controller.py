@@ -13,7 +13,7 @@ from headgate.api.instants import instant_or_none
 from headgate.api.label_selectors import label_selector
 from headgate.api.paging import Limit
 from headgate.api.parameters import Selector, listed
-from headgate.api.workloads.reading import named_phases
+from headgate.api.workloads.reading import loaded_workload, named_phases
 from headgate.application.bulk.acting import Bulk, Chosen, act_on_all, preview
 from headgate.application.bulk.batches import batch_of, undo
 from headgate.application.bulk.selection import Query
@@ -80,6 +80,8 @@ class ClinicPage(Controller):
     async def case(self, request: Caller, name: Name) -> Answer:
         """With a forecast, tried on the installation as it stands and taken back."""
         installation = installation_of(request)
+        loaded = await loaded_workload(request, name)
+        await installation.reader.reached(loaded.position, within_seconds=1.0)
         key = f"{request.path_params['namespace']}/{name}"
         found = case_with_forecast(installation, key, request.user.namespaces)
         return answer(found, position=installation.reader.position)

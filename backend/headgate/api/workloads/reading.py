@@ -38,7 +38,7 @@ class Wanted(msgspec.Struct, frozen=True):
 async def read(request: Caller, name: str, if_none_match: str | None) -> Answer:
     """One workload as it stands."""
     installation = installation_of(request)
-    loaded = await _loaded(request, name)
+    loaded = await loaded_workload(request, name)
     position = max(loaded.position, installation.reader.position)
     unmodified = not_modified(loaded.version, if_none_match, position=position)
     if unmodified is not None:
@@ -50,7 +50,7 @@ async def read(request: Caller, name: str, if_none_match: str | None) -> Answer:
 async def explanation(request: Caller, name: str) -> Answer:
     """Why it waits."""
     installation = installation_of(request)
-    loaded = await _loaded(request, name)
+    loaded = await loaded_workload(request, name)
     await installation.reader.reached(loaded.position, within_seconds=1.0)
     view = await explanation_view(installation, loaded.state, request.user.namespaces)
     return answer(view, position=view.as_of.position)
@@ -142,7 +142,8 @@ async def _collected(
         start = (last.created_at, last.key)
 
 
-async def _loaded(request: Caller, name: str) -> Loaded:
+async def loaded_workload(request: Caller, name: str) -> Loaded:
+    """The workload of the path as it was last written."""
     key = f"{request.path_params['namespace']}/{name}"
     models = installation_of(request).models
     (loaded,) = await asyncio.to_thread(models.load, [workload_stream(key)])
