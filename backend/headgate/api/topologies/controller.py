@@ -1,25 +1,43 @@
-"""The map of a topology."""
+"""The map of a topology, and what would fit on it."""
 
 from typing import Annotated
 
 from litestar import Controller, get
-from litestar.params import PathParameter
+from litestar.params import PathParameter, QueryParameter
 
 from headgate.api.answers import Answer, answer_view, shows
 from headgate.api.callers import Caller, installation_of
+from headgate.api.problems import INVALID_REQUEST, ApiFailure
+from headgate.api.shapes import ProblemError
+from headgate.application.queries.topology_fits import near_fits_of, topology_fits
 from headgate.application.queries.topology_map import topology_map
-from headgate.application.queries.topology_views import TopologyMap
+from headgate.application.queries.topology_views import NearFitsView, TopologyFits, TopologyMap
+from headgate.domain.values.amounts import NotAQuantity, amount_of
+from headgate.domain.values.quantities import Requests
+
+MOST_RESOURCES = 16
 
 Name = Annotated[str, PathParameter(description="The topology's name", max_length=253)]
+Pod = Annotated[
+    str,
+    QueryParameter(
+        max_length=1000,
+        description="What one pod asks for, such as `cpu=4,memory=8Gi,nvidia.com/gpu=1`",
+    ),
+]
+OfWorkload = Annotated[
+    str, QueryParameter(max_length=400, description="The workload, as `namespace/name`")
+]
 
 
 class TopologyMaps(Controller):
-    """Who is where, and what is free."""
+    """Who is where, what is free, and what would fit."""
 
-    path = "/topologies/{name:str}/map"
+    path = "/topologies/{name:str}"
     tags = ["Topology"]
 
     @get(
+        "/map",
         operation_id="readTopologyMap",
         summary="Every domain with what it holds and who is there",
         responses=shows(TopologyMap),
@@ -28,3 +46,47 @@ class TopologyMaps(Controller):
         """Other teams' workloads are counted, not named, for submitters."""
         found = topology_map(installation_of(request), name, request.user.namespaces)
         return answer_view(found)
+
+    @get(
+        "/fits",
+        operation_id="readTopologyFits",
+        summary="The largest gang of one kind of pod that fits now, by level",
+        responses=shows(TopologyFits),
+    )
+    async def fits(self, request: Caller, name: Name, pod: Pod) -> Answer:
+        """`largest` lie together in `domain`, `together` anywhere: the rest is fragmented."""
+        return answer_view(topology_fits(installation_of(request), name, _requests(pod)))
+
+    @get(
+        "/near-fits",
+        operation_id="readNearFits",
+        summary="The domains nearest to taking a workload, and who stands in the way",
+        responses=shows(NearFitsView),
+    )
+    async def near_fits(self, request: Caller, name: Name, workload: OfWorkload) -> Answer:
+        """For a workload that waits; other teams' workloads are not named for submitters."""
+        scope = request.user.namespaces
+        return answer_view(near_fits_of(installation_of(request), name, workload, scope))
+
+
+def _requests(text: str) -> Requests:
+    """What `cpu=4,memory=8Gi` asks for; raises `ApiFailure`."""
+    found: Requests = {}
+    for part in text.split(","):
+        resource, _, quantity = part.strip().partition("=")
+        try:
+            amount = amount_of(resource, quantity)
+        except NotAQuantity:
+            raise _refused(f"{part.strip() or 'An empty part'} is no resource=quantity.") from None
+        if not resource or amount < 0:
+            raise _refused(f"{part.strip()} names no resource, or less than nothing of it.")
+        found[resource] = amount
+    if len(found) > MOST_RESOURCES:
+        raise _refused(f"It names {len(found)} resources; at most {MOST_RESOURCES} are looked at.")
+    return found
+
+
+def _refused(rule: str) -> ApiFailure:
+    remedy = "Write what one pod asks for, such as cpu=4,memory=8Gi."
+    error = ProblemError(pointer="/pod", rule=rule, remedy=remedy)
+    return ApiFailure(INVALID_REQUEST, "`pod` cannot be read.", errors=(error,))

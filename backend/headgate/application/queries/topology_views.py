@@ -55,3 +55,49 @@ class TopologyMap(Whole, kw_only=True, frozen=True):
     levels: list[str]
     resources: list[str]
     domains: list[DomainNode]
+
+
+class LevelFitView(Whole, kw_only=True, frozen=True):
+    """The most pods that one domain of a level takes, where that is, and all domains together."""
+
+    flavor: str
+    level: str
+    domains: int
+    with_room: int
+    largest: int
+    domain: list[str]
+    together: int
+
+
+class TopologyFits(Whole, kw_only=True, frozen=True):
+    """The largest gang of pods with these requests, for every flavor and level."""
+
+    position: Position
+    at: Timestamp
+    topology: str
+    requests: dict[str, int]
+    fits: list[LevelFitView]
+
+
+class NearFitView(Whole, kw_only=True, frozen=True):
+    """How many pods or slices a domain takes, and who holds most of what it is short of."""
+
+    pod_set: str
+    flavor: str
+    level: str
+    domain: list[str]
+    unit: str
+    fits: int
+    needs: int
+    resource: str
+    in_the_way: list[HostWorkload]
+
+
+class NearFitsView(Whole, kw_only=True, frozen=True):
+    """The domains that come nearest to taking a workload, nearest first for each pod set."""
+
+    position: Position
+    at: Timestamp
+    topology: str
+    workload: str
+    near: list[NearFitView]

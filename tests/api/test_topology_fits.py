@@ -1,0 +1,114 @@
+"""What would fit on the hosts of a topology, and who stands in the way of whom."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.api.callers import KUEUE, Api, flavor, workload
+
+HOST = "kubernetes.io/hostname"
+A = "/v1/namespaces/team-a/workloads"
+B = "/v1/namespaces/team-b/workloads"
+
+
+def _node(name: str, rack: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"pool": "fits", "fits/rack": rack, HOST: name}},
+        "status": {"allocatable": {"cpu": "8", "pods": "20"}},
+    }
+
+
+def _configuration() -> list[dict[str, Any]]:
+    quota = [{"name": "cpu", "nominalQuota": "64"}]
+    groups = [{"coveredResources": ["cpu"], "flavors": [{"name": "fits", "resources": quota}]}]
+    return [
+        {
+            "apiVersion": KUEUE,
+            "kind": "Topology",
+            "metadata": {"name": "fits"},
+            "spec": {"levels": [{"nodeLabel": "fits/rack"}, {"nodeLabel": HOST}]},
+        },
+        flavor("fits", nodeLabels={"pool": "fits"}, topologyName="fits"),
+        _node("f1", "r1"),
+        _node("f2", "r1"),
+        _node("f3", "r2"),
+        {
+            "apiVersion": KUEUE,
+            "kind": "ClusterQueue",
+            "metadata": {"name": "fits"},
+            "spec": {"resourceGroups": groups, "namespaceSelector": {}},
+        },
+        *(
+            {
+                "apiVersion": KUEUE,
+                "kind": "LocalQueue",
+                "metadata": {"name": "fits", "namespace": namespace},
+                "spec": {"clusterQueue": "fits"},
+            }
+            for namespace in ("team-a", "team-b")
+        ),
+    ]
+
+
+def _gang(name: str, namespace: str, pods: int, level: str) -> dict[str, Any]:
+    body = workload(name, namespace)
+    body["spec"]["queueName"] = "fits"
+    pod_set = body["spec"]["podSets"][0]
+    pod_set["count"] = pods
+    pod_set["topologyRequest"] = {"required": level}
+    return body
+
+
+@pytest.fixture(scope="module", autouse=True)
+def position(admin: Api, schedule: Callable[[], int]) -> int:
+    """team-b holds 6 of the 8 cores of a host in the larger rack; a gang of team-a waits."""
+    items = _configuration()
+    applied = admin.post("/v1/apply", {"apiVersion": "v1", "kind": "List", "items": items})
+    assert applied.status_code == 200, applied.text
+    assert admin.post(B, _gang("holder", "team-b", 6, HOST)).status_code == 201
+    schedule()
+    assert admin.post(A, _gang("waits", "team-a", 12, "fits/rack")).status_code == 201
+    return schedule()
+
+
+def test_the_largest_gang_of_each_level_is_told(admin: Api) -> None:
+    found = admin.get("/v1/topologies/fits/fits?pod=cpu%3D2").json()
+    assert found["requests"] == {"cpu": 2000}
+    told = [(fit["level"], fit["largest"], fit["together"], fit["domain"]) for fit in found["fits"]]
+    assert told == [("fits/rack", 5, 9, ["r1"]), (HOST, 4, 9, ["r1", "f2"])]
+    assert [(fit["domains"], fit["withRoom"]) for fit in found["fits"]] == [(2, 2), (3, 3)]
+
+
+def test_the_nearest_domains_are_told_with_who_stands_in_the_way(admin: Api) -> None:
+    found = admin.get("/v1/topologies/fits/near-fits?workload=team-a/waits").json()
+    first, second = found["near"]
+    assert (first["domain"], first["fits"], first["needs"]) == (["r1"], 10, 12)
+    assert (second["domain"], second["fits"], second["inTheWay"]) == (["r2"], 8, [])
+    assert first["resource"] == "cpu"
+    assert [(each["key"], each["pods"]) for each in first["inTheWay"]] == [("team-b/holder", 6)]
+
+
+def test_others_in_the_way_are_not_named_to_a_submitter(callers: dict[str, Api]) -> None:
+    submitter = callers["submitter"]
+    found = submitter.get("/v1/topologies/fits/near-fits?workload=team-a/waits").json()
+    assert [each["key"] for each in found["near"][0]["inTheWay"]] == ["a workload of another team"]
+    hidden = submitter.get("/v1/topologies/fits/near-fits?workload=team-b/holder")
+    assert hidden.status_code == 404
+
+
+@pytest.mark.parametrize("pod", ["", "cpu", "cpu=many", "=4", "cpu=-1"])
+def test_a_pod_that_cannot_be_read_is_refused_with_a_remedy(admin: Api, pod: str) -> None:
+    refused = admin.get(f"/v1/topologies/fits/fits?pod={pod.replace('=', '%3D')}")
+    assert refused.status_code == 422
+    (error,) = refused.json()["errors"]
+    assert error["pointer"] == "/pod"
+    assert error["remedy"]
+
+
+def test_what_is_not_there_is_not_found(admin: Api) -> None:
+    assert admin.get("/v1/topologies/none/fits?pod=cpu%3D1").status_code == 404
+    assert admin.get("/v1/topologies/none/near-fits?workload=team-a/waits").status_code == 404
+    assert admin.get("/v1/topologies/fits/near-fits?workload=team-a/none").status_code == 404
