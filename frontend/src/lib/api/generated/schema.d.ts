@@ -238,6 +238,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/namespaces/{namespace}/workloads/{name}/protection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the priority that protects a workload from preemption
+         * @description Never below its priority, nor farther above it than maxProtectionDelta allows.
+         */
+        post: operations["protectWorkload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}/workloads/{name}/preemption-gates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open or close a gate that keeps a workload from preempting
+         * @description While one is closed nobody is evicted for it; an eviction of its own closes all.
+         */
+        post: operations["setPreemptionGate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clusterqueues/{name}/pendingworkloads": {
         parameters: {
             query?: never;
@@ -1001,6 +1041,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/evictions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Evictions under way: whom to stop, and by when
+         * @description For handlers that save work first: theirs alone, if they name themselves.
+         */
+        get: operations["listEvictions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/namespaces/{namespace}/workloads/{name}/finished": {
         parameters: {
             query?: never;
@@ -1015,6 +1075,46 @@ export interface paths {
          * @description Quota and hosts are free from then on.
          */
         post: operations["reportFinished"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}/workloads/{name}/pod-places": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask which pod goes where, in order of rank where pods tell theirs
+         * @description No domain gets more pods than assigned; nothing is recorded.
+         */
+        post: operations["placePods"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}/workloads/{name}/pods-gone": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report hosts on which no pod is alive any more
+         * @description On a host that fails, is cordoned or expels pods, others are sought at once then.
+         */
+        post: operations["reportPodsGone"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1095,6 +1195,26 @@ export interface paths {
          * @description Quota and hosts are free from then on.
          */
         post: operations["reportStopped"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}/workloads/{name}/evictions/{eviction}/stopping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report that an evicted workload's pods are being killed
+         * @description Quota is free from then on where the Configuration says OnTerminating, hosts never.
+         */
+        post: operations["reportStopping"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1221,6 +1341,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/topologies/{name}/fits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The largest gang of one kind of pod that fits now, by level
+         * @description `largest` lie together in `domain`, `together` anywhere: the rest is fragmented.
+         */
+        get: operations["readTopologyFits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/topologies/{name}/near-fits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The domains nearest to taking a workload, and who stands in the way
+         * @description For a workload that waits; other teams' workloads are not named for submitters.
+         */
+        get: operations["readNearFits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/topologies/{name}/map": {
         parameters: {
             query?: never;
@@ -1233,6 +1393,26 @@ export interface paths {
          * @description Other teams' workloads are counted, not named, for submitters.
          */
         get: operations["readTopologyMap"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/preemptions/{round_id}/chain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The rounds that led to one, and those that followed from it
+         * @description A link is a workload that had to go in one round and made others go in the next.
+         */
+        get: operations["readPreemptionChain"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1397,6 +1577,66 @@ export interface paths {
          *     Real rules and real cycles on a fork of the state; nothing is written.
          */
         post: operations["simulate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cycles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What workers planned, newest first
+         * @description Plans that decided something, or that the log refused because something had changed.
+         */
+        get: operations["listCycles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cycles/{cycle}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One plan with its input and its decisions in order
+         * @description The id is the `correlation` of the events it led to.
+         */
+        get: operations["readCycle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cycles/{cycle}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Run it again on the same input and compare
+         * @description Nothing is written; the same input gives the same bytes.
+         */
+        get: operations["replayCycle"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1696,24 +1936,71 @@ export interface components {
             admission: components["schemas"]["AdmissionShape"];
             podSets: components["schemas"]["PodSetShape"][];
             admissionChecks?: components["schemas"]["CheckStateShape"][];
+            unhealthyNodes?: components["schemas"]["UnhealthyNodeShape"][];
+            podSetUpdates?: components["schemas"]["PodSetUpdateShape"][];
             eviction?: components["schemas"]["AssignmentEviction"] | null;
         };
         /** AssignmentEviction */
         AssignmentEviction: {
             id: string;
             reason: string;
+            /** @enum {string} */
+            stage: "Requested" | "Acknowledged" | "Stalled" | "Forced" | "Stopping";
             /**
              * @description RFC 3339, UTC
              * @example 2026-09-24T12:03:11Z
              */
             startedAt: string;
+            /** @enum {string} */
+            mode: "Immediate" | "Soft";
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            deadlineAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            latestEndAt?: string | null;
+            /** @default false */
+            requireAck?: boolean;
+            /** @enum {null|string} */
+            onDeadline?: "Force" | "Wait" | null;
             /**
              * @description RFC 3339, UTC
              * @example 2026-09-24T12:03:11Z
              */
             acknowledgedAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            expectedEndAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            progressedAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            forcedAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            stalledAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            stoppingAt?: string | null;
             /** @default  */
             handler?: string;
+            /** @default  */
+            note?: string;
         };
         /** AssignmentPage */
         AssignmentPage: {
@@ -1901,6 +2188,12 @@ export interface components {
             /** @default  */
             next?: string;
         };
+        /** ChainLink */
+        ChainLink: {
+            from: string;
+            to: string;
+            workload: string;
+        };
         /** CheckParametersShape */
         CheckParametersShape: {
             apiGroup: string;
@@ -1919,6 +2212,7 @@ export interface components {
             /** @default  */
             message?: string;
             requeueAfterSeconds?: number | null;
+            podSetUpdates?: components["schemas"]["UpdateOfPodSet"][];
         };
         /** CheckStateShape */
         CheckStateShape: {
@@ -1934,6 +2228,7 @@ export interface components {
             requeueAfterSeconds?: number | null;
             /** @default 0 */
             retryCount?: number;
+            podSetUpdates?: components["schemas"]["PodSetUpdateShape"][];
         };
         /** ChosenWorkload */
         ChosenWorkload: {
@@ -2102,6 +2397,76 @@ export interface components {
             at: string;
             count: number;
         };
+        /** CycleDetail */
+        CycleDetail: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            cycle: components["schemas"]["CycleView"];
+            events: components["schemas"]["EventView"][];
+        };
+        /** CyclePage */
+        CyclePage: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            items: components["schemas"]["CycleView"][];
+            next?: string | null;
+        };
+        /** CycleRerun */
+        CycleRerun: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            id: string;
+            isSame: boolean;
+            events: number;
+            digestThen: string;
+            digestAgain: string;
+            firstDifference: string;
+        };
+        /** CycleView */
+        CycleView: {
+            id: string;
+            partition: string;
+            worker: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            inputPosition: number;
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            firstPosition: number;
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            lastPosition: number;
+            /** @enum {string} */
+            outcome: "Committed" | "Conflict";
+            conflict: string;
+            cycles: number;
+            heads: number;
+            decisions: number;
+            conflicts: number;
+            parked: number;
+            planningMicroseconds: number;
+            commitMicroseconds: number;
+        };
         /** DisruptionBudgetList */
         DisruptionBudgetList: {
             apiVersion: string;
@@ -2202,6 +2567,35 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** EvictionPage */
+        EvictionPage: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            items: components["schemas"]["OpenEviction"][];
+            continue?: string | null;
+        };
+        /** EvictionPolicyShape */
+        EvictionPolicyShape: {
+            /**
+             * @default Soft
+             * @enum {string}
+             */
+            mode?: "Immediate" | "Soft";
+            /** @default 300 */
+            gracePeriodSeconds?: number;
+            /** @default false */
+            requireAck?: boolean;
+            /** @default  */
+            handler?: string;
+            /**
+             * @default Force
+             * @enum {string}
+             */
+            onDeadline?: "Force" | "Wait";
+        };
         /** EvictionReport */
         EvictionReport: {
             uid: string;
@@ -2234,6 +2628,9 @@ export interface components {
             blockers: components["schemas"]["BlockerView"][];
             wouldUnblock: string[];
             position?: components["schemas"]["QueuePosition"] | null;
+            /** @default 0 */
+            attempts?: number;
+            history?: components["schemas"]["ReasonThen"][];
         };
         /** FairSharingShape */
         FairSharingShape: {
@@ -2242,6 +2639,16 @@ export interface components {
         /** FairSharingStatusShape */
         FairSharingStatusShape: {
             weightedShare: number;
+        };
+        /** FiguresShape */
+        FiguresShape: {
+            clusterQueue: string;
+            flavor: string;
+            resource: string;
+            nominal: number;
+            used: number;
+            wanted: number;
+            available: number;
         };
         /** FinishedReport */
         FinishedReport: {
@@ -2297,6 +2704,19 @@ export interface components {
             dominant?: string;
             blockers?: components["schemas"]["BlockerView"][];
             wouldUnblock?: string[];
+        };
+        /** GateStateShape */
+        GateStateShape: {
+            name: string;
+            /** @enum {string} */
+            position: "Open" | "Closed";
+        };
+        /** GateWanted */
+        GateWanted: {
+            /** @example example.com/data-ready */
+            name: string;
+            /** @enum {string} */
+            position: "Open" | "Closed";
         };
         /** Health */
         Health: {
@@ -2384,6 +2804,16 @@ export interface components {
             clusterQueue: string;
             amount: number;
         };
+        /** LevelFitView */
+        LevelFitView: {
+            flavor: string;
+            level: string;
+            domains: number;
+            withRoom: number;
+            largest: number;
+            domain: string[];
+            together: number;
+        };
         /** LimitView */
         LimitView: {
             field: string;
@@ -2464,6 +2894,34 @@ export interface components {
             kind: "Namespace";
             metadata: components["schemas"]["ObjectMeta"];
         };
+        /** NearFitView */
+        NearFitView: {
+            podSet: string;
+            flavor: string;
+            level: string;
+            domain: string[];
+            unit: string;
+            fits: number;
+            needs: number;
+            resource: string;
+            inTheWay: components["schemas"]["HostWorkload"][];
+        };
+        /** NearFitsView */
+        NearFitsView: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            topology: string;
+            workload: string;
+            near: components["schemas"]["NearFitView"][];
+        };
         /** NewToken */
         NewToken: {
             name: string;
@@ -2542,6 +3000,13 @@ export interface components {
             annotations?: {
                 [key: string]: string;
             };
+        };
+        /** OpenEviction */
+        OpenEviction: {
+            workload: string;
+            uid: string;
+            clusterQueue: string;
+            eviction: components["schemas"]["AssignmentEviction"];
         };
         /** Overview */
         Overview: {
@@ -2627,6 +3092,35 @@ export interface components {
             metadata: components["schemas"]["PendingListMeta"];
             items: components["schemas"]["PendingWorkload"][];
         };
+        /** PodPlaceShape */
+        PodPlaceShape: {
+            pod: string;
+            nodeSelector: {
+                [key: string]: string;
+            };
+        };
+        /** PodPlaces */
+        PodPlaces: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            places: components["schemas"]["PodPlaceShape"][];
+        };
+        /** PodSeenShape */
+        PodSeenShape: {
+            name: string;
+            labels?: {
+                [key: string]: string;
+            };
+            annotations?: {
+                [key: string]: string;
+            };
+            values?: string[];
+            /** @default false */
+            hasEnded?: boolean;
+        };
         /** PodSetAssignmentShape */
         PodSetAssignmentShape: {
             name: string;
@@ -2640,6 +3134,8 @@ export interface components {
             topologyAssignment?: {
                 [key: string]: unknown;
             } | null;
+            /** @enum {null|string} */
+            delayedTopologyRequest?: "Pending" | "Ready" | null;
         };
         /** PodSetShape */
         PodSetShape: {
@@ -2655,6 +3151,26 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             disruptionMode?: string | null;
+            priorityClassName?: string | null;
+        };
+        /** PodSetUpdateShape */
+        PodSetUpdateShape: {
+            name: string;
+            labels?: {
+                [key: string]: string;
+            };
+            annotations?: {
+                [key: string]: string;
+            };
+            nodeSelector?: {
+                [key: string]: string;
+            };
+            tolerations?: components["schemas"]["TolerationShape"][];
+        };
+        /** PodsGoneReport */
+        PodsGoneReport: {
+            uid: string;
+            hosts: string[];
         };
         /** PodsReadyReport */
         PodsReadyReport: {
@@ -2662,6 +3178,17 @@ export interface components {
             ready: boolean;
             /** @default  */
             message?: string;
+        };
+        /** PodsSeen */
+        PodsSeen: {
+            uid: string;
+            /** @default main */
+            podSet?: string;
+            pods: components["schemas"]["PodSeenShape"][];
+        };
+        /** PreemptionGateShape */
+        PreemptionGateShape: {
+            name: string;
         };
         /** PreemptionRulesShape */
         PreemptionRulesShape: {
@@ -2716,6 +3243,17 @@ export interface components {
             rule: string;
             /** @default  */
             remedy?: string;
+        };
+        /** ProtectionWanted */
+        ProtectionWanted: {
+            /** @default  */
+            preemptionPriorityClassName?: string;
+            preemptionPriority?: number | null;
+            /**
+             * @default
+             * @example saving a checkpoint
+             */
+            reason?: string;
         };
         /** QueueCounts */
         QueueCounts: {
@@ -2791,6 +3329,21 @@ export interface components {
             at: string;
             roots: components["schemas"]["QueueNode"][];
         };
+        /** ReasonThen */
+        ReasonThen: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            dominant: string;
+            sentence: string;
+        };
         /** Rebuilding */
         Rebuilding: {
             name: string;
@@ -2818,11 +3371,18 @@ export interface components {
             workload: string;
             uid: string;
             /** @enum {string} */
-            type: "podsReady" | "podsNotReady" | "reclaimable" | "finished" | "failed" | "stopped" | "acknowledged" | "progressed";
+            type: "podsReady" | "podsNotReady" | "podsGone" | "reclaimable" | "finished" | "failed" | "stopping" | "stopped" | "acknowledged" | "progressed";
             /** @default  */
             eviction?: string;
             /** @default  */
             message?: string;
+            /** @default  */
+            handler?: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            expectedEndAt?: string | null;
             /**
              * @example {
              *       "main": 3
@@ -2831,6 +3391,7 @@ export interface components {
             pods?: {
                 [key: string]: number;
             };
+            hosts?: string[];
         };
         /** ReportBatch */
         ReportBatch: {
@@ -2932,6 +3493,16 @@ export interface components {
         RetentionShape: {
             workloads?: components["schemas"]["WorkloadRetentionShape"] | null;
         };
+        /** RoundChain */
+        RoundChain: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            rounds: components["schemas"]["RoundShape"][];
+            links: components["schemas"]["ChainLink"][];
+        };
         /** RoundPage */
         RoundPage: {
             /**
@@ -2955,6 +3526,18 @@ export interface components {
             refused?: {
                 [key: string]: string;
             }[];
+            /** @default  */
+            cohort?: string;
+            guaranteeing: boolean;
+            budgetViolations: number;
+            figures?: components["schemas"]["FiguresShape"][];
+            /** @default  */
+            invalidatedBy?: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            startedAt?: string | null;
             /**
              * @description A place in the log
              * @example 182233
@@ -2984,6 +3567,11 @@ export interface components {
             victims: components["schemas"]["VictimView"][];
             /** @default  */
             because?: string;
+        };
+        /** SettingShape */
+        SettingShape: {
+            value: string | boolean;
+            source: string;
         };
         /** SimulationView */
         SimulationView: {
@@ -3138,6 +3726,21 @@ export interface components {
              */
             expiresAt?: string | null;
         };
+        /** ToleratedTaint */
+        ToleratedTaint: {
+            /** @default  */
+            key?: string;
+            /**
+             * @default Equal
+             * @enum {string}
+             */
+            operator?: "Exists" | "Equal";
+            /** @default  */
+            value?: string;
+            /** @enum {null|string} */
+            effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute" | null;
+            tolerationSeconds?: number | null;
+        };
         /** TolerationShape */
         TolerationShape: {
             key?: string | null;
@@ -3148,6 +3751,24 @@ export interface components {
             operator?: "Exists" | "Equal";
             value?: string | null;
             effect?: string | null;
+        };
+        /** TopologyFits */
+        TopologyFits: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            topology: string;
+            requests: {
+                [key: string]: number;
+            };
+            fits: components["schemas"]["LevelFitView"][];
         };
         /** TopologyLevelShape */
         TopologyLevelShape: {
@@ -3224,6 +3845,26 @@ export interface components {
             /** @default  */
             reason?: string;
         };
+        /** UnhealthyNodeShape */
+        UnhealthyNodeShape: {
+            name: string;
+            /** @default  */
+            reason?: string;
+        };
+        /** UpdateOfPodSet */
+        UpdateOfPodSet: {
+            name: string;
+            labels?: {
+                [key: string]: string;
+            };
+            annotations?: {
+                [key: string]: string;
+            };
+            nodeSelector?: {
+                [key: string]: string;
+            };
+            tolerations?: components["schemas"]["ToleratedTaint"][];
+        };
         /** VictimShape */
         VictimShape: {
             workload: string;
@@ -3236,6 +3877,27 @@ export interface components {
             };
             runningSeconds: number;
             released: boolean;
+            /** @default  */
+            cohort?: string;
+            /** @default 0 */
+            protection?: number;
+            lost?: {
+                [key: string]: number;
+            };
+            violates?: string[];
+            /** @enum {string} */
+            stage: "Requested" | "Acknowledged" | "Stalled" | "Forced" | "Stopping" | "Released" | "Cancelled";
+            /** @enum {string} */
+            mode: "Immediate" | "Soft";
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            deadlineAt?: string | null;
+            /** @default  */
+            handler?: string;
+            /** @default  */
+            note?: string;
         };
         /** VictimView */
         VictimView: {
@@ -3304,7 +3966,12 @@ export interface components {
             priorityClassName?: string | null;
             priority?: number | null;
             preemptionPriorityClassName?: string | null;
+            /** @enum {null|string} */
+            preemptionPolicy?: "PreemptLowerPriority" | "Never" | null;
+            canPreempt?: boolean | null;
             preemptibility?: string | null;
+            preemptionGates?: components["schemas"]["PreemptionGateShape"][];
+            evictionPolicy?: components["schemas"]["EvictionPolicyShape"] | null;
             /** @default true */
             active?: boolean;
             maximumExecutionTimeSeconds?: number | null;
@@ -3316,12 +3983,22 @@ export interface components {
             conditions?: components["schemas"]["Condition"][];
             admission?: components["schemas"]["AdmissionShape"] | null;
             admissionChecks?: components["schemas"]["CheckStateShape"][];
+            unhealthyNodes?: components["schemas"]["UnhealthyNodeShape"][];
             reclaimablePods?: components["schemas"]["ReclaimablePodsShape"][];
             requeueState?: components["schemas"]["RequeueStateShape"] | null;
             requeuedCount?: number | null;
             priority?: number | null;
             preemptionPriority?: number | null;
-            preemptibility?: string | null;
+            preemptibility?: components["schemas"]["SettingShape"] | null;
+            canPreempt?: components["schemas"]["SettingShape"] | null;
+            preemptionGates?: components["schemas"]["GateStateShape"][];
+            divergingPodSets?: {
+                [key: string]: unknown;
+            }[];
+            ignored?: string[];
+            eviction?: {
+                [key: string]: unknown;
+            } | null;
             schedulingStats?: {
                 [key: string]: unknown;
             } | null;
@@ -4289,6 +4966,95 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Action"];
+            };
+        };
+        responses: {
+            /** @description A Workload. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    protectWorkload: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing */
+                dryRun?: "All" | null;
+            };
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The workload's name */
+                namespace: string;
+                /** @description The workload's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProtectionWanted"];
+            };
+        };
+        responses: {
+            /** @description A Workload. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    setPreemptionGate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The workload's name */
+                namespace: string;
+                /** @description The workload's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GateWanted"];
             };
         };
         responses: {
@@ -7428,6 +8194,46 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    listEvictions: {
+        parameters: {
+            query?: {
+                /** @description Only evictions that are for this handler */
+                handler?: string | null;
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Evictions that are under way, by workload. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvictionPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     reportFinished: {
         parameters: {
             query?: never;
@@ -7443,6 +8249,86 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["FinishedReport"];
+            };
+        };
+        responses: {
+            /** @description A Workload. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    placePods: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The workload's name */
+                namespace: string;
+                /** @description The workload's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PodsSeen"];
+            };
+        };
+        responses: {
+            /** @description A place for each waiting pod that can have one now; the others wait. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PodPlaces"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    reportPodsGone: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The workload's name */
+                namespace: string;
+                /** @description The workload's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PodsGoneReport"];
             };
         };
         responses: {
@@ -7591,6 +8477,48 @@ export interface operations {
         };
     };
     reportStopped: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The workload's name */
+                namespace: string;
+                /** @description The workload's name */
+                name: string;
+                /** @description The eviction, as assignments name it */
+                eviction: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvictionReport"];
+            };
+        };
+        responses: {
+            /** @description A Workload. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    reportStopping: {
         parameters: {
             query?: never;
             header?: never;
@@ -7871,6 +8799,84 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    readTopologyFits: {
+        parameters: {
+            query: {
+                /** @description What one pod asks for, such as `cpu=4,memory=8Gi,nvidia.com/gpu=1` */
+                pod: string;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The topology's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The largest gang of pods with these requests, for every flavor and level. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TopologyFits"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readNearFits: {
+        parameters: {
+            query: {
+                /** @description The workload, as `namespace/name` */
+                workload: string;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The topology's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The domains that come nearest to taking a workload, nearest first for each pod set. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NearFitsView"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     readTopologyMap: {
         parameters: {
             query?: {
@@ -7908,12 +8914,55 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    readPreemptionChain: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The round's id */
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rounds that hang together with one, oldest first. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoundChain"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     listPreemptions: {
         parameters: {
             query?: {
                 /** @description `namespace/name` of a preemptor or victim */
                 workload?: string;
                 clusterQueue?: string;
+                /** @description Of either side, then */
+                cohort?: string;
+                /** @description Only rounds decided at or after this time (RFC 3339) */
+                since?: string | null;
+                /** @description Only rounds decided before or at this time (RFC 3339) */
+                until?: string | null;
                 /** @description At most so many items */
                 limit?: number;
                 /** @description The `metadata.continue` of the page before */
@@ -8266,6 +9315,118 @@ export interface operations {
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
+        };
+    };
+    listCycles: {
+        parameters: {
+            query?: {
+                partition?: string;
+                /** @description The `next` of the page before */
+                before?: string | null;
+                limit?: number;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Records, newest first; `next` is the `before` of the page after it. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CyclePage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readCycle: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The cycle, as events name it */
+                cycle: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One record with the facts it led to, in order. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CycleDetail"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    replayCycle: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The cycle, as events name it */
+                cycle: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What came of running it again on the same input; digests are over the stored bytes. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CycleRerun"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
         };
     };
     listTokens: {
