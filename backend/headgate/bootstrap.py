@@ -10,6 +10,7 @@ from headgate.adapters.celery.application import ADMISSION_QUEUE, UPKEEP_QUEUE, 
 from headgate.adapters.celery.inspection import broker_failure
 from headgate.adapters.celery.nudges import CeleryNudges
 from headgate.adapters.postgres.connections import Pool, open_pool
+from headgate.adapters.postgres.cycle_book import PostgresCycleBook
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.adapters.postgres.housekeeping import PostgresHousekeeping
@@ -62,6 +63,7 @@ class Platform:
     partitions: PostgresPartitions
     followers: PostgresFollowers
     state_cache: PostgresStateCache
+    cycles: PostgresCycleBook
     housekeeping: PostgresHousekeeping
     inspection: PostgresInspection
     tokens: PostgresTokens
@@ -92,6 +94,7 @@ class Platform:
                 sweep_seconds=self.settings.sweep_seconds,
             ),
             round_ttl_seconds=self.settings.round_ttl_seconds,
+            note=self.cycles.put,
         )
 
     def following(self, report: Report) -> Following:
@@ -121,6 +124,7 @@ def open_platform(settings: Settings, name: str = "headgate") -> Platform:
         partitions=PostgresPartitions(pool),
         followers=PostgresFollowers(pool),
         state_cache=PostgresStateCache(pool),
+        cycles=PostgresCycleBook(pool),
         housekeeping=PostgresHousekeeping(pool),
         inspection=PostgresInspection(pool, settings.database_url),
         tokens=PostgresTokens(pool),

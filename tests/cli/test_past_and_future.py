@@ -79,3 +79,11 @@ def test_a_change_is_tried_out(headgate: Invoker) -> None:
     found = headgate.json("simulate", "--delete", "workload/default/holder")
     assert found["facts"] > 0
     headgate("simulate", code=2)
+
+
+def test_a_cycle_is_listed_opened_and_run_again(headgate: Invoker) -> None:
+    (cycle,) = headgate.json("cycles", "--limit", "1")["items"]
+    assert cycle["id"] in headgate("cycles").stdout
+    assert f"up to position {cycle['inputPosition']}" in headgate("cycles", cycle["id"]).stdout
+    assert "facts to the byte" in headgate("cycles", cycle["id"], "--replay").stdout
+    headgate("cycles", "none", code=3)

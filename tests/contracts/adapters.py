@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import psycopg
 
+from headgate.adapters.memory.cycle_book import MemoryCycleBook
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.followers import MemoryFollowers
@@ -15,6 +16,7 @@ from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.adapters.memory.tail import MemoryTail
 from headgate.adapters.memory.tokens import MemoryTokens
 from headgate.adapters.postgres.connections import open_pool
+from headgate.adapters.postgres.cycle_book import PostgresCycleBook
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.adapters.postgres.partitions import PostgresPartitions
@@ -24,6 +26,7 @@ from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.postgres.tokens import PostgresTokens
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.application.ports import (
+    CycleBook,
     EventLog,
     Followers,
     Partitions,
@@ -43,6 +46,7 @@ class Adapters:
     partitions: Partitions
     tokens: Tokens
     state_cache: StateCache
+    cycles: CycleBook
     tail: Tail
     followers: Followers
     break_session: Callable[[str], None]
@@ -58,6 +62,7 @@ def in_memory() -> Adapters:
         partitions=partitions,
         tokens=MemoryTokens(database),
         state_cache=MemoryStateCache(),
+        cycles=MemoryCycleBook(),
         tail=MemoryTail(database),
         followers=MemoryFollowers(database),
         break_session=partitions.break_session,
@@ -75,6 +80,7 @@ def on_postgres(url: str) -> Iterator[Adapters]:
             partitions=PostgresPartitions(pool),
             tokens=PostgresTokens(pool),
             state_cache=PostgresStateCache(pool),
+            cycles=PostgresCycleBook(pool),
             tail=PostgresTail(url),
             followers=PostgresFollowers(pool),
             break_session=lambda key: _terminate_holder(url, key),

@@ -6,6 +6,7 @@ from typing import Any
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.state_cache import MemoryStateCache
+from headgate.application.cycles.records import CycleRecord
 from headgate.application.ports import Appended, Unavailable, Unit
 from headgate.application.run_partition import Backoff, Budget, Scheduler, run_partition
 from headgate.application.units import unit_of
@@ -58,6 +59,7 @@ class Cluster:
         self.witness = Witness()
         self.crashes = 0
         self.submitted = 0
+        self.records: list[CycleRecord] = []
         self.workers = [self._new_worker(), self._new_worker()]
 
     def record(self, *facts: tuple[str, DomainEvent]) -> None:
@@ -196,6 +198,7 @@ class Cluster:
             report=self._fail,
             budget=Budget(decisions=self.chance.choice([3, 20, 500])),
             backoff=Backoff(),
+            note=self.records.append,
         )
 
     def _fail(self, key: str, failure: Exception) -> None:

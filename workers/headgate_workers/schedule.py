@@ -1,10 +1,16 @@
 """What upkeep does by itself, and how often; every entry may run twice or late without harm."""
 
-from headgate.application.housekeeping import Chore, forget_old_keys, keep_log_ahead
+from headgate.application.housekeeping import (
+    Chore,
+    forget_old_cycles,
+    forget_old_keys,
+    keep_log_ahead,
+)
 
 SECONDS_BETWEEN_FOLLOWING = 0.25
 
 CHORES = (
     Chore(name="keep the log's next partitions ready", every_seconds=300.0, run=keep_log_ahead),
     Chore(name="forget old idempotency keys", every_seconds=900.0, run=forget_old_keys),
+    Chore(name="forget old cycles", every_seconds=900.0, run=forget_old_cycles),
 )

@@ -37,6 +37,7 @@ def install(platform: Platform) -> Installation:
         partitions=platform.partitions,
         followers=platform.followers,
         tokens=platform.tokens,
+        cycles=platform.cycles,
         ids=platform.ids,
         clock=DatabaseClock(platform.event_log),
         book=TokenBook(platform.tokens, platform.settings.admin_token),

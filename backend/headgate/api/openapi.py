@@ -25,6 +25,7 @@ TAGS = {
     "Events": "The log, page by page and as it grows",
     "Preemptions": "Who had to go for whom, and why",
     "Simulations": "What would happen if something were submitted or changed",
+    "Cycles": "What workers planned, and running it again",
     "Overview": "What needs attention",
     "Executors": "What to run, and what became of it",
     "Access": "Tokens and what they allow",

@@ -9,6 +9,7 @@ from headgate.application.ports import Housekeeping
 
 SECONDS_A_KEY_IS_KEPT = 7 * 24 * 3600.0
 BATCH = 5_000
+CYCLES_KEPT = 100_000
 
 
 def forget_old_keys(housekeeping: Housekeeping) -> int:
@@ -19,6 +20,11 @@ def forget_old_keys(housekeeping: Housekeeping) -> int:
     ):
         forgotten += count
     return forgotten
+
+
+def forget_old_cycles(housekeeping: Housekeeping) -> int:
+    """Forget all records of cycles but the newest; how many there were."""
+    return housekeeping.forget_cycles(keep=CYCLES_KEPT)
 
 
 def keep_log_ahead(housekeeping: Housekeeping) -> int:

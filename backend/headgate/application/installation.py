@@ -9,6 +9,7 @@ from headgate.application.group_commit import GroupCommit
 from headgate.application.past.machine import TimeMachine
 from headgate.application.past.reading import PastClock, PastReader
 from headgate.application.ports import (
+    CycleBook,
     EventLog,
     Followers,
     Ids,
@@ -25,13 +26,14 @@ from headgate.application.warm_reader import WarmReader
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """The ports, and what a process keeps warm above them; for reading, also as it was in the past."""
+    """The ports, and what a process keeps warm above them; for reading also as it was then."""
 
     log: EventLog
     models: ReadModels
     partitions: Partitions
     followers: Followers
     tokens: Tokens
+    cycles: CycleBook
     ids: Ids
     clock: DatabaseClock | PastClock
     book: TokenBook

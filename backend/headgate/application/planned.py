@@ -34,12 +34,17 @@ class Planning:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The decisions as one unit, if there were any; `is_settled` if nothing is left to do."""
+    """The decisions as one unit, if there were any; `is_settled` if nothing is left to do.
+
+    `cycles` were planned, and `heads` looked at in them.
+    """
 
     unit: Unit | None
     decisions: int
     next_due: Instant | None
     is_settled: bool
+    cycles: int = 0
+    heads: int = 0
 
 
 def plan_within(cell: Cell, planning: Planning) -> Planned:
@@ -50,6 +55,7 @@ def plan_within(cell: Cell, planning: Planning) -> Planned:
     partition = planning.fence.partition
     config_position = cell.config_position
     decisions: list[Decision] = []
+    heads = 0
     for cycle in count():
         plan = plan_cycle(
             cell,
@@ -59,10 +65,12 @@ def plan_within(cell: Cell, planning: Planning) -> Planned:
             round_ttl_seconds=planning.round_ttl_seconds,
         )
         decisions.extend(plan.decisions)
+        heads += plan.looked_at
         is_settled = not plan.decisions
         if is_settled or planning.is_spent(len(decisions)):
             unit = _unit(cell, decisions, planning, config_position) if decisions else None
-            return Planned(unit, len(decisions), plan.next_due, is_settled)
+            made = len(decisions)
+            return Planned(unit, made, plan.next_due, is_settled, cycle + 1, heads)
     raise AssertionError("counting has no end")
 
 

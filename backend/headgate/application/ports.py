@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self
 import msgspec
 
 from headgate.application.access import Token
+from headgate.application.cycles.records import CycleQuery, CycleRecord
 from headgate.application.followed.answers import Ledger, LedgerQuery, QueueHistory
 from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.values.instants import Instant
@@ -120,8 +121,9 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events to read; empty means all. `streams` match whole or, ending in `/`, by prefix;
-    `up_to` is the last position.
+    """Which events to read; empty means all.
+
+    `streams` match whole or, ending in `/`, by prefix; `up_to` is the last position.
     """
 
     types: tuple[str, ...] = ()
@@ -348,6 +350,9 @@ class Housekeeping(Protocol):
     def forget_idempotency_keys(self, *, older_than_seconds: float, limit: int = 5_000) -> int:
         """Delete keys nobody will repeat any more, the oldest first; how many went."""
 
+    def forget_cycles(self, *, keep: int) -> int:
+        """Delete all records of cycles but the newest so many; how many went."""
+
     def extend_log(self) -> None:
         """Make room for the next million positions."""
 
@@ -377,6 +382,22 @@ class Ids(Protocol):
 
     def new(self) -> str:
         """A new time-ordered UUID."""
+
+
+class CycleBook(Protocol):
+    """What workers planned, for people; losing some of it loses no truth."""
+
+    def put(self, record: CycleRecord) -> None:
+        """Keep a record."""
+
+    def find(self, cycle_id: str) -> CycleRecord | None:
+        """The record of that id, if it is kept."""
+
+    def page(self, query: CycleQuery) -> list[CycleRecord]:
+        """Records that match, newest first, keyset paged."""
+
+    def forget(self, *, keep: int) -> int:
+        """Delete all but the newest so many; how many went."""
 
 
 class Tail(Protocol):

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from headgate.application.cycles.noting import Stopwatch, record_of
+from headgate.application.cycles.records import CycleRecord, forgetful
 from headgate.application.planned import Planning, plan_within
 from headgate.application.ports import (
     Appended,
@@ -15,6 +17,7 @@ from headgate.application.ports import (
     Unavailable,
 )
 from headgate.application.warm_cell import WarmCell
+from headgate.domain.scheduling.parking import parking_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 CATCH_UP_LIMIT = 5_000
@@ -57,7 +60,8 @@ class Scheduler:
     """What a worker process schedules with.
 
     `owner` names the session for people; the fence does not depend on it. `elapsed` counts seconds;
-    only differences of it mean anything. `report` is told of each partition set aside.
+    only differences of it mean anything. `report` is told of each partition set aside, `note` of
+    each plan that decided something.
     """
 
     partitions: Partitions
@@ -69,6 +73,7 @@ class Scheduler:
     budget: Budget = field(default_factory=Budget)
     backoff: Backoff = field(default_factory=Backoff)
     round_ttl_seconds: int = 3600
+    note: Callable[[CycleRecord], None] = forgetful
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,23 +175,32 @@ def _decide(scheduler: Scheduler, session: PartitionSession, progress: _Progress
     """Plan in a trial that is kept only if the log has taken exactly what was planned."""
     cell = scheduler.warm.cell
     before = cell.position
+    planning = _planning(scheduler, session)
+    stopwatch = Stopwatch(scheduler.elapsed)
     with cell.trial() as trial:
-        planned = plan_within(cell, _planning(scheduler, session))
+        parking = parking_of(cell.partition(session.row.key))
+        planned = plan_within(cell, planning)
         if planned.unit is None:
             session.commit_idle(idle_position=before, next_due=planned.next_due)
             return "idle"
+        stopwatch.planned()
         verdict = session.commit_decisions([planned.unit], next_due=planned.next_due)[0]
-        if not isinstance(verdict, Appended):
-            progress.conflicts += 1
-            progress.settled = None
-            return None
-        # Facts of others may stand between: then the trial is undone and all is folded in order.
-        is_next = verdict.first_position == before + 1
-        if is_next:
+        stopwatch.committed()
+        is_kept = isinstance(verdict, Appended) and verdict.first_position == before + 1
+        if is_kept and isinstance(verdict, Appended):
             trial.keep(verdict.last_position)
+    record = record_of(planning, planned, verdict, input_position=before, parking=parking)
+    timed = stopwatch.noted(record, worker=scheduler.owner, conflicts=progress.conflicts)
+    scheduler.note(timed)
+    if not isinstance(verdict, Appended):
+        progress.conflicts += 1
+        progress.settled = None
+        return None
     progress.conflicts = 0
     progress.decisions += planned.decisions
-    progress.settled = (cell.position, planned.next_due) if is_next and planned.is_settled else None
+    # Facts of others may stand between: then the trial was undone and all is folded in order.
+    is_settled = is_kept and planned.is_settled
+    progress.settled = (cell.position, planned.next_due) if is_settled else None
     return None
 
 

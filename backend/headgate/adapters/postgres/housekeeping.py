@@ -1,6 +1,7 @@
 """Chores that keep the store small; safe to run anywhere, any time, and twice."""
 
 from headgate.adapters.postgres.connections import Pool, connection_of
+from headgate.adapters.postgres.cycle_book import PostgresCycleBook
 
 _FORGET_KEYS = """
     DELETE FROM idempotency WHERE (key, actor) IN (
@@ -20,6 +21,10 @@ class PostgresHousekeeping:
         """Delete keys nobody will repeat any more, the oldest first; how many went."""
         with connection_of(self._pool) as connection:
             return connection.execute(_FORGET_KEYS, (older_than_seconds, limit)).rowcount
+
+    def forget_cycles(self, *, keep: int) -> int:
+        """Delete all records of cycles but the newest so many; how many went."""
+        return PostgresCycleBook(self._pool).forget(keep=keep)
 
     def extend_log(self) -> None:
         """Make the partitions of the log that the next million positions need."""

@@ -199,6 +199,28 @@ STATE_CACHE = Table(
     _column("created_at", DateTime(timezone=True)),
 )
 
+CYCLE_RECORD = Table(
+    "cycle_record",
+    METADATA,
+    _key("id"),
+    _column("partition", BYTEWISE),
+    _column("at", BigInteger),
+    _column("input_position", BigInteger),
+    _column("body", LargeBinary),
+)
+Index("cycle_record_at", CYCLE_RECORD.c.at, CYCLE_RECORD.c.id)
+
+BACKTEST = Table(
+    "backtest",
+    METADATA,
+    _key("id"),
+    _column("at", BigInteger),
+    _column("is_ended", Boolean),
+    Column("worked_at", DateTime(timezone=True)),
+    _column("body", LargeBinary),
+)
+Index("backtest_at", BACKTEST.c.at, BACKTEST.c.id)
+
 FOLLOWER = Table(
     "follower",
     METADATA,

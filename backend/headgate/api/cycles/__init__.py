@@ -1,0 +1,1 @@
+"""What workers planned, and running it again."""

@@ -1,0 +1,70 @@
+"""The cycles of workers."""
+
+from typing import Annotated
+
+from litestar import Controller, get
+from litestar.params import FromQuery, PathParameter, QueryParameter
+
+from headgate.api.answers import Answer, answer_view, shows
+from headgate.api.callers import Caller, installation_of
+from headgate.api.problems import BAD_CONTINUE, ApiFailure
+from headgate.application.queries import cycles
+from headgate.application.queries.cycle_views import CycleDetail, CyclePage, CycleRerun
+from headgate.domain.values.instants import Instant
+
+CycleId = Annotated[str, PathParameter(description="The cycle, as events name it", max_length=100)]
+
+
+class Cycles(Controller):
+    """What was planned, when, on what, and how long it took."""
+
+    path = "/cycles"
+    tags = ["Cycles"]
+
+    @get(
+        operation_id="listCycles",
+        summary="What workers planned, newest first",
+        responses=shows(CyclePage),
+    )
+    async def list_cycles(
+        self,
+        request: Caller,
+        partition: FromQuery[str] = "",
+        before: Annotated[
+            str | None, QueryParameter(description="The `next` of the page before")
+        ] = None,
+        limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+    ) -> Answer:
+        """Plans that decided something, or that the log refused because something had changed."""
+        found = await cycles.page(installation_of(request), partition, _start(before), limit)
+        return answer_view(found)
+
+    @get(
+        "/{cycle:str}",
+        operation_id="readCycle",
+        summary="One plan with its input and its decisions in order",
+        responses=shows(CycleDetail),
+    )
+    async def read(self, request: Caller, cycle: CycleId) -> Answer:
+        """The id is the `correlation` of the events it led to."""
+        scope = request.user.namespaces
+        return answer_view(await cycles.detail(installation_of(request), cycle, scope))
+
+    @get(
+        "/{cycle:str}/replay",
+        operation_id="replayCycle",
+        summary="Run it again on the same input and compare",
+        responses=shows(CycleRerun),
+    )
+    async def replay(self, request: Caller, cycle: CycleId) -> Answer:
+        """Nothing is written; the same input gives the same bytes."""
+        return answer_view(await cycles.rerun(installation_of(request), cycle))
+
+
+def _start(before: str | None) -> tuple[Instant, str] | None:
+    if before is None:
+        return None
+    at, _, cycle = before.partition(":")
+    if not at.isdecimal() or not cycle:
+        raise ApiFailure(BAD_CONTINUE, "It is the `next` of a page before.")
+    return int(at), cycle

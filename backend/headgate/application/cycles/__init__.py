@@ -1,0 +1,1 @@
+"""What workers did in each turn, and doing it again from the log."""

@@ -1,0 +1,62 @@
+"""Running a cycle again: the same input must give the same facts, byte by byte."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from headgate.application.cycles.records import CycleRecord
+from headgate.application.planned import Planning, plan_within
+from headgate.application.ports import Fence
+from headgate.domain.cell import Cell
+from headgate.domain.facts import DomainEvent, Recorded
+from headgate.domain.scheduling.parking import park_again
+from headgate.event_log.codec import encode
+
+Fact = tuple[str, DomainEvent]
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """What a cycle decides when it is run again, and what it had decided."""
+
+    again: tuple[Fact, ...]
+    then: tuple[Fact, ...]
+    digest_again: str
+    digest_then: str
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both are the same to the byte."""
+        return self.digest_again == self.digest_then
+
+
+def run_again(cell: Cell, record: CycleRecord, recorded: Sequence[Recorded]) -> Rerun:
+    """Plan once more on the fold at the record's input position; the cell is as before then."""
+    assert cell.position == record.input_position, "a cycle runs again on its own input"
+    with cell.trial():
+        park_again(cell.partition(record.partition), record.parking)
+        planned = plan_within(cell, _planning(record))
+        unit = planned.unit
+    again = tuple((new.stream, new.event) for new in unit.events) if unit else ()
+    then = tuple((one.stream, one.event) for one in recorded)
+    return Rerun(again, then, digest(again), digest(then))
+
+
+def digest(facts: Iterable[Fact]) -> str:
+    """SHA-256 over the stored bytes of facts: stream, name, schema version and fields of each."""
+    found = hashlib.sha256()
+    for stream, event in facts:
+        name, version, fields = encode(event)
+        for part in (stream.encode(), name.encode(), str(version).encode(), fields):
+            found.update(len(part).to_bytes(8, "big") + part)
+    return found.hexdigest()
+
+
+def _planning(record: CycleRecord) -> Planning:
+    return Planning(
+        fence=Fence(partition=record.partition, epoch=0, guard=0),
+        at=record.at,
+        run_id=record.id,
+        round_ttl_seconds=record.round_ttl_seconds,
+        is_spent=lambda made: made >= record.decisions,
+    )

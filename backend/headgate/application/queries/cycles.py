@@ -1,0 +1,121 @@
+"""The cycles of workers: listed, opened, and run again."""
+
+import asyncio
+
+from headgate.application.cycles.again import Rerun, run_again
+from headgate.application.cycles.records import CycleQuery, CycleRecord
+from headgate.application.installation import Installation
+from headgate.application.past.reading import PastReader
+from headgate.application.queries.cycle_views import CycleDetail, CyclePage, CycleRerun, CycleView
+from headgate.application.queries.events import shown
+from headgate.application.queries.views import timestamp
+from headgate.application.visibility import Scope, allows
+from headgate.domain.facts import Recorded
+from headgate.domain.rejection import NotFound
+from headgate.domain.values.instants import Instant
+
+MOST_EVENTS = 5_000
+
+
+async def page(
+    installation: Installation, partition: str, before: tuple[Instant, str] | None, limit: int
+) -> CyclePage:
+    """The newest records, of one or all partitions."""
+    reader = installation.reader
+    query = CycleQuery(
+        partition=partition,
+        up_to=reader.position if isinstance(reader, PastReader) else None,
+        before=before,
+        limit=limit,
+    )
+    found = await asyncio.to_thread(installation.cycles.page, query)
+    last = found[-1] if len(found) == limit else None
+    return CyclePage(
+        position=reader.position,
+        items=[_view(record) for record in found],
+        next=f"{last.at}:{last.id}" if last else None,
+    )
+
+
+async def detail(installation: Installation, cycle_id: str, scope: Scope) -> CycleDetail:
+    """One record with its facts, as far as someone may see them."""
+    record = await _found(installation, cycle_id)
+    events = await asyncio.to_thread(_recorded, installation, record)
+    seen = [one for one in events if allows(scope, one.stream)]
+    return CycleDetail(
+        position=installation.reader.position,
+        cycle=_view(record),
+        events=shown(installation, seen, scope),
+    )
+
+
+async def rerun(installation: Installation, cycle_id: str) -> CycleRerun:
+    """The same input once more through the same rules, compared byte by byte."""
+    record = await _found(installation, cycle_id)
+    if record.outcome == "Conflict":
+        detail_ = f"Cycle {cycle_id} was refused: {record.conflict}"
+        raise NotFound(detail_, remedy="Run one again that was committed.")
+    machine = installation.past
+
+    def again() -> Rerun:
+        cell = machine.cells.at(record.input_position).fork()
+        return run_again(cell, record, _recorded(installation, record))
+
+    found = await machine.backstage.do(again)
+    return CycleRerun(
+        position=installation.reader.position,
+        id=cycle_id,
+        is_same=found.is_same,
+        events=len(found.then),
+        digest_then=found.digest_then,
+        digest_again=found.digest_again,
+        first_difference="" if found.is_same else _difference(found),
+    )
+
+
+def _difference(found: Rerun) -> str:
+    pairs = enumerate(zip(found.then, found.again, strict=False))
+    number = next((n for n, (then, again) in pairs if then != again), None)
+    if number is None:
+        return f"there were {len(found.then)} facts, now there are {len(found.again)}"
+    (stream, then), (other, again) = found.then[number], found.again[number]
+    return (
+        f"fact {number + 1} was {type(then).__name__} of {stream}, "
+        f"now it is {type(again).__name__} of {other}"
+    )
+
+
+async def _found(installation: Installation, cycle_id: str) -> CycleRecord:
+    record = await asyncio.to_thread(installation.cycles.find, cycle_id)
+    if record is None:
+        remedy = "Only the newest are kept; find its facts in the log by their correlation."
+        raise NotFound(f"There is no record of cycle {cycle_id}.", remedy=remedy)
+    return record
+
+
+def _recorded(installation: Installation, record: CycleRecord) -> list[Recorded]:
+    if not record.first_position:
+        return []
+    count = record.last_position - record.first_position + 1
+    return installation.log.read(record.first_position - 1, limit=min(count, MOST_EVENTS))
+
+
+def _view(record: CycleRecord) -> CycleView:
+    return CycleView(
+        id=record.id,
+        partition=record.partition,
+        worker=record.worker,
+        at=timestamp(record.at),
+        input_position=record.input_position,
+        first_position=record.first_position,
+        last_position=record.last_position,
+        outcome=record.outcome,
+        conflict=record.conflict,
+        cycles=record.cycles,
+        heads=record.heads,
+        decisions=record.decisions,
+        conflicts=record.conflicts,
+        parked=sum(len(parked.keys) for parked in record.parking.values()),
+        planning_microseconds=record.planning_microseconds,
+        commit_microseconds=record.commit_microseconds,
+    )

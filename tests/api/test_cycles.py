@@ -1,0 +1,77 @@
+"""The cycles of workers are listed, opened, and run again to the same bytes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+
+HERE = "/v1/namespaces/team-a/workloads"
+
+
+@pytest.fixture(scope="module")
+def cycles(callers: dict[str, Api], schedule: Callable[[], int]) -> list[dict[str, Any]]:
+    """What workers planned for some workloads."""
+    admin = callers["admin"]
+    admin.post("/v1/resourceflavors", flavor())
+    admin.post("/v1/clusterqueues", cluster_queue("gpu", cpu="4"))
+    admin.post("/v1/namespaces/team-a/localqueues", local_queue("main", "gpu"))
+    admin.post("/v1/namespaces/team-b/localqueues", local_queue("main", "gpu", "team-b"))
+    for number in range(3):
+        admin.post(HERE, workload(f"w-{number}"))
+        schedule()
+    secret = workload("secret", namespace="team-b")
+    secret["spec"]["podSets"][0]["count"] = 3
+    admin.post("/v1/namespaces/team-b/workloads", secret)
+    schedule()
+    found: list[dict[str, Any]] = admin.get("/v1/cycles").json()["items"]
+    return found
+
+
+def test_cycles_are_listed_newest_first_with_their_figures(cycles: list[dict[str, Any]]) -> None:
+    assert len(cycles) == 4
+    positions = [cycle["inputPosition"] for cycle in cycles]
+    assert positions == sorted(positions, reverse=True)
+    assert all(cycle["outcome"] == "Committed" and cycle["heads"] > 0 for cycle in cycles)
+
+
+def test_pages_follow_each_other(admin: Api, cycles: list[dict[str, Any]]) -> None:
+    first = admin.get("/v1/cycles?limit=3").json()
+    second = admin.get(f"/v1/cycles?limit=3&before={first['next']}").json()
+    assert [*first["items"], *second["items"]] == cycles
+    assert admin.get("/v1/cycles?before=nonsense").status_code == 400
+
+
+def test_an_opened_cycle_shows_its_decisions(admin: Api, cycles: list[dict[str, Any]]) -> None:
+    found = admin.get(f"/v1/cycles/{cycles[-1]['id']}").json()
+    assert [event["type"] for event in found["events"]] == [
+        "workload.quota_reserved",
+        "workload.admitted",
+    ]
+    assert {event["correlation"] for event in found["events"]} == {cycles[-1]["id"]}
+
+
+def test_every_cycle_runs_again_to_the_same_bytes(admin: Api, cycles: list[dict[str, Any]]) -> None:
+    for cycle in cycles:
+        found = admin.get(f"/v1/cycles/{cycle['id']}/replay").json()
+        assert found["isSame"], found
+        assert found["digestThen"] == found["digestAgain"]
+
+
+def test_facts_of_other_teams_are_left_out(
+    callers: dict[str, Api], cycles: list[dict[str, Any]]
+) -> None:
+    path = f"/v1/cycles/{cycles[0]['id']}"
+    assert callers["admin"].get(path).json()["events"]
+    assert callers["submitter"].get(path).json()["events"] == []
+
+
+def test_the_past_knows_only_its_own_cycles(admin: Api, cycles: list[dict[str, Any]]) -> None:
+    at = cycles[-1]["lastPosition"]
+    assert admin.get(f"/v1/cycles?at={at}").json()["items"] == cycles[-1:]
+
+
+def test_a_cycle_that_is_not_kept_is_not_found(admin: Api) -> None:
+    assert admin.get("/v1/cycles/none").status_code == 404
+    assert admin.get("/v1/cycles/none/replay").status_code == 404

@@ -1,0 +1,46 @@
+"""What every store promises of records of cycles."""
+
+from headgate.application.cycles.records import CycleQuery, CycleRecord
+from headgate.domain.scheduling.parking import Parked
+from tests.contracts.adapters import Adapters
+
+
+def record(number: int, partition: str = "p") -> CycleRecord:
+    return CycleRecord(
+        id=f"run-{number}",
+        partition=partition,
+        worker="w",
+        at=1_000 + number,
+        input_position=10 * number,
+        outcome="Committed",
+        parking={"gpu": Parked(keys=("a/1",), all_but_these=True)},
+    )
+
+
+def ids(adapters: Adapters, **given: object) -> list[str]:
+    return [one.id for one in adapters.cycles.page(CycleQuery(**given))]  # type: ignore[arg-type]
+
+
+def test_a_record_is_found_as_it_was_kept(adapters: Adapters) -> None:
+    adapters.cycles.put(record(1))
+
+    assert adapters.cycles.find("run-1") == record(1)
+    assert adapters.cycles.find("run-2") is None
+
+
+def test_records_are_paged_newest_first(adapters: Adapters) -> None:
+    for number in range(5):
+        adapters.cycles.put(record(number, "even" if number % 2 == 0 else "odd"))
+
+    assert ids(adapters) == ["run-4", "run-3", "run-2", "run-1", "run-0"]
+    assert ids(adapters, limit=2, before=(1_003, "run-3")) == ["run-2", "run-1"]
+    assert ids(adapters, partition="odd") == ["run-3", "run-1"]
+    assert ids(adapters, up_to=20) == ["run-1", "run-0"]
+
+
+def test_old_records_are_forgotten(adapters: Adapters) -> None:
+    for number in range(5):
+        adapters.cycles.put(record(number))
+
+    assert adapters.cycles.forget(keep=2) == 3
+    assert ids(adapters) == ["run-4", "run-3"]

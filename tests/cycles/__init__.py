@@ -1,0 +1,1 @@
+"""Cycles run again from the log give the same bytes."""

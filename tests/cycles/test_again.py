@@ -1,0 +1,53 @@
+"""Every plan of a day with crashes runs again to the same bytes, whoever replays it."""
+
+import os
+import subprocess
+import sys
+from random import Random
+
+import pytest
+
+from headgate.adapters.memory.state_cache import MemoryStateCache
+from headgate.application.cycles.again import run_again
+from headgate.application.cycles.records import CycleRecord
+from headgate.application.past.cells import PastCells
+from tests.simulation.cluster import Cluster
+from tests.simulation.life import morning
+
+
+def replay_all(cluster: Cluster, chosen: int = 0) -> list[tuple[str, bool, str]]:
+    """Each committed plan, whether it came out the same, and its digest."""
+    cells = PastCells(cluster.log, MemoryStateCache(), lambda: "1")
+    committed = [record for record in cluster.records if record.outcome == "Committed"]
+    records = Random(1).sample(committed, chosen) if chosen else committed
+    return [_replay(cluster, cells, record) for record in records]
+
+
+def _replay(cluster: Cluster, cells: PastCells, record: CycleRecord) -> tuple[str, bool, str]:
+    count = record.last_position - record.first_position + 1
+    recorded = cluster.log.read(record.first_position - 1, limit=count)
+    found = run_again(cells.at(record.input_position).fork(), record, recorded)
+    return record.id, found.is_same, found.digest_again
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_plan_of_a_day_with_faults_runs_again_to_the_same_bytes(seed: int) -> None:
+    cluster = morning(seed, 200, fault_rate=0.1)
+    replayed = replay_all(cluster)
+    assert len(replayed) > 20
+    assert [name for name, is_same, _ in replayed if not is_same] == []
+
+
+def test_two_hash_seeds_give_the_same_bytes() -> None:
+    program = (
+        "from tests.cycles.test_again import replay_all\n"
+        "from tests.simulation.life import morning\n"
+        "print(replay_all(morning(5, 150, fault_rate=0.1)))"
+    )
+    answers = []
+    for hash_seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        command = [sys.executable, "-c", program]
+        answers.append(subprocess.run(command, env=environment, capture_output=True, check=True))
+    assert answers[0].stdout == answers[1].stdout
+    assert b"True" in answers[0].stdout
