@@ -273,7 +273,8 @@ def test_a_node_is_read_with_what_its_status_says_of_room() -> None:
         ready=False,
         allocatable={"cpu": 96_000, "memory": 2**40, "pods": 110},
     )
-    assert found.keeps == ("unschedulable", "used_by_others")
+    reported = ("draining", "not_ready_since", "lease_seconds", "heard_at")
+    assert found.keeps == ("unschedulable", "used_by_others", *reported)
 
 
 def test_priority_classes_of_both_groups_become_ours() -> None:

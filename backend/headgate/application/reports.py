@@ -11,6 +11,7 @@ from headgate.domain.workloads.commands import (
     ReportCheckState,
     ReportEvictionProgress,
     ReportFinished,
+    ReportPodsGone,
     ReportPodsReady,
     ReportReclaimable,
     ReportStopped,
@@ -20,6 +21,7 @@ from headgate.domain.workloads.events import WorkloadEvent
 
 ReportCommand = (
     ReportPodsReady
+    | ReportPodsGone
     | ReportReclaimable
     | ReportCheckState
     | ReportFinished

@@ -7,12 +7,15 @@ from litestar.params import JSONBody, PathParameter
 
 from headgate.api.answers import Answer, shows
 from headgate.api.callers import Caller
-from headgate.api.executors import reading, writing
+from headgate.api.executors import placing, reading, writing
 from headgate.api.executors.schemas import (
     AssignmentPage,
     EvictionReport,
     FinishedReport,
+    PodPlaces,
+    PodsGoneReport,
     PodsReadyReport,
+    PodsSeen,
     ReclaimableReport,
     ReportBatch,
     ReportOutcomes,
@@ -60,6 +63,34 @@ class Executors(Controller):
     ) -> Answer:
         """Saying the same twice is one fact."""
         return await writing.pods_ready(request, f"{namespace}/{name}", data)
+
+    @post(
+        f"{WORKLOAD}/pods-gone",
+        operation_id="reportPodsGone",
+        summary="Report hosts on which no pod is alive any more",
+        status_code=200,
+        responses=shows(WorkloadObject),
+        opt=REPORTS,
+    )
+    async def pods_gone(
+        self, request: Caller, namespace: Name, name: Name, data: JSONBody[PodsGoneReport]
+    ) -> Answer:
+        """On a host that fails, is cordoned or expels pods, others are sought at once then."""
+        return await writing.pods_gone(request, f"{namespace}/{name}", data)
+
+    @post(
+        f"{WORKLOAD}/pod-places",
+        operation_id="placePods",
+        summary="Ask which pod goes where, in order of rank where pods tell theirs",
+        status_code=200,
+        responses=shows(PodPlaces),
+        opt=REPORTS,
+    )
+    async def pod_places(
+        self, request: Caller, namespace: Name, name: Name, data: JSONBody[PodsSeen]
+    ) -> Answer:
+        """No domain gets more pods than assigned; nothing is recorded."""
+        return await placing.pod_places(request, f"{namespace}/{name}", data)
 
     @post(
         f"{WORKLOAD}/reclaimable",

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from headgate.adapters.manifests.rendering.workloads import (
     rendered_admission,
     rendered_checks,
+    rendered_unhealthy_nodes,
     rendered_updates,
     workload_spec,
 )
@@ -58,6 +59,8 @@ def _assignment(workload: Workload) -> dict[str, object]:
         body["admissionChecks"] = rendered_checks(workload)
     if workload.checks and is_admitted(workload):
         body["podSetUpdates"] = rendered_updates(updates_of(workload))
+    if workload.unhealthy_nodes:
+        body["unhealthyNodes"] = rendered_unhealthy_nodes(workload)
     if workload.eviction is not None:
         body["eviction"] = _eviction(workload.eviction)
     return body

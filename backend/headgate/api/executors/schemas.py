@@ -10,6 +10,7 @@ from headgate.api.workloads.schemas import (
     CheckStateShape,
     PodSetShape,
     PodSetUpdateShape,
+    UnhealthyNodeShape,
 )
 from headgate.domain.workloads.state import Phase
 
@@ -19,6 +20,9 @@ PodCounts = Annotated[
     dict[str, Annotated[int, msgspec.Meta(ge=0)]], msgspec.Meta(examples=[{"main": 3}])
 ]
 """Numbers of pods by pod set."""
+
+Hosts = Annotated[list[str], msgspec.Meta(max_length=100_000)]
+"""Names of hosts, as topology assignments have them."""
 
 
 class AssignmentEviction(Shape, kw_only=True, frozen=True):
@@ -43,6 +47,7 @@ class Assignment(Shape, kw_only=True, frozen=True):
     admission: AdmissionShape
     pod_sets: list[PodSetShape]
     admission_checks: list[CheckStateShape] = []
+    unhealthy_nodes: list[UnhealthyNodeShape] = []
     pod_set_updates: list[PodSetUpdateShape] = []
     eviction: AssignmentEviction | None = None
 
@@ -61,6 +66,45 @@ class PodsReadyReport(Asked, kw_only=True, frozen=True):
     uid: str
     ready: bool
     message: Message = ""
+
+
+class PodsGoneReport(Asked, kw_only=True, frozen=True):
+    """Hosts on which no pod of the workload is alive any more, though the workload goes on."""
+
+    uid: str
+    hosts: Hosts
+
+
+class PodSeenShape(Asked, kw_only=True, frozen=True):
+    """A pod that was made: `values` name the domain it was sent to, none while it waits."""
+
+    name: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    values: list[str] = []
+    has_ended: bool = False
+
+
+class PodsSeen(Asked, kw_only=True, frozen=True):
+    """All pods of one pod set that were made, ended ones too."""
+
+    uid: str
+    pod_set: str = "main"
+    pods: Annotated[list[PodSeenShape], msgspec.Meta(max_length=100_000)]
+
+
+class PodPlaceShape(Shape, kw_only=True, frozen=True):
+    """Where a waiting pod goes: the node labels it must find there."""
+
+    pod: str
+    node_selector: dict[str, str]
+
+
+class PodPlaces(Shape, kw_only=True, frozen=True):
+    """A place for each waiting pod that can have one now; the others wait."""
+
+    position: Position
+    places: list[PodPlaceShape]
 
 
 class ReclaimableReport(Asked, kw_only=True, frozen=True):
@@ -88,13 +132,14 @@ class EvictionReport(Asked, kw_only=True, frozen=True):
 
 
 class Report(Asked, kw_only=True, frozen=True):
-    """One report of a batch; `pods` matters to reclaimable pods alone."""
+    """One report of a batch; `pods` matters to reclaimable pods alone, `hosts` to pods gone."""
 
     workload: Annotated[str, msgspec.Meta(examples=["team-a/train-7"])]
     uid: str
     type: Literal[
         "podsReady",
         "podsNotReady",
+        "podsGone",
         "reclaimable",
         "finished",
         "failed",
@@ -105,6 +150,7 @@ class Report(Asked, kw_only=True, frozen=True):
     eviction: str = ""
     message: Message = ""
     pods: PodCounts = {}
+    hosts: Hosts = []
 
 
 class ReportBatch(Asked, kw_only=True, frozen=True):

@@ -11,6 +11,7 @@ from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.executors.schemas import (
     EvictionReport,
     FinishedReport,
+    PodsGoneReport,
     PodsReadyReport,
     ReclaimableReport,
     Report,
@@ -28,6 +29,7 @@ from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ReportEvictionProgress,
     ReportFinished,
+    ReportPodsGone,
     ReportPodsReady,
     ReportReclaimable,
     ReportStopped,
@@ -48,6 +50,11 @@ async def pods_ready(request: Caller, workload: str, data: PodsReadyReport) -> A
     """All pods are ready, or no longer all of them are."""
     command = ReportPodsReady(uid=data.uid, ready=data.ready, message=data.message)
     return await _report(request, workload, command)
+
+
+async def pods_gone(request: Caller, workload: str, data: PodsGoneReport) -> Answer:
+    """No pod is alive on these hosts any more."""
+    return await _report(request, workload, ReportPodsGone(uid=data.uid, hosts=tuple(data.hosts)))
 
 
 async def reclaimable(request: Caller, workload: str, data: ReclaimableReport) -> Answer:
@@ -111,6 +118,8 @@ def _command(report: Report) -> ReportCommand:
         case "podsReady" | "podsNotReady":
             ready = report.type == "podsReady"
             return ReportPodsReady(uid=report.uid, ready=ready, message=report.message)
+        case "podsGone":
+            return ReportPodsGone(uid=report.uid, hosts=tuple(report.hosts))
         case "reclaimable":
             return ReportReclaimable(uid=report.uid, pods=report.pods)
         case "finished" | "failed":

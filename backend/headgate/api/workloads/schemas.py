@@ -77,6 +77,7 @@ class PodSetAssignmentShape(Shape, kw_only=True, frozen=True):
     resource_usage: dict[str, str | int]
     count: int
     topology_assignment: Free | None = None
+    delayed_topology_request: Literal["Pending", "Ready"] | None = None
 
 
 class AdmissionShape(Shape, kw_only=True, frozen=True):
@@ -122,6 +123,13 @@ class CheckStateShape(Shape, kw_only=True, frozen=True):
     pod_set_updates: list[PodSetUpdateShape] = []
 
 
+class UnhealthyNodeShape(Shape, kw_only=True, frozen=True):
+    """A host that the workload lost and for which another is sought."""
+
+    name: str
+    reason: str = ""
+
+
 class WorkloadStatusShape(Shape, kw_only=True, frozen=True):
     """Where the workload stands; `phase` is the one word for people."""
 
@@ -129,6 +137,7 @@ class WorkloadStatusShape(Shape, kw_only=True, frozen=True):
     conditions: list[Condition] = []
     admission: AdmissionShape | None = None
     admission_checks: list[CheckStateShape] = []
+    unhealthy_nodes: list[UnhealthyNodeShape] = []
     reclaimable_pods: list[ReclaimablePodsShape] = []
     requeue_state: RequeueStateShape | None = None
     requeued_count: int | None = None

@@ -10,6 +10,7 @@ from headgate.domain.configured import Configured
 from headgate.domain.scheduling.checks import awaits_only_topology
 from headgate.domain.scheduling.host_health import TOO_SMALL, Trouble, troubles_of
 from headgate.domain.scheduling.placement.hosts import ACTUAL, HostTable, host_name
+from headgate.domain.scheduling.placement.overcommitted import overcommitted
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests
@@ -100,9 +101,7 @@ class HostWatch:
 
     def too_small(self) -> Iterator[str]:
         """Hosts that have less than their workloads hold, whatever others use there."""
-        short = (self._hosts.free[ACTUAL] < 0).any(axis=0).nonzero()[0]
-        for row in short:
-            place = self._hosts.places[int(row)]
+        for place in overcommitted(self._hosts):
             if len(place) == 1 and self._is_too_small(place):
                 yield place[0]
 

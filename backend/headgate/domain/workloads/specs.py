@@ -33,6 +33,14 @@ class TopologyRequest(msgspec.Struct, frozen=True, kw_only=True):
     balanced: bool = False
 
 
+class PodIndex(msgspec.Struct, frozen=True, kw_only=True):
+    """The labels that number the pods of a set, and those of each of `sub_group_count` parts."""
+
+    label: str
+    sub_group_label: str | None = None
+    sub_group_count: int = 0
+
+
 class Scheduling(msgspec.Struct, frozen=True, kw_only=True):
     """What a pod template says about nodes, resolved from it once at submission.
 
@@ -55,6 +63,7 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True):
     scheduling: Scheduling
     template: dict[str, Any] = {}
     topology_request: TopologyRequest | None = None
+    pod_index: PodIndex | None = None
     disruption_mode: Literal["All", "Single"] = "All"
     priority_class_name: str = ""
 

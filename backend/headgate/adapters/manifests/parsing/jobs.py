@@ -20,12 +20,14 @@ from headgate.adapters.manifests.parsing.workloads import (
     class_of_pods,
 )
 from headgate.domain.values.pointers import child
-from headgate.domain.workloads.specs import PodSet, PriorityClassReference, WorkloadSpec
+from headgate.domain.workloads.specs import PodIndex, PodSet, PriorityClassReference, WorkloadSpec
 
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
 MAXIMUM_EXECUTION_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
 MINIMUM_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+JOB_INDEX = "jobset.sigs.k8s.io/job-index"
 PREEMPTION_PRIORITY_CLASS = "headgate.dev/preemption-priority-class"
 
 Places = tuple[tuple[str, str], ...]
@@ -79,6 +81,9 @@ def _replicated(fields: Fields, index: int) -> PodsOfJob:
     metadata.close()
     spec = job.child_or_empty("spec")
     pods = _pods_of_job(spec, f"/spec/podSets/{index}", name=name, replicas=replicas)
+    numbered = PodIndex(label=COMPLETION_INDEX, sub_group_label=JOB_INDEX, sub_group_count=replicas)
+    pod_set = msgspec.structs.replace(pods.pod_set, pod_index=numbered)
+    pods = msgspec.structs.replace(pods, pod_set=pod_set)
     spec.close()
     job.close()
     fields.close()
@@ -101,6 +106,7 @@ def _pods_of_job(spec: Fields, place: str, *, name: str, replicas: int) -> PodsO
         topology_request=request_of_annotations(
             template.annotations, annotations_at, spec.problems
         ),
+        pod_index=PodIndex(label=COMPLETION_INDEX),
     )
     topology = tuple(
         (child(place, "topologyRequest", field), child(annotations_at, annotation))

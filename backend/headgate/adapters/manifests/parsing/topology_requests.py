@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headgate.adapters.manifests.fields import Fields, Problems
-from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
+from headgate.domain.workloads.specs import PodIndex, SliceLayer, TopologyRequest
 
 PREFIX = "kueue.x-k8s.io/"
 REQUIRED = f"{PREFIX}podset-required-topology"
@@ -28,6 +28,16 @@ ANNOTATION_PLACES = (
 """Field of a topology request to the annotation that stands for it."""
 
 _INDEX_HINTS = ("podIndexLabel", "subGroupIndexLabel", "subGroupCount")
+
+
+def read_pod_index(fields: Fields) -> PodIndex | None:
+    """The labels that number the pods, told among the fields of a topology request."""
+    label = fields.optional_text("podIndexLabel")
+    sub_group_label = fields.optional_text("subGroupIndexLabel")
+    count = fields.optional_integer("subGroupCount") or 0
+    if label is None:
+        return None
+    return PodIndex(label=label, sub_group_label=sub_group_label, sub_group_count=count)
 
 
 def read_topology_request(fields: Fields) -> TopologyRequest | None:

@@ -10,7 +10,10 @@ from headgate.adapters.manifests.parsing.preemption_settings import (
     read_gates,
     settings_of,
 )
-from headgate.adapters.manifests.parsing.topology_requests import read_topology_request
+from headgate.adapters.manifests.parsing.topology_requests import (
+    read_pod_index,
+    read_topology_request,
+)
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, WorkloadSpec
 
 _DISRUPTION_MODES: dict[str, Literal["All", "Single"]] = {
@@ -76,6 +79,7 @@ def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
         min_count=fields.optional_integer("minCount"),
         scheduling=template.scheduling,
         template=template_fields.values if template_fields else {},
+        pod_index=read_pod_index(topology) if topology else None,
         topology_request=read_topology_request(topology) if topology else None,
         disruption_mode=_DISRUPTION_MODES[
             fields.choice("disruptionMode", tuple(_DISRUPTION_MODES), "All")

@@ -15,7 +15,7 @@ from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.checking import state_of
 from headgate.domain.workloads.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.specs import PodSet, TopologyRequest, WorkloadSpec
+from headgate.domain.workloads.specs import PodIndex, PodSet, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import CheckState, Workload, phase_of
 
 
@@ -59,6 +59,8 @@ def workload_status(workload: Workload) -> dict[str, Any]:
         rendered["admission"] = rendered_admission(workload.admission)
     if workload.checks:
         rendered["admissionChecks"] = rendered_checks(workload)
+    if workload.unhealthy_nodes:
+        rendered["unhealthyNodes"] = rendered_unhealthy_nodes(workload)
     if workload.reclaimable:
         rendered["reclaimablePods"] = [
             {"name": name, "count": count} for name, count in workload.reclaimable.items()
@@ -83,6 +85,11 @@ def rendered_admission(admission: Admission) -> dict[str, Any]:
             _assignment(assignment) for assignment in admission.pod_set_assignments
         ],
     }
+
+
+def rendered_unhealthy_nodes(workload: Workload) -> list[dict[str, str]]:
+    """The hosts it lost and for which others are sought, each with the reason."""
+    return [{"name": host, "reason": why} for host, why in workload.unhealthy_nodes.items()]
 
 
 def rendered_checks(workload: Workload) -> list[dict[str, Any]]:
@@ -123,13 +130,25 @@ def _pod_set(pod_set: PodSet) -> dict[str, Any]:
     if pod_set.min_count is not None:
         rendered["minCount"] = pod_set.min_count
     rendered["template"] = pod_set.template
-    if pod_set.topology_request is not None:
-        rendered["topologyRequest"] = _topology_request(pod_set.topology_request)
+    if pod_set.topology_request is not None or pod_set.pod_index is not None:
+        request = pod_set.topology_request or TopologyRequest()
+        rendered["topologyRequest"] = _topology_request(request) | _pod_index(pod_set.pod_index)
     if pod_set.disruption_mode != "All":
         rendered["disruptionMode"] = pod_set.disruption_mode
     if pod_set.priority_class_name:
         rendered["priorityClassName"] = pod_set.priority_class_name
     return rendered
+
+
+def _pod_index(index: PodIndex | None) -> dict[str, Any]:
+    if index is None:
+        return {}
+    fields = {
+        "podIndexLabel": index.label,
+        "subGroupIndexLabel": index.sub_group_label,
+        "subGroupCount": index.sub_group_count or None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _topology_request(request: TopologyRequest) -> dict[str, Any]:
@@ -187,12 +206,14 @@ def _requests(spec: WorkloadSpec) -> list[dict[str, Any]]:
 def _assignment(assignment: PodSetAssignment) -> dict[str, Any]:
     topology = assignment.topology_assignment
     placed = {} if topology is None else {"topologyAssignment": _topology_assignment(topology)}
+    delayed = assignment.delayed_topology_request
     return {
         "name": assignment.name,
         "flavors": assignment.flavors,
         "resourceUsage": _quantities(assignment.resource_usage),
         "count": assignment.count,
         **placed,
+        **({} if delayed is None else {"delayedTopologyRequest": delayed}),
     }
 
 

@@ -1,0 +1,33 @@
+"""Which pod of a workload goes where, answered from the fold; nothing is recorded."""
+
+import asyncio
+
+from headgate.api.answers import Answer, answer
+from headgate.api.callers import Caller, installation_of
+from headgate.api.executors.schemas import PodSeenShape, PodsSeen
+from headgate.domain.streams import workload_stream
+from headgate.domain.workloads.living import reported
+from headgate.domain.workloads.pods_in_order import PodSeen, places_of_pods
+
+
+async def pod_places(request: Caller, workload: str, data: PodsSeen) -> Answer:
+    """The places of the waiting pods that can have one now."""
+    models = installation_of(request).models
+    (loaded,) = await asyncio.to_thread(models.load, [workload_stream(workload)])
+    state = reported(loaded.state, data.uid)
+    found = places_of_pods(state, data.pod_set, [_pod(seen) for seen in data.pods])
+    places = [
+        {"pod": place.pod, "nodeSelector": dict(zip(place.levels, place.values, strict=True))}
+        for place in found
+    ]
+    return answer({"position": loaded.position, "places": places}, position=loaded.position)
+
+
+def _pod(seen: PodSeenShape) -> PodSeen:
+    return PodSeen(
+        name=seen.name,
+        labels=seen.labels,
+        annotations=seen.annotations,
+        values=tuple(seen.values),
+        has_ended=seen.has_ended,
+    )
