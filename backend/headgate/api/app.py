@@ -35,6 +35,7 @@ from headgate.api.topologies.controller import TopologyMaps
 from headgate.api.user_interface import user_interface
 from headgate.api.workloads.actions import router as workload_actions
 from headgate.api.workloads.controller import AllWorkloads, Workloads
+from headgate.api.workloads.protection import WorkloadProtection
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.installation import Installation
 from headgate.application.warm_reader import WarmReader
@@ -99,6 +100,7 @@ def _version_one() -> Router:
             AllWorkloads,
             Workloads,
             workload_actions(),
+            WorkloadProtection,
             Queues,
             queue_actions(),
             NodeActions,

@@ -15,6 +15,7 @@ from headgate.domain.workloads.commands import (
     ReportPodsReady,
     ReportReclaimable,
     ReportStopped,
+    ReportStopping,
 )
 from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
@@ -27,6 +28,7 @@ ReportCommand = (
     | ReportFinished
     | AcknowledgeEviction
     | ReportEvictionProgress
+    | ReportStopping
     | ReportStopped
 )
 Report = tuple[str, ReportCommand]

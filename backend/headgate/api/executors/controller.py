@@ -3,13 +3,14 @@
 from typing import Annotated
 
 from litestar import Controller, get, post
-from litestar.params import JSONBody, PathParameter
+from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from headgate.api.answers import Answer, shows
 from headgate.api.callers import Caller
 from headgate.api.executors import placing, reading, writing
 from headgate.api.executors.schemas import (
     AssignmentPage,
+    EvictionPage,
     EvictionReport,
     FinishedReport,
     PodPlaces,
@@ -27,6 +28,9 @@ from headgate.api.workloads.schemas import WorkloadObject
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
 EvictionId = Annotated[
     str, PathParameter(description="The eviction, as assignments name it", max_length=200)
+]
+HandlerName = Annotated[
+    str | None, QueryParameter(description="Only evictions that are for this handler")
 ]
 WORKLOAD = "/namespaces/{namespace:str}/workloads/{name:str}"
 REPORTS = {"right": "report"}
@@ -49,6 +53,22 @@ class Executors(Controller):
     ) -> Answer:
         """By name; what changes afterwards comes over the stream."""
         return await reading.assignments(request, limit=limit, after=after)
+
+    @get(
+        "/evictions",
+        operation_id="listEvictions",
+        summary="Evictions under way: whom to stop, and by when",
+        responses=shows(EvictionPage),
+    )
+    async def evictions(
+        self,
+        request: Caller,
+        handler: HandlerName = None,
+        limit: Limit = 500,
+        after: Continue = None,
+    ) -> Answer:
+        """For handlers that save work first: theirs alone, if they name themselves."""
+        return await reading.evictions(request, handler, limit=limit, after=after)
 
     @post(
         f"{WORKLOAD}/pods-ready",
@@ -158,6 +178,26 @@ class Executors(Controller):
     ) -> Answer:
         """The message is kept in the log."""
         target = writing.EvictionTarget(f"{namespace}/{name}", eviction, "progressed")
+        return await writing.eviction(request, target, data)
+
+    @post(
+        f"{WORKLOAD}/evictions/{{eviction:str}}/stopping",
+        operation_id="reportStopping",
+        summary="Report that an evicted workload's pods are being killed",
+        status_code=200,
+        responses=shows(WorkloadObject),
+        opt=REPORTS,
+    )
+    async def stopping(
+        self,
+        request: Caller,
+        namespace: Name,
+        name: Name,
+        eviction: EvictionId,
+        data: JSONBody[EvictionReport],
+    ) -> Answer:
+        """Quota is free from then on where the Configuration says OnTerminating, hosts never."""
+        target = writing.EvictionTarget(f"{namespace}/{name}", eviction, "stopping")
         return await writing.eviction(request, target, data)
 
     @post(

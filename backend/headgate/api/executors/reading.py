@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 
+from headgate.adapters.manifests.rendering.preemption_settings import rendered_eviction
 from headgate.adapters.manifests.rendering.workloads import (
     rendered_admission,
     rendered_checks,
@@ -12,11 +13,10 @@ from headgate.adapters.manifests.rendering.workloads import (
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, installation_of
 from headgate.api.paging import after_token, continue_token
-from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.domain.cell import Cell
 from headgate.domain.workloads.checking import updates_of
 from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.state import Eviction, Workload, is_admitted, phase_of
+from headgate.domain.workloads.state import Workload, is_admitted, phase_of
 
 QUESTION = "assignments"
 
@@ -35,6 +35,46 @@ async def assignments(request: Caller, *, limit: int, after: str | None) -> Answ
     if start + limit < len(keys):
         body["continue"] = continue_token(chosen[-1], QUESTION)
     return answer(body, position=cell.position)
+
+
+async def evictions(
+    request: Caller, handler: str | None, *, limit: int, after: str | None
+) -> Answer:
+    """A page of evictions that are under way, by workload; of one handler, or of all."""
+    cell = installation_of(request).reader.cell
+    scope = request.user.namespaces
+    question = f"evictions|{handler}"
+    keys = [
+        key
+        for key in _holders(cell)
+        if (scope is None or key.partition("/")[0] in scope)
+        and _is_for(cell.workloads[key], handler)
+    ]
+    start = bisect_right(keys, after_token(after, question, str) or "")
+    chosen = keys[start : start + limit]
+    body = {
+        "position": cell.position,
+        "items": [_open_eviction(cell.workloads[key]) for key in chosen],
+    }
+    if start + limit < len(keys):
+        body["continue"] = continue_token(chosen[-1], question)
+    return answer(body, position=cell.position)
+
+
+def _is_for(workload: Workload, handler: str | None) -> bool:
+    eviction = workload.eviction
+    return eviction is not None and (handler is None or eviction.handler == handler)
+
+
+def _open_eviction(workload: Workload) -> dict[str, object]:
+    assert workload.admission is not None, "it holds quota"
+    assert workload.eviction is not None, "it is being evicted"
+    return {
+        "workload": workload.key,
+        "uid": workload.uid,
+        "clusterQueue": workload.admission.cluster_queue,
+        "eviction": rendered_eviction(workload.eviction),
+    }
 
 
 def _holders(cell: Cell) -> list[str]:
@@ -62,15 +102,5 @@ def _assignment(workload: Workload) -> dict[str, object]:
     if workload.unhealthy_nodes:
         body["unhealthyNodes"] = rendered_unhealthy_nodes(workload)
     if workload.eviction is not None:
-        body["eviction"] = _eviction(workload.eviction)
+        body["eviction"] = rendered_eviction(workload.eviction)
     return body
-
-
-def _eviction(eviction: Eviction) -> dict[str, object]:
-    return {
-        "id": eviction.id,
-        "reason": eviction.reason,
-        "startedAt": timestamp(eviction.started_at),
-        "acknowledgedAt": timestamp_or_none(eviction.acknowledged_at),
-        "handler": eviction.handler,
-    }

@@ -26,13 +26,29 @@ Hosts = Annotated[list[str], msgspec.Meta(max_length=100_000)]
 
 
 class AssignmentEviction(Shape, kw_only=True, frozen=True):
-    """The eviction to carry out."""
+    """The eviction to carry out.
+
+    Immediate, or Soft once Forced: stop the pods now. Soft before that: the handler saves first,
+    or, where none is named, whoever runs the pods does.
+    """
 
     id: str
     reason: str
+    stage: Literal["Requested", "Acknowledged", "Stalled", "Forced", "Stopping"]
     started_at: Timestamp
+    mode: Literal["Immediate", "Soft"]
+    deadline_at: Timestamp | None = None
+    latest_end_at: Timestamp | None = None
+    require_ack: bool = False
+    on_deadline: Literal["Force", "Wait"] | None = None
     acknowledged_at: Timestamp | None = None
+    expected_end_at: Timestamp | None = None
+    progressed_at: Timestamp | None = None
+    forced_at: Timestamp | None = None
+    stalled_at: Timestamp | None = None
+    stopping_at: Timestamp | None = None
     handler: str = ""
+    note: str = ""
 
 
 class Assignment(Shape, kw_only=True, frozen=True):
@@ -57,6 +73,23 @@ class AssignmentPage(Shape, kw_only=True, frozen=True):
 
     position: Position
     items: list[Assignment]
+    continue_: str | None = msgspec.field(default=None, name="continue")
+
+
+class OpenEviction(Shape, kw_only=True, frozen=True):
+    """A workload on its way out."""
+
+    workload: str
+    uid: str
+    cluster_queue: str
+    eviction: AssignmentEviction
+
+
+class EvictionPage(Shape, kw_only=True, frozen=True):
+    """Evictions that are under way, by workload."""
+
+    position: Position
+    items: list[OpenEviction]
     continue_: str | None = msgspec.field(default=None, name="continue")
 
 
@@ -143,12 +176,15 @@ class Report(Asked, kw_only=True, frozen=True):
         "reclaimable",
         "finished",
         "failed",
+        "stopping",
         "stopped",
         "acknowledged",
         "progressed",
     ]
     eviction: str = ""
     message: Message = ""
+    handler: str = ""
+    expected_end_at: Timestamp | None = None
     pods: PodCounts = {}
     hosts: Hosts = []
 

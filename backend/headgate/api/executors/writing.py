@@ -33,6 +33,7 @@ from headgate.domain.workloads.commands import (
     ReportPodsReady,
     ReportReclaimable,
     ReportStopped,
+    ReportStopping,
 )
 
 KIND = "Workload"
@@ -43,7 +44,7 @@ class EvictionTarget(msgspec.Struct, frozen=True):
 
     workload: str
     eviction: str
-    step: Literal["acknowledged", "progressed", "stopped"]
+    step: Literal["acknowledged", "progressed", "stopping", "stopped"]
 
 
 async def pods_ready(request: Caller, workload: str, data: PodsReadyReport) -> Answer:
@@ -70,12 +71,22 @@ async def finished(request: Caller, workload: str, data: FinishedReport) -> Answ
 
 async def eviction(request: Caller, target: EvictionTarget, data: EvictionReport) -> Answer:
     """An eviction was taken over, goes on, or is through."""
-    return await _report(request, target.workload, _eviction_command(target, data))
+    command = _eviction_command(target, data, releases_quota=releases_quota(request))
+    return await _report(request, target.workload, command)
+
+
+def releases_quota(request: Caller) -> bool:
+    """Whether quota is free as soon as pods are being killed."""
+    configuration = installation_of(request).reader.cell.config.configuration
+    return configuration.quota_release == "OnTerminating"
 
 
 async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
     """Every report, in order."""
-    told = [(report.workload, _command(report)) for report in data.reports]
+    free_early = releases_quota(request)
+    told = [
+        (report.workload, _command(report, releases_quota=free_early)) for report in data.reports
+    ]
 
     def write(results: Sequence[Changed]) -> Written:
         outcomes = _outcomes(data.reports, results)
@@ -98,7 +109,9 @@ async def _report(request: Caller, workload: str, command: ReportCommand) -> Ans
     return answer_handled(await reports.report(installation_of(request), call, told))
 
 
-def _eviction_command(target: EvictionTarget, data: EvictionReport) -> ReportCommand:
+def _eviction_command(
+    target: EvictionTarget, data: EvictionReport, *, releases_quota: bool
+) -> ReportCommand:
     match target.step:
         case "acknowledged":
             return AcknowledgeEviction(
@@ -109,11 +122,15 @@ def _eviction_command(target: EvictionTarget, data: EvictionReport) -> ReportCom
             )
         case "progressed":
             return ReportEvictionProgress(uid=data.uid, eviction=target.eviction, note=data.message)
+        case "stopping":
+            return ReportStopping(
+                uid=data.uid, eviction=target.eviction, releases_quota=releases_quota
+            )
         case "stopped":
             return ReportStopped(uid=data.uid, eviction=target.eviction)
 
 
-def _command(report: Report) -> ReportCommand:
+def _command(report: Report, *, releases_quota: bool) -> ReportCommand:
     match report.type:
         case "podsReady" | "podsNotReady":
             ready = report.type == "podsReady"
@@ -125,10 +142,19 @@ def _command(report: Report) -> ReportCommand:
         case "finished" | "failed":
             succeeded = report.type == "finished"
             return ReportFinished(uid=report.uid, succeeded=succeeded, message=report.message)
+        case "stopping":
+            return ReportStopping(
+                uid=report.uid, eviction=report.eviction, releases_quota=releases_quota
+            )
         case "stopped":
             return ReportStopped(uid=report.uid, eviction=report.eviction)
         case "acknowledged":
-            return AcknowledgeEviction(uid=report.uid, eviction=report.eviction)
+            return AcknowledgeEviction(
+                uid=report.uid,
+                eviction=report.eviction,
+                handler=report.handler,
+                expected_end_at=instant_or_none(report.expected_end_at, "/expectedEndAt"),
+            )
         case "progressed":
             return ReportEvictionProgress(
                 uid=report.uid, eviction=report.eviction, note=report.message

@@ -1,59 +1,108 @@
-"""Reading the preemption ledger."""
+"""Reading the preemption ledger: one round, pages of rounds, and the chain a round stands in."""
 
 import asyncio
 from typing import Any
 
 import msgspec
 
-from headgate.adapters.manifests.rendering.workloads import rendered_admission
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, installation_of
 from headgate.api.paging import after_token, continue_token
+from headgate.api.preemptions.rendering import rendered_round
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.installation import Installation
 from headgate.application.ports import Loaded
-from headgate.application.queries.views import timestamp, timestamp_or_none
+from headgate.application.queries.preemption_chains import chain_of
 from headgate.application.visibility import Scope
 from headgate.domain.configured import Absent
-from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.rounds.state import Round
 from headgate.domain.streams import round_stream
+from headgate.domain.values.instants import Instant
+
+LAST_NAME = "\uffff"
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Filters; empty ones do not filter."""
+    """Filters; empty ones do not filter. `since` and `until` bound when rounds were committed."""
 
-    workload: str
-    cluster_queue: str
+    workload: str = ""
+    cluster_queue: str = ""
+    cohort: str = ""
+    since: Instant | None = None
+    until: Instant | None = None
+
+    def takes(self, found: Round) -> bool:
+        """Whether a round belongs into the list, as far as stored rows cannot tell."""
+        if self.since is not None and found.committed_at < self.since:
+            return False
+        cohorts = (found.cohort, *(victim.cohort for victim in found.victims))
+        return not self.cohort or self.cohort in cohorts
+
+    @property
+    def start(self) -> tuple[Instant, str] | None:
+        """Where the newest round that may belong stands, in the order of the list."""
+        return None if self.until is None else (self.until, LAST_NAME)
 
 
 async def read(request: Caller, round_id: str) -> Answer:
     """One round."""
     installation = installation_of(request)
-    (loaded,) = await asyncio.to_thread(installation.models.load, [round_stream(round_id)])
+    found, stands_at = await _visible(request, round_id)
+    position = max(stands_at, installation.reader.position)
     scope = request.user.namespaces
-    if isinstance(loaded.state, Absent) or not _touches(loaded.state, scope):
-        raise ApiFailure(NOT_FOUND, f"There is no preemption round {round_id}.")
-    position = max(loaded.position, installation.reader.position)
-    return answer(_round(installation, loaded.state, scope), position=position)
+    return answer(rendered_round(installation, found, scope), position=position)
+
+
+async def chain(request: Caller, round_id: str) -> Answer:
+    """The rounds that led to this one and those that followed from it, oldest first."""
+    installation = installation_of(request)
+    found, stands_at = await _visible(request, round_id)
+    scope = request.user.namespaces
+    linked = await asyncio.to_thread(chain_of, installation.models, found)
+    position = max(stands_at, installation.reader.position)
+    body = {
+        "position": position,
+        "rounds": [
+            rendered_round(installation, one, scope)
+            for one in linked.rounds
+            if _touches(one, scope)
+        ],
+        "links": [
+            {
+                "from": link.earlier,
+                "to": link.later,
+                "workload": installation.tenants.redacted(link.workload, scope),
+            }
+            for link in linked.links
+        ],
+    }
+    return answer(body, position=position)
 
 
 async def list_rounds(request: Caller, wanted: Wanted, *, limit: int, after: str | None) -> Answer:
     """A page of rounds, newest first."""
     installation = installation_of(request)
-    question = f"rounds|{wanted.workload}|{wanted.cluster_queue}"
-    start = after_token(after, question, tuple[int, str])
+    question = "rounds|" + "|".join(str(part) for part in msgspec.structs.astuple(wanted))
+    start = after_token(after, question, tuple[int, str]) or wanted.start
     scope = request.user.namespaces
     position = installation.reader.position
     found, more = await _collected(installation, wanted, scope, start, limit)
     body: dict[str, Any] = {
         "position": position,
-        "items": [_round(installation, one.state, scope) for one in found],
+        "items": [rendered_round(installation, one.state, scope) for one in found],
     }
     if more:
         last = found[-1].state
         body["continue"] = continue_token((last.committed_at, last.id), question)
     return answer(body, position=position)
+
+
+async def _visible(request: Caller, round_id: str) -> tuple[Round, int]:
+    installation = installation_of(request)
+    (loaded,) = await asyncio.to_thread(installation.models.load, [round_stream(round_id)])
+    if isinstance(loaded.state, Absent) or not _touches(loaded.state, request.user.namespaces):
+        raise ApiFailure(NOT_FOUND, f"There is no preemption round {round_id}.")
+    return loaded.state, loaded.position
 
 
 async def _collected(
@@ -72,10 +121,19 @@ async def _collected(
             workload=wanted.workload,
             cluster_queue=wanted.cluster_queue,
         )
-        found += [loaded for loaded in page if _touches(loaded.state, scope)]
-        if len(found) > limit or len(page) <= limit:
+        found += [
+            loaded
+            for loaded in page
+            if _touches(loaded.state, scope) and wanted.takes(loaded.state)
+        ]
+        is_through = len(page) <= limit or _is_before(wanted.since, page[-1].state)
+        if len(found) > limit or is_through:
             return found[:limit], len(found) > limit
         start = (page[-1].state.committed_at, page[-1].state.id)
+
+
+def _is_before(since: Instant | None, last: Round) -> bool:
+    return since is not None and last.committed_at < since
 
 
 def _touches(found: Round, scope: Scope) -> bool:
@@ -84,41 +142,3 @@ def _touches(found: Round, scope: Scope) -> bool:
         return True
     names = (found.preemptor, *(victim.workload for victim in found.victims))
     return any(name.partition("/")[0] in scope for name in names)
-
-
-def _round(installation: Installation, found: Round, scope: Scope) -> dict[str, Any]:
-    hide = installation.tenants.redacted
-    return {
-        "id": found.id,
-        "stage": found.stage,
-        "preemptor": hide(found.preemptor, scope),
-        "preemptorPriority": found.preemptor_priority,
-        "clusterQueue": found.cluster_queue,
-        "admission": rendered_admission(found.admission),
-        "victims": [_victim(installation, v, found, scope) for v in found.victims],
-        "considered": found.considered,
-        "refused": [
-            {"workload": hide(refused.workload, scope), "rule": refused.rule}
-            for refused in found.refused
-        ],
-        "basisPosition": found.basis_position,
-        "committedAt": timestamp(found.committed_at),
-        "endedAt": timestamp_or_none(found.ended_at),
-        "expiresAt": timestamp_or_none(found.expires_at),
-        "outcome": hide(found.outcome, scope),
-    }
-
-
-def _victim(
-    installation: Installation, victim: RoundVictim, found: Round, scope: Scope
-) -> dict[str, Any]:
-    return {
-        "workload": installation.tenants.redacted(victim.workload, scope),
-        "clusterQueue": victim.cluster_queue,
-        "reason": victim.reason,
-        "priority": victim.priority,
-        "pods": victim.pods,
-        "freed": dict(victim.freed),
-        "runningSeconds": victim.running_seconds,
-        "released": victim.workload in found.released,
-    }

@@ -1,13 +1,34 @@
 """Preemption rounds."""
 
+from typing import Literal
+
 import msgspec
 
 from headgate.api.shapes import Position, Shape, Timestamp
 from headgate.api.workloads.schemas import AdmissionShape
 
+VictimStage = Literal[
+    "Requested", "Acknowledged", "Stalled", "Forced", "Stopping", "Released", "Cancelled"
+]
+
+
+class FiguresShape(Shape, kw_only=True, frozen=True):
+    """One flavor's resource in one ClusterQueue at that moment, in base units."""
+
+    cluster_queue: str
+    flavor: str
+    resource: str
+    nominal: int
+    used: int
+    wanted: int
+    available: int
+
 
 class VictimShape(Shape, kw_only=True, frozen=True):
-    """One workload that had to go; `freed` is in base units by `flavor/resource`."""
+    """One workload that had to go; `freed` is in base units by `flavor/resource`.
+
+    `lost` is that times the seconds it had run; `violates` names budgets that its going breaks.
+    """
 
     workload: str
     cluster_queue: str
@@ -17,6 +38,15 @@ class VictimShape(Shape, kw_only=True, frozen=True):
     freed: dict[str, int]
     running_seconds: int
     released: bool
+    cohort: str = ""
+    protection: int = 0
+    lost: dict[str, int] = {}
+    violates: list[str] = []
+    stage: VictimStage
+    mode: Literal["Immediate", "Soft"]
+    deadline_at: Timestamp | None = None
+    handler: str = ""
+    note: str = ""
 
 
 class RoundShape(Shape, kw_only=True, frozen=True):
@@ -31,11 +61,33 @@ class RoundShape(Shape, kw_only=True, frozen=True):
     victims: list[VictimShape]
     considered: int
     refused: list[dict[str, str]] = []
+    cohort: str = ""
+    guaranteeing: bool
+    budget_violations: int
+    figures: list[FiguresShape] = []
+    invalidated_by: str = ""
+    started_at: Timestamp | None = None
     basis_position: Position
     committed_at: Timestamp
     ended_at: Timestamp | None = None
     expires_at: Timestamp | None = None
     outcome: str = ""
+
+
+class ChainLink(Shape, kw_only=True, frozen=True):
+    """`workload` was a victim of round `from` and the preemptor of round `to`."""
+
+    from_: str = msgspec.field(name="from")
+    to: str
+    workload: str
+
+
+class RoundChain(Shape, kw_only=True, frozen=True):
+    """The rounds that hang together with one, oldest first."""
+
+    position: Position
+    rounds: list[RoundShape]
+    links: list[ChainLink]
 
 
 class RoundPage(Shape, kw_only=True, frozen=True):

@@ -39,6 +39,37 @@ class PodSetShape(Shape, kw_only=True, frozen=True):
     template: Free
     topology_request: Free | None = None
     disruption_mode: str | None = None
+    priority_class_name: str | None = None
+
+
+class PreemptionGateShape(Shape, kw_only=True, frozen=True):
+    """A gate that keeps the workload from preempting until it is opened."""
+
+    name: str
+
+
+class GateStateShape(Shape, kw_only=True, frozen=True):
+    """Where a preemption gate stands."""
+
+    name: str
+    position: Literal["Open", "Closed"]
+
+
+class EvictionPolicyShape(Shape, kw_only=True, frozen=True):
+    """How the workload wants to leave when it is preempted."""
+
+    mode: Literal["Immediate", "Soft"] = "Soft"
+    grace_period_seconds: int = 300
+    require_ack: bool = False
+    handler: str = ""
+    on_deadline: Literal["Force", "Wait"] = "Force"
+
+
+class SettingShape(Shape, kw_only=True, frozen=True):
+    """A resolved setting and where it came from."""
+
+    value: str | bool
+    source: str
 
 
 class WorkloadSpecShape(Shape, kw_only=True, frozen=True):
@@ -50,7 +81,11 @@ class WorkloadSpecShape(Shape, kw_only=True, frozen=True):
     priority_class_name: str | None = None
     priority: int | None = None
     preemption_priority_class_name: str | None = None
+    preemption_policy: Literal["PreemptLowerPriority", "Never"] | None = None
+    can_preempt: bool | None = None
     preemptibility: str | None = None
+    preemption_gates: list[PreemptionGateShape] = []
+    eviction_policy: EvictionPolicyShape | None = None
     active: bool = True
     maximum_execution_time_seconds: int | None = None
 
@@ -143,7 +178,12 @@ class WorkloadStatusShape(Shape, kw_only=True, frozen=True):
     requeued_count: int | None = None
     priority: int | None = None
     preemption_priority: int | None = None
-    preemptibility: str | None = None
+    preemptibility: SettingShape | None = None
+    can_preempt: SettingShape | None = None
+    preemption_gates: list[GateStateShape] = []
+    diverging_pod_sets: list[Free] = []
+    ignored: list[str] = []
+    eviction: Free | None = None
     scheduling_stats: Free | None = None
     nominated_placement: Free | None = None
 

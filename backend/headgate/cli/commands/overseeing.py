@@ -1,20 +1,16 @@
-"""`tree`, `top` and `preemptions`: who uses what, who lends to whom, who had to go."""
+"""`tree` and `top`: who uses what, and who lends to whom."""
 
 from typing import Annotated, Any
 
 import typer
 from rich.tree import Tree
 
-from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.exit_codes import ExitCode
-from headgate.cli.failures import CommandFailed
-from headgate.cli.options import Limit, NoHeaders, Output
-from headgate.cli.presentation.ages import age_of
+from headgate.cli.commands.topologies import only_topology
+from headgate.cli.options import NoHeaders, Output
 from headgate.cli.presentation.amounts import amount, fair_share, share
-from headgate.cli.presentation.consoles import page, show
+from headgate.cli.presentation.consoles import page
 from headgate.cli.presentation.formats import Format, show_rows, show_value
 from headgate.cli.session import client_of
-from headgate.client.client import HeadgateClient
 
 Object = dict[str, Any]
 
@@ -113,7 +109,7 @@ def top_nodes(
 ) -> None:
     """Show nodes by how full they are."""
     with client_of(ctx) as client:
-        answer = client.read(f"/v1/topologies/{topology or _only_topology(client)}/map")
+        answer = client.read(f"/v1/topologies/{topology or only_topology(client)}/map")
     if show_value(answer, output):
         return
     resources: list[str] = answer["resources"]
@@ -126,17 +122,6 @@ def top_nodes(
     ]  # fmt: skip
     headers = ["node", "status", *resources, "our pods"]
     show_rows(headers, rows, output, with_headers=not no_headers)
-
-
-def _only_topology(client: HeadgateClient) -> str:
-    names = [str(each["metadata"]["name"]) for each in client.items("/v1/topologies")]
-    if len(names) != 1:
-        raise CommandFailed(
-            f"there are {len(names)} topologies; name one",
-            remedy=", ".join(names),
-            code=ExitCode.USAGE,
-        )
-    return names[0]
 
 
 def _leaves(domain: Object) -> list[Object]:
@@ -161,65 +146,3 @@ def _use(leaf: Object, resource: str) -> str:
 
 def _status(host: Object) -> str:
     return ("Ready" if host["ready"] else "NotReady") + (",Cordoned" if host["cordoned"] else "")
-
-
-def preemptions(
-    ctx: typer.Context,
-    *,
-    round_id: Annotated[str, typer.Argument(help="One round in detail.")] = "",
-    workload: Annotated[str, typer.Option(help="Only rounds that touch NAMESPACE/NAME.")] = "",
-    cluster_queue: Annotated[
-        str, typer.Option("--cluster-queue", "-c", help="Only of this queue.")
-    ] = "",
-    limit: Limit = 50,
-    output: Output = Format.TABLE,
-    no_headers: NoHeaders = False,
-) -> None:
-    """Show who preempted whom, under which rule, and what came of it."""
-    query = {"workload": workload, "clusterQueue": cluster_queue, "limit": str(limit)}
-    with client_of(ctx) as client:
-        if round_id:
-            answer = client.read(f"/v1/preemptions/{round_id}")
-        else:
-            answer = client.read("/v1/preemptions", query)
-    if show_value(answer, output):
-        return
-    if round_id:
-        _show_round(answer)
-        return
-    now = wall_clock()
-    rows = [
-        [each["id"], age_of(each["committedAt"], now), each["stage"], each["preemptor"],
-         each["clusterQueue"], str(len(each["victims"])), _victims(each)]
-        for each in answer["items"]
-    ]  # fmt: skip
-    headers = ("round", "age", "stage", "preemptor", "clusterqueue", "victims", "who")
-    show_rows(headers, rows, output, with_headers=not no_headers)
-
-
-def _victims(found: Object) -> str:
-    named = [f"{each['workload']} ({each['reason']})" for each in found["victims"][:3]]
-    return ", ".join(named) + (", ..." if len(found["victims"]) > len(named) else "")
-
-
-def _show_round(found: Object) -> None:
-    show(f"{found['preemptor']} (priority {found['preemptorPriority']}) in {found['clusterQueue']}")
-    show(f"{found['stage']}, {found['considered']} considered {found.get('outcome', '')}".rstrip())
-    rows = [
-        [each["workload"], each["clusterQueue"], str(each["priority"]), each["reason"],
-         "gone" if each["released"] else "stopping", str(each["runningSeconds"]),
-         _amounts(each["freed"])]
-        for each in found["victims"]
-    ]  # fmt: skip
-    show("")
-    headers = ("victim", "clusterqueue", "priority", "rule", "now", "ran seconds", "freed")
-    show_rows(headers, rows, Format.TABLE)
-    for each in found.get("refused", []):
-        show(f"not taken: {each['workload']}: {each['rule']}")
-
-
-def _amounts(freed: dict[str, int]) -> str:
-    """Amounts by `flavor/resource`; the flavor has no slash, the resource may have one."""
-    return ", ".join(
-        f"{name} {amount(name.partition('/')[2], value)}" for name, value in sorted(freed.items())
-    )

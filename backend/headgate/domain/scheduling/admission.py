@@ -6,14 +6,16 @@ from headgate.domain.scheduling.checks import required_checks
 from headgate.domain.scheduling.evaluation import Evaluation
 from headgate.domain.scheduling.finding import explain_evaluation
 from headgate.domain.scheduling.making_rounds import start_round
-from headgate.domain.scheduling.rounds_progress import invalidate, superseded
+from headgate.domain.scheduling.rounds_progress import invalidate, invalidate_lost, superseded
 from headgate.domain.scheduling.run import CycleRun
+from headgate.domain.scheduling.slices import replaced_by
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import whole_seconds
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadExplained,
+    WorkloadFinished,
     WorkloadQuotaReserved,
 )
 from headgate.domain.workloads.explanation import Blocker, Explanation
@@ -30,13 +32,25 @@ def admit(run: CycleRun, evaluation: Evaluation) -> None:
     stream = workload_stream(workload.key)
     checks = required_checks(run.cell.config, admission)
     events: list[tuple[str, DomainEvent]] = [
-        (stream, WorkloadQuotaReserved(admission=admission, checks=checks))
+        *_end_of_replaced(run, workload),
+        (stream, WorkloadQuotaReserved(admission=admission, checks=checks)),
     ]
     if not checks:
         waited = waited_seconds(workload, run.at)
         events.append((stream, WorkloadAdmitted(waited_seconds=waited)))
     events.extend(_end_of_own_round(run, workload, admission))
     run.decide(*events)
+    invalidate_lost(run, evaluation.breaks)
+
+
+def _end_of_replaced(run: CycleRun, workload: Workload) -> list[tuple[str, DomainEvent]]:
+    """The slice that it takes over from ends first, so that quota is never counted twice."""
+    old = replaced_by(run.cell.workloads, workload)
+    if old is None:
+        return []
+    message = f"Replaced by {workload.key}, which runs its pods from now on"
+    finished = WorkloadFinished(reason="WorkloadSliceReplaced", message=message)
+    return [(workload_stream(old.key), finished)]
 
 
 def lose_place(run: CycleRun, evaluation: Evaluation) -> None:

@@ -22,7 +22,7 @@ from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.preemption.claims import Victim
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.rate_limits import next_round_at
-from headgate.domain.scheduling.rounds_progress import superseded
+from headgate.domain.scheduling.rounds_progress import invalidate_lost, superseded
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import seconds_after, whole_seconds
@@ -50,6 +50,7 @@ def start_round(run: CycleRun, evaluation: Evaluation) -> None:
         _wait_because(run, evaluation, "its ClusterQueue has started as many rounds as it may")
         return
     run.decide(*_round(run, evaluation))
+    invalidate_lost(run, evaluation.breaks)
 
 
 def _round(run: CycleRun, evaluation: Evaluation) -> Facts:

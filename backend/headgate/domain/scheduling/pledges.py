@@ -8,6 +8,7 @@ and its preemptor plans anew.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from headgate.domain.config import Config
 from headgate.domain.rounds.state import Round, is_guaranteeing
@@ -50,7 +51,7 @@ def beside_rounds(
         with _without(partition, workloads, loose):
             other = look()
         if other.mode > found.mode and other.mode != Mode.DEFERRED and suffices(other):
-            return other
+            return replace(other, breaks=tuple(kept.id for kept in loose))
     return found
 
 

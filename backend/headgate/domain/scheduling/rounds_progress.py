@@ -3,6 +3,7 @@
 Reference preemption.md §6.8 and §6.10.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 from headgate.domain.facts import DomainEvent
@@ -61,6 +62,14 @@ def invalidate(run: CycleRun, found: Round) -> None:
     """The place it kept is lost: its preemptor may plan anew, and who leaves is credited (§6.8)."""
     lost = PlacementInvalidated(by=_why_lost(run, found), taken_by=_taken_by(run, found))
     run.decide((round_stream(found.id), lost), *_withdrawn(run, found))
+
+
+def invalidate_lost(run: CycleRun, rounds: Iterable[str]) -> None:
+    """Those of these rounds whose place was taken by the decision just made."""
+    for round_id in rounds:
+        found = run.partition.rounds.get(round_id)
+        if found is not None and found.stage != "Invalidated" and not place_is_there(run, found):
+            invalidate(run, found)
 
 
 def superseded(run: CycleRun, preemptor: Workload, end: RoundSuperseded) -> Facts:

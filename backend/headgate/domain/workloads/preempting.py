@@ -21,6 +21,11 @@ def closed_gates(workload: Workload) -> tuple[str, ...]:
     )
 
 
+def has_released_quota(workload: Workload) -> bool:
+    """Whether it gave its quota back while its pods are still being killed (`quotaRelease`)."""
+    return workload.eviction is not None and workload.eviction.quota_released
+
+
 def after_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Instant) -> Workload:
     """The workload after one fact of preemption."""
     match event:

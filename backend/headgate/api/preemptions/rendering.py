@@ -1,0 +1,96 @@
+"""A preemption round as it is shown: what was decided, with which numbers, and how far it is."""
+
+from typing import Any
+
+from headgate.adapters.manifests.rendering.preemption_settings import stage_of
+from headgate.adapters.manifests.rendering.workloads import rendered_admission
+from headgate.application.installation import Installation
+from headgate.application.queries.views import timestamp, timestamp_or_none
+from headgate.application.visibility import Scope
+from headgate.domain.rounds.events import QuotaFigures, RoundVictim
+from headgate.domain.rounds.state import Round, is_guaranteeing
+from headgate.domain.workloads.state import Workload, condition
+
+
+def rendered_round(installation: Installation, found: Round, scope: Scope) -> dict[str, Any]:
+    """Names of others' namespaces are hidden from those who may not see them."""
+    hide = installation.tenants.redacted
+    return {
+        "id": found.id,
+        "stage": found.stage,
+        "preemptor": hide(found.preemptor, scope),
+        "preemptorPriority": found.preemptor_priority,
+        "clusterQueue": found.cluster_queue,
+        "cohort": found.cohort,
+        "admission": rendered_admission(found.admission),
+        "victims": [_victim(installation, v, found, scope) for v in found.victims],
+        "guaranteeing": is_guaranteeing(found),
+        "considered": found.considered,
+        "refused": [
+            {"workload": hide(refused.workload, scope), "rule": refused.rule}
+            for refused in found.refused
+        ],
+        "budgetViolations": sum(bool(victim.violates) for victim in found.victims),
+        "figures": [_figures(figures) for figures in found.figures],
+        "basisPosition": found.basis_position,
+        "committedAt": timestamp(found.committed_at),
+        "startedAt": timestamp_or_none(found.started_at),
+        "endedAt": timestamp_or_none(found.ended_at),
+        "expiresAt": timestamp_or_none(found.expires_at),
+        "invalidatedBy": found.invalidated_by,
+        "outcome": hide(found.outcome, scope),
+    }
+
+
+def _victim(
+    installation: Installation, victim: RoundVictim, found: Round, scope: Scope
+) -> dict[str, Any]:
+    workload = installation.reader.cell.workloads.get(victim.workload)
+    eviction = workload.eviction if workload else None
+    leaves = eviction if eviction is not None and eviction.id == found.id else None
+    soft = leaves.soft if leaves else None
+    return {
+        "workload": installation.tenants.redacted(victim.workload, scope),
+        "clusterQueue": victim.cluster_queue,
+        "cohort": victim.cohort,
+        "reason": victim.reason,
+        "priority": victim.priority,
+        "protection": victim.protection,
+        "pods": victim.pods,
+        "freed": dict(victim.freed),
+        "lost": {name: amount * victim.running_seconds for name, amount in victim.freed.items()},
+        "runningSeconds": victim.running_seconds,
+        "violates": list(victim.violates),
+        "released": victim.workload in found.released,
+        "stage": stage_of(leaves) if leaves else _stage_without(victim, found, workload),
+        "mode": victim.mode,
+        "deadlineAt": timestamp_or_none(soft.deadline_at if soft else victim.deadline_at),
+        "handler": leaves.handler if leaves else "",
+        "note": leaves.note if leaves else "",
+    }
+
+
+def _stage_without(victim: RoundVictim, found: Round, workload: Workload | None) -> str:
+    """Gone, or called back: then it has run since before the round began."""
+    admitted = condition(workload, "Admitted") if workload else None
+    runs_on = (
+        victim.workload not in found.released
+        and admitted is not None
+        and admitted.status
+        and admitted.last_transition_at <= found.committed_at
+        and workload is not None
+        and workload.finished_at is None
+    )
+    return "Cancelled" if runs_on else "Released"
+
+
+def _figures(figures: QuotaFigures) -> dict[str, Any]:
+    return {
+        "clusterQueue": figures.cluster_queue,
+        "flavor": figures.flavor,
+        "resource": figures.resource,
+        "nominal": figures.nominal,
+        "used": figures.used,
+        "wanted": figures.wanted,
+        "available": figures.available,
+    }

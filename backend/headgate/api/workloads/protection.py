@@ -1,0 +1,97 @@
+"""What protects a workload from preemption, and the gates that keep it from preempting."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from litestar import Controller, post
+from litestar.params import JSONBody, PathParameter
+
+from headgate.api.answers import Answer, shows
+from headgate.api.callers import Caller, installation_of
+from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.manifests import object_writer
+from headgate.api.parameters import DryRun, IdempotencyHeader
+from headgate.api.shapes import Asked
+from headgate.api.workloads.schemas import WorkloadObject
+from headgate.application import protect_workloads
+from headgate.domain.workloads.commands import SetPreemptionGate
+
+KIND = "Workload"
+Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
+
+
+class ProtectionWanted(Asked, kw_only=True, frozen=True):
+    """A class or a number; with neither, its own priority protects it again."""
+
+    preemption_priority_class_name: Annotated[str, msgspec.Meta(max_length=253)] = ""
+    preemption_priority: int | None = None
+    reason: Annotated[str, msgspec.Meta(max_length=1024, examples=["saving a checkpoint"])] = ""
+
+
+class GateWanted(Asked, kw_only=True, frozen=True):
+    """Where a gate is to stand."""
+
+    name: Annotated[str, msgspec.Meta(max_length=316, examples=["example.com/data-ready"])]
+    position: Literal["Open", "Closed"]
+
+
+class WorkloadProtection(Controller):
+    """Protection and gates of one workload."""
+
+    path = "/namespaces/{namespace:str}/workloads/{name:str}"
+    tags = ["Workload"]
+
+    @post(
+        "/protection",
+        operation_id="protectWorkload",
+        summary="Change the priority that protects a workload from preemption",
+        status_code=200,
+        responses=shows(WorkloadObject),
+        opt={"right": "submit"},
+    )
+    async def protect(
+        self,
+        request: Caller,
+        namespace: Name,
+        name: Name,
+        data: JSONBody[ProtectionWanted],
+        idempotency_key: IdempotencyHeader = None,
+        dry_run: DryRun = None,
+    ) -> Answer:
+        """Never below its priority, nor farther above it than maxProtectionDelta allows."""
+        asking = Asking(reason=data.reason, key=idempotency_key, is_dry_run=bool(dry_run))
+        call = await call_of(request, object_writer(KIND), asking)
+        wanted = protect_workloads.Protection(
+            workload=f"{namespace}/{name}",
+            class_name=data.preemption_priority_class_name,
+            priority=data.preemption_priority,
+            reason=data.reason,
+        )
+        return answer_handled(
+            await protect_workloads.protect(installation_of(request), call, wanted)
+        )
+
+    @post(
+        "/preemption-gates",
+        operation_id="setPreemptionGate",
+        summary="Open or close a gate that keeps a workload from preempting",
+        status_code=200,
+        responses=shows(WorkloadObject),
+        opt={"right": "submit"},
+    )
+    async def set_gate(
+        self,
+        request: Caller,
+        namespace: Name,
+        name: Name,
+        data: JSONBody[GateWanted],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        """While one is closed nobody is evicted for it; an eviction of its own closes all."""
+        call = await call_of(request, object_writer(KIND), Asking(key=idempotency_key))
+        command = SetPreemptionGate(gate=data.name, open=data.position == "Open")
+        return answer_handled(
+            await protect_workloads.set_gate(
+                installation_of(request), call, f"{namespace}/{name}", command
+            )
+        )

@@ -1,0 +1,125 @@
+"""`preemptions`: who had to go for whom, under which rule, and what came of it."""
+
+from typing import Annotated, Any
+
+import typer
+
+from headgate.adapters.system.stopwatch import wall_clock
+from headgate.cli.options import Limit, NoHeaders, Output
+from headgate.cli.presentation.ages import age_of, seconds_of, timestamp_of
+from headgate.cli.presentation.amounts import amount
+from headgate.cli.presentation.consoles import show
+from headgate.cli.presentation.formats import Format, show_rows, show_value
+from headgate.cli.session import client_of
+from headgate.client.client import HeadgateClient
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+
+Object = dict[str, Any]
+SECONDS_PER_HOUR = 3600
+
+
+def preemptions(
+    ctx: typer.Context,
+    *,
+    round_id: Annotated[str, typer.Argument(help="One round in detail.")] = "",
+    workload: Annotated[str, typer.Option(help="Only rounds that touch NAMESPACE/NAME.")] = "",
+    cluster_queue: Annotated[
+        str, typer.Option("--cluster-queue", "-c", help="Only of this queue.")
+    ] = "",
+    cohort: Annotated[str, typer.Option(help="Only of this cohort.")] = "",
+    since: Annotated[str, typer.Option(help="Only of the last such time, like 2h.")] = "",
+    chain: Annotated[bool, typer.Option(help="With a round: what led to it and followed.")] = False,
+    limit: Limit = 50,
+    output: Output = Format.TABLE,
+    no_headers: NoHeaders = False,
+) -> None:
+    """Show who preempted whom, under which rule, and what came of it."""
+    query = {"workload": workload, "clusterQueue": cluster_queue, "cohort": cohort}
+    if since:
+        ago = int(seconds_of(since) * MICROSECONDS_PER_SECOND)
+        query["since"] = timestamp_of(wall_clock() - ago)
+    with client_of(ctx) as client:
+        answer = _read(client, round_id, query | {"limit": str(limit)}, chain=chain)
+    if show_value(answer, output):
+        return
+    if round_id and not chain:
+        _show_round(answer)
+        return
+    _show_rounds(answer["rounds"] if chain else answer["items"], output, headers=not no_headers)
+    for link in answer.get("links", []):
+        show(f"{link['workload']} had to go in {link['from']} and made others go in {link['to']}")
+
+
+def _read(client: HeadgateClient, round_id: str, query: dict[str, str], *, chain: bool) -> Object:
+    if not round_id:
+        found: Object = client.read("/v1/preemptions", query)
+        return found
+    ending = "/chain" if chain else ""
+    one: Object = client.read(f"/v1/preemptions/{round_id}{ending}")
+    return one
+
+
+def _show_rounds(rounds: list[Object], output: Format, *, headers: bool) -> None:
+    now = wall_clock()
+    rows = [
+        [each["id"], age_of(each["committedAt"], now), each["stage"], each["preemptor"],
+         each["clusterQueue"], str(len(each["victims"])), _victims(each), _lost(each)]
+        for each in rounds
+    ]  # fmt: skip
+    columns = ("round", "age", "stage", "preemptor", "clusterqueue", "victims", "who", "lost")
+    show_rows(columns, rows, output, with_headers=headers)
+
+
+def _victims(found: Object) -> str:
+    named = [f"{each['workload']} ({each['reason']})" for each in found["victims"][:3]]
+    return ", ".join(named) + (", ..." if len(found["victims"]) > len(named) else "")
+
+
+def _lost(found: Object) -> str:
+    """What was in use for how long, of everything that the victims lose, in resource-hours."""
+    total: dict[str, int] = {}
+    for victim in found["victims"]:
+        for name, seconds in victim.get("lost", {}).items():
+            resource = name.partition("/")[2]
+            total[resource] = total.get(resource, 0) + seconds
+    return ", ".join(
+        f"{amount(resource, seconds // SECONDS_PER_HOUR)} {resource}-hours"
+        for resource, seconds in sorted(total.items())
+        if seconds >= SECONDS_PER_HOUR
+    )
+
+
+def _show_round(found: Object) -> None:
+    show(f"{found['preemptor']} (priority {found['preemptorPriority']}) in {found['clusterQueue']}")
+    show(f"{found['stage']}, {found['considered']} considered {found.get('outcome', '')}".rstrip())
+    if found.get("startedAt"):
+        show(f"started {found['startedAt']}")
+    rows = [
+        [each["workload"], each["clusterQueue"], str(each["priority"]), each["reason"],
+         each["stage"], each.get("deadlineAt") or "", str(each["runningSeconds"]),
+         _amounts(each["freed"]), ", ".join(each.get("violates", []))]
+        for each in found["victims"]
+    ]  # fmt: skip
+    show("")
+    headers = ("victim", "clusterqueue", "priority", "rule", "stage", "deadline", "ran seconds",
+               "freed", "breaks budgets")  # fmt: skip
+    show_rows(headers, rows, Format.TABLE)
+    for each in found.get("figures", []):
+        show(_figure(each))
+    for each in found.get("refused", []):
+        show(f"not taken: {each['workload']}: {each['rule']}")
+
+
+def _figure(each: Object) -> str:
+    resource = each["resource"]
+    used, nominal = amount(resource, each["used"]), amount(resource, each["nominal"])
+    asked = f", {amount(resource, each['wanted'])} wanted" if each["wanted"] else ""
+    name = f"{each['clusterQueue']} {each['flavor']}/{resource}"
+    return f"then in {name}: {used} used of {nominal} nominal{asked}"
+
+
+def _amounts(freed: dict[str, int]) -> str:
+    """Amounts by `flavor/resource`; the flavor has no slash, the resource may have one."""
+    return ", ".join(
+        f"{name} {amount(name.partition('/')[2], value)}" for name, value in sorted(freed.items())
+    )

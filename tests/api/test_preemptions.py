@@ -1,0 +1,151 @@
+"""A preemption over REST: a handler saves work first, protection and gates, and the ledger."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+
+HERE = "/v1/namespaces/team-a/workloads"
+HANDLER = {"mode": "Soft", "gracePeriodSeconds": 300, "requireAck": True, "handler": "ckpt"}
+
+
+def a_class(name: str, value: int, **fields: Any) -> dict[str, Any]:
+    version = "kueue.x-k8s.io/v1beta2"
+    metadata = {"name": name}
+    return {"apiVersion": version, "kind": "WorkloadPriorityClass", "metadata": metadata,
+            "value": value, **fields}  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _queues(admin: Api) -> None:
+    lower = {"withinClusterQueue": "LowerPriority", "softEviction": {"maxGraceSeconds": 600}}
+    admin.post("/v1/resourceflavors", flavor())
+    for name in ("soft", "listed", "chained", "gated", "other"):
+        made = admin.post("/v1/clusterqueues", cluster_queue(name, cpu="2", preemption=lower))
+        assert made.status_code == 201, made.text
+        admin.post("/v1/namespaces/team-a/localqueues", local_queue(name, name))
+    admin.post("/v1/workloadpriorityclasses", a_class("bounded", 0, maxProtectionDelta=20))
+    admin.post("/v1/workloadpriorityclasses", a_class("safe", 15))
+    admin.post("/v1/workloadpriorityclasses", a_class("too-safe", 50))
+
+
+@pytest.fixture
+def submitted(admin: Api, schedule: Callable[[], int]) -> Callable[..., dict[str, Any]]:
+    def submit(name: str, queue: str, **spec: Any) -> dict[str, Any]:
+        made = admin.post(HERE, workload(name, queue=queue, **spec))
+        assert made.status_code == 201, made.text
+        found: dict[str, Any] = admin.caught_up(f"{HERE}/{name}", schedule()).json()
+        return found
+
+    return submit
+
+
+def test_a_handler_saves_first_and_the_ledger_tells_the_whole_round(
+    admin: Api,
+    callers: dict[str, Api],
+    schedule: Callable[[], int],
+    submitted: Callable[..., dict[str, Any]],
+) -> None:
+    executor = callers["executor"]
+    uid = submitted("victim", "soft", evictionPolicy=HANDLER)["metadata"]["uid"]
+    urgent = submitted("urgent", "soft", priority=10)
+    assert urgent["status"]["phase"] == "Nominated"
+    assert urgent["status"]["nominatedPlacement"]["clusterQueue"] == "soft"
+
+    (open_eviction,) = executor.get("/v1/evictions?handler=ckpt").json()["items"]
+    eviction = open_eviction["eviction"]
+    assert (eviction["mode"], eviction["stage"], eviction["onDeadline"]) == (
+        "Soft",
+        "Requested",
+        "Force",
+    )
+    assert executor.get("/v1/evictions?handler=other").json()["items"] == []
+
+    at = f"{HERE}/victim/evictions/{eviction['id']}"
+    stolen = executor.post(f"{at}/acknowledge", {"uid": uid, "handler": "other"})
+    assert stolen.status_code == 409
+    taken = executor.post(f"{at}/acknowledge", {"uid": uid, "handler": "ckpt"})
+    assert taken.json()["status"]["eviction"]["stage"] == "Acknowledged"
+    report = {"workload": "team-a/victim", "uid": uid, "type": "progressed",
+              "eviction": eviction["id"], "message": "half saved"}  # fmt: skip
+    assert executor.post("/v1/reports:batch", {"reports": [report]}).status_code == 200
+    stopping = executor.post(f"{at}/stopping", {"uid": uid}).json()["status"]["eviction"]
+    assert (stopping["stage"], stopping["note"]) == ("Stopping", "half saved")
+    (listed,) = admin.get("/v1/preemptions?workload=team-a/victim").json()["items"]
+    assert listed["victims"][0]["stage"] == "Stopping"
+    assert executor.post(f"{at}/stopped", {"uid": uid}).status_code == 200
+
+    position = schedule()
+    assert admin.caught_up(f"{HERE}/urgent", position).json()["status"]["phase"] == "Starting"
+    (found,) = admin.caught_up("/v1/preemptions?clusterQueue=soft", position).json()["items"]
+    assert (found["stage"], found["preemptor"]) == ("Completed", "team-a/urgent")
+    assert found["startedAt"]
+    (victim,) = found["victims"]
+    assert (victim["stage"], victim["reason"]) == ("Released", "InClusterQueue")
+    (figure,) = found["figures"]
+    assert (figure["nominal"], figure["used"], figure["wanted"]) == (2000, 2000, 2000)
+    assert admin.get(f"{HERE}/victim").json()["status"]["phase"] == "Pending"
+
+
+def test_the_ledger_is_narrowed_by_time_and_cohort(
+    admin: Api, submitted: Callable[..., dict[str, Any]]
+) -> None:
+    submitted("low-listed", "listed")
+    submitted("high-listed", "listed", priority=10)
+    here = "/v1/preemptions?clusterQueue=listed"
+    assert admin.get(f"{here}&until=2020-01-01T00:00:00Z").json()["items"] == []
+    (found,) = admin.get(f"{here}&since=2020-01-01T00:00:00Z").json()["items"]
+    assert found["preemptor"] == "team-a/high-listed"
+    assert admin.get(f"{here}&cohort=none").json()["items"] == []
+    refused = admin.get("/v1/preemptions?since=yesterday")
+    assert refused.status_code == 422
+
+
+def test_a_round_stands_in_a_chain(admin: Api, submitted: Callable[..., dict[str, Any]]) -> None:
+    submitted("low-chained", "chained")
+    submitted("high-chained", "chained", priority=10)
+    (found,) = admin.get("/v1/preemptions?clusterQueue=chained").json()["items"]
+    chain = admin.get(f"/v1/preemptions/{found['id']}/chain").json()
+    assert [one["id"] for one in chain["rounds"]] == [found["id"]]
+    assert chain["links"] == []
+    assert admin.get("/v1/preemptions/none/chain").status_code == 404
+
+
+def test_protection_is_changed_within_its_bounds(
+    callers: dict[str, Api], submitted: Callable[..., dict[str, Any]]
+) -> None:
+    owner = callers["submitter"]
+    submitted("saving", "other", priorityClassRef={"name": "bounded"})
+    raised = owner.post(f"{HERE}/saving/protection", {"preemptionPriorityClassName": "safe"})
+    assert raised.status_code == 200, raised.text
+    assert raised.json()["status"]["preemptionPriority"] == 15
+    refused = owner.post(f"{HERE}/saving/protection", {"preemptionPriorityClassName": "too-safe"})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["pointer"] == "/preemptionPriorityClassName"
+    unknown = owner.post(f"{HERE}/saving/protection", {"preemptionPriorityClassName": "none"})
+    assert unknown.status_code == 422
+    back = owner.post(f"{HERE}/saving/protection", {"reason": "saved"})
+    assert back.json()["status"]["preemptionPriority"] == 0
+
+
+def test_a_closed_gate_keeps_everyone_running_until_it_opens(
+    admin: Api, schedule: Callable[[], int], submitted: Callable[..., dict[str, Any]]
+) -> None:
+    submitted("runs", "gated")
+    waits = submitted("waits", "gated", priority=10, preemptionGates=[{"name": "data"}])
+    conditions = {c["type"]: c["status"] for c in waits["status"]["conditions"]}
+    assert conditions["BlockedOnPreemptionGates"] == "True"
+    assert waits["status"]["preemptionGates"] == [{"name": "data", "position": "Closed"}]
+    assert admin.get(f"{HERE}/runs").json()["status"]["phase"] == "Starting"
+    opened = admin.post(f"{HERE}/waits/preemption-gates", {"name": "data", "position": "Open"})
+    assert opened.status_code == 200, opened.text
+    found = admin.caught_up(f"{HERE}/waits", schedule()).json()
+    assert found["status"]["phase"] == "Nominated"
+
+
+def test_a_setting_is_shown_with_its_source(submitted: Callable[..., dict[str, Any]]) -> None:
+    status = submitted("kept", "other", preemptibility="NonPreemptible")["status"]
+    assert status["preemptibility"] == {"value": "NonPreemptible", "source": "Spec"}
+    assert status["canPreempt"] == {"value": True, "source": "Default"}
