@@ -87,3 +87,10 @@ def test_a_cycle_is_listed_opened_and_run_again(headgate: Invoker) -> None:
     assert f"up to position {cycle['inputPosition']}" in headgate("cycles", cycle["id"]).stdout
     assert "facts to the byte" in headgate("cycles", cycle["id"], "--replay").stdout
     headgate("cycles", "none", code=3)
+
+
+def test_the_history_of_an_object_is_told(headgate: Invoker) -> None:
+    (made,) = headgate.json("history", "cq", "small")["items"]
+    assert "clusterqueue/small" in headgate("history", "cq", "small").stdout
+    told = headgate("revert", "cq", "small", "--to", str(made["position"]), "--dry-run").stdout
+    assert "Nobody else would be touched" in told

@@ -13,9 +13,11 @@ from headgate.api.applying.controller import Apply
 from headgate.api.callers import authenticated
 from headgate.api.checks.controller import CheckReports
 from headgate.api.clinic.controller import ClinicPage
+from headgate.api.cycles.controller import Cycles
 from headgate.api.documentation import docs_page, docs_script, docs_style, openapi_document
 from headgate.api.events.controller import Events
 from headgate.api.executors.controller import Executors
+from headgate.api.history.controller import History
 from headgate.api.installing import install
 from headgate.api.nodes.controller import NodeActions
 from headgate.api.objects.controller import controllers as object_controllers
@@ -115,6 +117,8 @@ def _version_one() -> Router:
             Preemptions,
             ClinicPage,
             Simulations,
+            History,
+            Cycles,
             Tokens,
             Access,
             System,

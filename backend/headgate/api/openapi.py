@@ -26,6 +26,7 @@ TAGS = {
     "Preemptions": "Who had to go for whom, and why",
     "Simulations": "What would happen if something were submitted or changed",
     "Cycles": "What workers planned, and running it again",
+    "History": "Who changed which configuration when, and going back",
     "Overview": "What needs attention",
     "Executors": "What to run, and what became of it",
     "Access": "Tokens and what they allow",

@@ -45,16 +45,17 @@ async def simulate(request: Caller, asked: Asked) -> Answer:
         remedy = "Send objects, or name what to delete, to cordon or to give another priority."
         raise ApiFailure(INVALID_REQUEST, "There is nothing to try out.", remedy=remedy)
     desired = entries[0].desired if len(changes) == len(entries) == 1 else None
-    return await _tried(request, changes, desired)
+    return await tried(request, changes, desired)
 
 
 async def simulate_submit(request: Caller, body: bytes) -> Answer:
     """What would become of the workload of a body if it were submitted now."""
     wanted, desired = await read_wanted(request, body, "Workload")
-    return await _tried(request, [submission(installation_of(request), wanted)], desired)
+    return await tried(request, [submission(installation_of(request), wanted)], desired)
 
 
-async def _tried(request: Caller, changes: Sequence[Change], desired: Desired | None) -> Answer:
+async def tried(request: Caller, changes: Sequence[Change], desired: Desired | None) -> Answer:
+    """The answer to what changes would lead to; `desired` is the one object behind them, if any."""
     viewer = Viewer(request.user.namespaces, rendered_admission)
     try:
         view = await foresee(installation_of(request), changes, viewer)

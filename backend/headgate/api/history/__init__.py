@@ -1,0 +1,1 @@
+"""Who changed which configuration when, what differs, and going back."""

@@ -1,0 +1,123 @@
+"""Who changed which part of the configuration when, and going back to what it was."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headgate.application.apply_objects import change_to
+from headgate.application.commands import Change
+from headgate.application.configure_objects import deletion_of_object
+from headgate.application.installation import Installation
+from headgate.application.ports import EventFilter
+from headgate.application.units import configures
+from headgate.application.visibility import Scope, allows
+from headgate.application.wanted import Wanted
+from headgate.domain.config import CONFIGURED_EVOLVE
+from headgate.domain.configured import Absent, Configured
+from headgate.domain.facts import Recorded
+from headgate.domain.rejection import IllegalNow, NotFound
+from headgate.domain.streams import kind_and_key
+
+NOT_REVERTED = ("node",)
+"""What nodes report is in their spec and is no configuration: apply the wanted part instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One change: what was recorded, and the object before and after it."""
+
+    recorded: Recorded
+    before: Absent | Configured[Any]
+    after: Absent | Configured[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Which changes; empty fields do not filter. `before` is a position."""
+
+    kind: str = ""
+    stream: str = ""
+    before: int | None = None
+    limit: int = 50
+
+
+async def revisions(installation: Installation, question: Question, scope: Scope) -> list[Revision]:
+    """The newest changes that match and may be seen, newest first."""
+    return await asyncio.to_thread(_revisions, installation, question, scope)
+
+
+async def reverting(installation: Installation, actor: str, stream: str, position: int) -> Change:
+    """The change that makes an object what it was after the event at a position.
+
+    Raises `NotFound` where it never was, `IllegalNow` for what cannot be taken back this way.
+    """
+    kind, _ = kind_and_key(stream)
+    events = await asyncio.to_thread(installation.log.read_stream, stream)
+    if kind not in CONFIGURED_EVOLVE or not events:
+        raise NotFound(f"There was never a {stream}.", remedy="Name it as `kind/name`.")
+    if kind in NOT_REVERTED:
+        remedy = "Apply the node as it should be, or uncordon it."
+        raise IllegalNow("What nodes report cannot be taken back.", remedy=remedy)
+    was: Absent | Configured[Any] = Absent()
+    for recorded in events:
+        if recorded.position <= position:
+            was = _evolved(was, recorded)
+    if isinstance(was, Absent):
+        return deletion_of_object(stream)
+    return change_to(installation, actor, _wanted(kind, was))
+
+
+def _wanted(kind: str, was: Configured[Any]) -> Wanted:
+    return Wanted(
+        kind=kind,
+        name=was.name,
+        namespace=was.namespace,
+        labels=was.labels,
+        annotations=was.annotations,
+        spec=was.spec,
+    )
+
+
+def _revisions(installation: Installation, question: Question, scope: Scope) -> list[Revision]:
+    found: list[Recorded] = []
+    before = question.before
+    where = EventFilter(streams=_streams(question))
+    while len(found) < question.limit:
+        page = installation.log.page(where, before=before, limit=question.limit * 4)
+        found += [one for one in page if _counts(one) and allows(scope, one.stream)]
+        if len(page) < question.limit * 4:
+            break
+        before = page[-1].position
+    return _with_states(installation, found[: question.limit])
+
+
+def _streams(question: Question) -> tuple[str, ...]:
+    if question.stream:
+        return (question.stream,)
+    kinds = (question.kind,) if question.kind else tuple(CONFIGURED_EVOLVE)
+    return tuple(f"{kind}/" for kind in kinds)
+
+
+def _counts(recorded: Recorded) -> bool:
+    """Stops and cordons are somebody's change as well; heartbeats are nobody's."""
+    is_somebodys = recorded.origin.actor.startswith("user:")
+    return configures(recorded.stream, recorded.event) or is_somebodys
+
+
+def _with_states(installation: Installation, found: Sequence[Recorded]) -> list[Revision]:
+    wanted = {recorded.position for recorded in found}
+    revisions_: dict[int, Revision] = {}
+    for stream in dict.fromkeys(recorded.stream for recorded in found):
+        state: Absent | Configured[Any] = Absent()
+        for recorded in installation.log.read_stream(stream):
+            after = _evolved(state, recorded)
+            if recorded.position in wanted:
+                revisions_[recorded.position] = Revision(recorded, state, after)
+            state = after
+    return [revisions_[recorded.position] for recorded in found]
+
+
+def _evolved(state: Absent | Configured[Any], recorded: Recorded) -> Absent | Configured[Any]:
+    kind, _ = kind_and_key(recorded.stream)
+    return CONFIGURED_EVOLVE[kind](state, recorded.event, recorded.at)

@@ -1,0 +1,73 @@
+"""Who changed the configuration when, what differs, and going back."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+
+HERE = "/v1/namespaces/team-a/workloads"
+
+
+@pytest.fixture(scope="module")
+def made(callers: dict[str, Api], schedule: Callable[[], int]) -> int:
+    """A queue whose quota was lowered so that a workload waits; where it was made."""
+    admin = callers["admin"]
+    admin.post("/v1/resourceflavors", flavor())
+    first = admin.post("/v1/clusterqueues", cluster_queue("gpu", cpu="4"))
+    etag = first.headers["etag"]
+    admin.put("/v1/clusterqueues/gpu", cluster_queue("gpu", cpu="1"), If_Match=etag)
+    admin.post("/v1/namespaces/team-a/localqueues", local_queue("main", "gpu"))
+    admin.post("/v1/namespaces/team-b/localqueues", local_queue("main", "gpu", "team-b"))
+    admin.post(HERE, workload("waiting"))
+    schedule()
+    return int(first.headers["x-log-position"])
+
+
+def test_changes_are_listed_with_who_and_what(admin: Api, made: int) -> None:
+    assert made
+    changed, created = admin.get("/v1/history?stream=clusterqueue/gpu").json()["items"][-2:]
+    assert (changed["type"], changed["actor"]) == ("cluster_queue.changed", "user:admin")
+    (difference,) = changed["differences"]
+    assert difference["path"].endswith("/nominalQuota")
+    assert (difference["before"], difference["after"]) == ("4", "1")
+    assert created["differences"][0]["path"] == "/"
+    assert "before" not in created["differences"][0]
+
+
+def test_pages_and_kinds(admin: Api, made: int) -> None:
+    assert made
+    first = admin.get("/v1/history?limit=1").json()
+    second = admin.get(f"/v1/history?limit=1&before={first['next']}").json()
+    assert first["items"][0]["position"] > second["items"][0]["position"]
+    kinds = {one["kind"] for one in admin.get("/v1/history?kind=ClusterQueue").json()["items"]}
+    assert kinds == {"ClusterQueue"}
+
+
+def test_other_teams_are_left_out(callers: dict[str, Api], made: int) -> None:
+    assert made
+    streams = [one["stream"] for one in callers["submitter"].get("/v1/history").json()["items"]]
+    assert "localqueue/team-a/main" in streams
+    assert "localqueue/team-b/main" not in streams
+
+
+def test_a_change_is_tried_out_and_then_taken_back(
+    callers: dict[str, Api], schedule: Callable[[], int], made: int
+) -> None:
+    admin = callers["admin"]
+    asked = {"stream": "clusterqueue/gpu", "position": made, "reason": "too little"}
+    foretold = admin.post("/v1/history/revert?dryRun=Admission", asked).json()
+    assert [effect["what"] for effect in foretold["effects"]] == ["Starts"]
+    assert callers["submitter"].post("/v1/history/revert", asked).status_code == 403
+
+    assert admin.post("/v1/history/revert", asked).status_code == 200
+    schedule()
+    newest = admin.get("/v1/history?stream=clusterqueue/gpu").json()["items"][0]
+    assert newest["reason"] == "too little"
+    assert newest["differences"][0]["after"] == "4"
+    assert admin.get(f"{HERE}/waiting").json()["status"]["phase"] == "Starting"
+
+
+def test_what_never_was_cannot_be_brought_back(admin: Api) -> None:
+    asked = {"stream": "clusterqueue/none", "position": 1}
+    assert admin.post("/v1/history/revert", asked).status_code == 404
