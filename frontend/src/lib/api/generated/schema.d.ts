@@ -1583,6 +1583,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Changes of configuration, newest first
+         * @description Each with its actor, its reason and every place of the manifest that differs.
+         */
+        get: operations["listRevisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/history/revert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make an object what it was
+         * @description A new change with the old content; `dryRun=Admission` tells what it would lead to.
+         */
+        post: operations["revertObject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/cycles": {
         parameters: {
             query?: never;
@@ -2466,6 +2506,12 @@ export interface components {
             parked: number;
             planningMicroseconds: number;
             commitMicroseconds: number;
+        };
+        /** Difference */
+        Difference: {
+            path: string;
+            before?: unknown;
+            after?: unknown;
         };
         /** DisruptionBudgetList */
         DisruptionBudgetList: {
@@ -3492,6 +3538,48 @@ export interface components {
         /** RetentionShape */
         RetentionShape: {
             workloads?: components["schemas"]["WorkloadRetentionShape"] | null;
+        };
+        /** RevertRequest */
+        RevertRequest: {
+            stream: string;
+            position: number;
+            /** @default  */
+            reason?: string;
+        };
+        /** Reverted */
+        Reverted: Record<string, never>;
+        /** Revision */
+        Revision: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            stream: string;
+            kind: string;
+            name: string;
+            /** @default  */
+            namespace?: string;
+            type: string;
+            actor: string;
+            /** @default  */
+            reason?: string;
+            differences: components["schemas"]["Difference"][];
+        };
+        /** RevisionList */
+        RevisionList: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            items: components["schemas"]["Revision"][];
+            next?: number | null;
         };
         /** RoundChain */
         RoundChain: {
@@ -9303,6 +9391,86 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SimulationView"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    listRevisions: {
+        parameters: {
+            query?: {
+                kind?: string;
+                /** @description One object: `clusterqueue/gpu` */
+                stream?: string;
+                before?: number | null;
+                limit?: number;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Changes, newest first; `next` is the `before` of the page after it. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevisionList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    revertObject: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+            };
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevertRequest"];
+            };
+        };
+        responses: {
+            /** @description The object as it is now. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reverted"];
                 };
             };
             401: components["responses"]["Problem401"];
