@@ -94,8 +94,10 @@ class VictimSearch:
     """A search for victims: how many were looked at, and who may not be one.
 
     `reason` says why it found too few; `refused` pairs a workload with the rule that protects it.
+    `kind` is the word for it: nobody may be made to leave, or only in a circle.
     """
 
     reason: str
     considered: int = 0
     refused: tuple[tuple[str, str], ...] = ()
+    kind: str = "PreemptionNoCandidates"

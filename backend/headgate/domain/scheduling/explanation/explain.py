@@ -169,7 +169,7 @@ def _victim_blockers(finding: Finding) -> list[Blocker]:
     return [
         Blocker(
             type="Preemption",
-            reason="PreemptionNoCandidates",
+            reason=finding.search.kind,
             message=f"Making room: {finding.search.reason}",
             refused=tuple(Refused(workload=w, rule=rule) for w, rule in finding.search.refused),
         )

@@ -32,7 +32,8 @@ def closes_circle(
         by_right = victim.scope in GUARANTEEING
         back = way(edges, key, preemptor, bool if by_right else _any)
         if back:
-            wrongs[key] = f"{BLOCKED}: {' made way for '.join(reversed(back))}"
+            first, *others = reversed(back)
+            wrongs[key] = f"{BLOCKED}: {first} made way for {', which made way for '.join(others)}"
     return wrongs
 
 

@@ -1,0 +1,166 @@
+"""The worked examples 13 to 15, 21, 23 and 28 of preemption.md §7: within and between cycles."""
+
+from headgate.domain.queues.specs import FlavorFungibility
+from headgate.domain.scheduling.preemption.guard import BLOCKED
+from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.topology.specs import HOSTNAME_LABEL
+from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.state import phase_of
+from tests.builders.cohorts import Cohorts, policies
+from tests.builders.world import World, quotas
+
+OWN, BACK = "InClusterQueue", "InCohortReclamation"
+ANY = policies("LowerPriority", "Any")
+
+
+def dominant(world: World, name: str) -> str:
+    found = explain_waiting(world.cell, world[f"team/{name}"], world.at)
+    return found.dominant if found else ""
+
+
+def test_13_two_wait_for_the_one_that_is_evicted_once() -> None:
+    world = Cohorts()
+    world.owns("root", 0)
+    for cohort in ("left", "right"):
+        world.owns(cohort, 0, "root")
+    world.queue("hero", 3000, ANY, cohort="left")
+    world.queue("tiny", 50, ANY, cohort="right")
+    world.queue("rest", 0, ANY, cohort="root")
+    world.queue("spare", 3005, ANY, cohort="root")
+    world.runs("rest@rest", 6055)
+    world.asks("small@tiny", 50)
+    world.wait(1)
+    world.asks("big@hero", 2950)
+    world.settle()
+    assert world.victims_of("small") | world.victims_of("big") == {"rest": BACK}
+    assert len(world.cell.rounds) == 1
+    waits = {dominant(world, name) for name in ("small", "big")}
+    assert waits <= {"WaitingForPreemptedWorkloads", "RoundDraining"}
+
+
+def test_14_nobody_is_evicted_for_whom_it_would_not_be_enough() -> None:
+    world = Cohorts()
+    rules = policies("LowerPriority", "LowerPriority", "any")
+    world.queue("alpha", 2, rules)
+    world.queue("beta", 2, rules)
+    world.queue("bank", 1)
+    world.runs("a1@alpha", 2)
+    world.runs("b1@beta", 2)
+    world.asks("p1@alpha", 3, 100)
+    world.asks("p2@beta", 3, 99)
+    world.settle()
+    assert world.victims_of("p1") == {"a1": OWN}
+    assert world.victims_of("p2") == {}
+
+
+def two_flavors(when_can_preempt: str = "TryNextFlavor") -> Cohorts:
+    world = Cohorts()
+    world.flavor("on-demand")
+    world.flavor("spot")
+    given = quotas(**{"on-demand": 10, "spot": 10})
+    chosen = FlavorFungibility(when_can_preempt=when_can_preempt)  # type: ignore[arg-type]
+    world.cluster_queue(
+        "alpha", given, cohort_name="all", preemption=ANY, flavor_fungibility=chosen
+    )
+    none = quotas(**{"on-demand": 0, "spot": 0})
+    world.cluster_queue("beta", none, cohort_name="all", preemption=policies())
+    return world
+
+
+def flavor_of(world: World, name: str) -> str:
+    workload = world[f"team/{name}"]
+    admission = workload.admission or workload.nomination
+    assert admission is not None
+    return admission.pod_set_assignments[0].flavors["gpu"]
+
+
+def test_15_reclaiming_is_preferred_to_preempting_the_own() -> None:
+    world = two_flavors("MayStopSearch")
+    world.asks("a1@alpha", 6, 50)
+    world.settle()
+    world.asks("b0@beta", 4, 50)
+    world.settle()
+    world.asks("b1@beta", 10, 50)
+    world.settle()
+    world.change_cluster_queue("alpha", flavor_fungibility=FlavorFungibility())
+    assert world.makes_leave("p@alpha", 6, 100) == {"b1": BACK}
+    assert flavor_of(world, "p") == "spot"
+
+
+def test_15_room_in_pieces_makes_the_lowest_leave() -> None:
+    world = World()
+    world.hosts({"b/r/x1": 5, "b/r/y1": 5})
+    world.cluster_queue("q", quotas("cpu", tas=10), preemption=policies("LowerPriority"))
+    one_host = TopologyRequest(required=HOSTNAME_LABEL)
+    world.submit("mid", "q", {"cpu": 4}, topology=one_host, priority=2)
+    world.submit("low", "q", {"cpu": 4}, topology=one_host, priority=1)
+    world.settle()
+    world.submit("p", "q", {"cpu": 1}, count=2, topology=one_host, priority=3)
+    world.settle()
+    (found,) = world.cell.rounds.values()
+    assert [victim.workload for victim in found.victims] == ["team/low"]
+
+
+def test_21_who_would_stay_within_what_its_queue_owns_is_not_evicted_for_a_borrower() -> None:
+    world = Cohorts()
+    world.queue("q0", 2, policies("Never", "Any"))
+    world.queue("q1", 4, policies("Never", "LowerPriority", "any"))
+    world.runs("s@q0", 1)
+    world.runs("m@q0", 3, 1)
+    assert world.makes_leave("large@q1", 6, 2) == {}
+    assert world.admitted() == ["team/m", "team/s"]
+
+
+def test_23_the_guard_ends_a_loop_of_three_moves_and_shows_the_way_round() -> None:
+    world = Cohorts()
+    world.owns("root", 2)
+    world.queue("q0", 2, policies("Never", "LowerPriority", "any"), cohort="root")
+    world.queue("q2", 6, policies("LowerOrNewerEqualPriority", "Any"), cohort="root")
+    world.runs("k@q0", 1, 2)
+    world.runs("x@q2", 2)
+    world.asks("old@q2", 6)
+    world.wait(3)
+    world.runs("new@q2", 4)
+    world.asks("hi@q0", 6, 2)
+    evictions = []
+    for _ in range(10):
+        world.settle()
+        leaving = [key for key, w in sorted(world.cell.workloads.items()) if w.eviction]
+        evictions += leaving
+        for key in leaving:
+            world.stop(key)
+    assert evictions == ["team/new", "team/old", "team/hi", "team/new"]
+    assert world.admitted() == ["team/k", "team/old", "team/x"]
+    refused = world["team/hi"].explanation
+    assert refused is not None
+    (blocker,) = (found for found in refused.blockers if found.type == "Preemption")
+    assert blocker.reason == BLOCKED
+    way = "team/hi made way for team/new, which made way for team/old"
+    assert blocker.message == f"Making room: it would go round in a circle ({way})"
+
+
+def test_28_another_flavor_comes_before_preempting() -> None:
+    world = two_flavors()
+    world.asks("a1@alpha", 6, 50)
+    world.settle()
+    world.asks("p@alpha", 6, 100)
+    world.settle()
+    assert (world.victims_of("p"), flavor_of(world, "p")) == ({}, "spot")
+
+
+def test_28_unless_the_queue_may_stop_at_the_first() -> None:
+    world = two_flavors("MayStopSearch")
+    world.asks("a1@alpha", 6, 50)
+    world.settle()
+    assert world.makes_leave("p@alpha", 6, 100) == {"a1": OWN}
+    assert flavor_of(world, "p") == "on-demand"
+
+
+def test_28_all_pods_with_victims_come_before_fewer_without() -> None:
+    world = Cohorts()
+    world.queue("q", 10, policies("LowerPriority"), cohort="")
+    world.runs("low@q", 4)
+    world.submit("p", "q", {"gpu": 1}, count=(10, 6), priority=1)
+    world.settle()
+    assert world.victims_of("p") == {"low": OWN}
+    assert phase_of(world["team/p"]) == "Nominated"
