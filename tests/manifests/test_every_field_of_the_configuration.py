@@ -27,6 +27,8 @@ def _variants(struct: type[msgspec.Struct], usual: msgspec.Struct) -> Iterator[t
 
 def _other_values(kind: Any, usual: Any) -> Iterator[Any]:
     if get_origin(kind) in (Union, UnionType):
+        if usual is not None:
+            yield None
         kind = next(choice for choice in get_args(kind) if choice is not type(None))
     if get_origin(kind) is Literal:
         yield from (choice for choice in get_args(kind) if choice != usual)

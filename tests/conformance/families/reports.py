@@ -52,7 +52,7 @@ def broken_by_reports(workload: Workload, status: Given) -> Iterator[str]:
     """The pointers into the status of what is refused when it is reported."""
     told = {found["name"]: found["count"] for found in status.get("reclaimablePods") or ()}
     pods = {**dict.fromkeys(workload.reclaimable, 0), **told}
-    for name in pods if pods != workload.reclaimable else ():
+    for name in pods:
         command = ReportReclaimable(uid=workload.uid, pods={name: pods[name]})
         yield from (
             _moved(p, "/pods", "/status/reclaimablePods") for p in _broken(workload, command)

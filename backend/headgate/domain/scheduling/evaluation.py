@@ -9,6 +9,7 @@ from headgate.domain.scheduling.partial import largest_that_works
 from headgate.domain.scheduling.partition import Charge, Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.room import fits
+from headgate.domain.scheduling.slices import taken_over, without
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.remaining import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet
@@ -21,6 +22,13 @@ def evaluate(
     partition: Partition, workloads: Mapping[str, Workload], workload: Workload
 ) -> Evaluation:
     """Look at one workload; the partition is left exactly as it was."""
+    with without(partition, taken_over(partition, workloads, workload)):
+        return _evaluate(partition, workloads, workload)
+
+
+def _evaluate(
+    partition: Partition, workloads: Mapping[str, Workload], workload: Workload
+) -> Evaluation:
     if workload.nomination is None:
         return _evaluate_any_size(partition, workloads, workload)
     own = partition.charge_of(workload, workload.nomination)
@@ -32,11 +40,14 @@ def evaluate(
         partition.take(PROJECTED, own)
 
 
-def still_fits(partition: Partition, evaluation: Evaluation) -> bool:
+def still_fits(
+    partition: Partition, workloads: Mapping[str, Workload], evaluation: Evaluation
+) -> bool:
     """Whether an admission found earlier in the same cycle can still be had."""
     assert evaluation.admission is not None, "only what fitted can be checked again"
     charge = partition.charge_of(evaluation.workload, evaluation.admission)
-    return fits(partition, charge, (ACTUAL, PROJECTED))
+    with without(partition, taken_over(partition, workloads, evaluation.workload)):
+        return fits(partition, charge, (ACTUAL, PROJECTED))
 
 
 def _evaluate_any_size(

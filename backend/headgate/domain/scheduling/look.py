@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
 
 from headgate.domain.scheduling.answers import Mode, QuotaAnswer, Unplaced, VictimSearch
 from headgate.domain.scheduling.checks import hosts_come_later
@@ -17,8 +16,6 @@ from headgate.domain.scheduling.making_room import Preemptor, oracle_of, victims
 from headgate.domain.scheduling.partition import Charge, Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, EMPTY, PROJECTED
 from headgate.domain.scheduling.placement.place import Misplaced
-from headgate.domain.scheduling.preemption.candidates import MOST_REFUSED
-from headgate.domain.scheduling.preemption.guard import BLOCKED
 from headgate.domain.scheduling.preemption.plan import VictimPlan
 from headgate.domain.scheduling.quota.answer import QuotaView
 from headgate.domain.scheduling.seating import seated
@@ -30,11 +27,6 @@ from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
 NotPlaced = tuple[tuple[str, str, Unplaced], ...]
-Pinned: TypeAlias = Mapping[tuple[str, str], str]
-"""The flavor of each resource of each pod set, where it is not free to choose."""
-
-NOT_PINNED: Pinned = {}
-NOBODY_LOWER = "no workload of lower priority"
 
 
 class Look:
@@ -62,14 +54,12 @@ class Look:
         self.quota = QuotaView(partition.tree, *partition.usage)
         self.preemptor = Preemptor(partition, workloads, workload, self.node, spec)
 
-    def evaluate(self, *, may_preempt: bool = True, pinned: Pinned = NOT_PINNED) -> Evaluation:
+    def evaluate(self, *, may_preempt: bool = True) -> Evaluation:
         """The best there is; a choice of flavors for which nobody leaves gives way to the next."""
         preempts = may_preempt and self.preemptor.may_preempt
-        offer = (
-            replace(self.offer, pinned=pinned) if pinned and not self.offer.grows else self.offer
-        )
-        choice = self._choose(offer, preempts=preempts)
-        found = first = self._evaluate_choice(choice, offer, preempts=preempts)
+        choice = self._choose(self.offer, preempts=preempts)
+        first = self._evaluate_choice(choice, self.offer, preempts=preempts)
+        found, offer = first, self.offer
         while found.mode == Mode.NO_FIT and (barren := _barren(choice, found)):
             offer = replace(offer, barren=offer.barren + barren)
             choice = self._choose(offer, preempts=preempts)
@@ -200,14 +190,11 @@ class Look:
 def _vain(plan: VictimPlan[Admission]) -> VictimSearch:
     """Why a search for victims brought nothing."""
     census = plan.census
-    refused = tuple(sorted(plan.protected.items())) + census.report()
-    circles = [rule for rule in plan.protected.values() if rule.startswith(BLOCKED)]
-    if circles:
-        text = f"it would go round in a circle ({circles[0].removeprefix(f'{BLOCKED}: ')})"
-        return VictimSearch(text, census.considered, refused[:MOST_REFUSED], BLOCKED)
-    who = "too few workloads" if census.considered > len(census.refused) else NOBODY_LOWER
-    text = f"{who} may be preempted"
-    return VictimSearch(text, census.considered, refused[:MOST_REFUSED])
+    census.refused.extend(plan.protected.items())
+    text = "no workload of lower priority"
+    if census.considered > len(census.refused):
+        text = "too few workloads"
+    return VictimSearch(f"{text} may be preempted", census.considered, census.report())
 
 
 def _barren(choice: FlavorChoice, found: Evaluation) -> tuple[tuple[str, str], ...]:

@@ -40,7 +40,6 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.leaving import holds_quota, is_leaving
-from headgate.domain.workloads.preempting import has_released_quota
 from headgate.domain.workloads.remaining import needed_admission
 from headgate.domain.workloads.state import Workload
 
@@ -168,7 +167,7 @@ class Partition:
         for given in needed.pod_set_assignments:
             for resource, amount in given.resource_usage.items():
                 key = (given.flavors.get(resource, ""), resource)
-                if amount and not has_released_quota(workload):
+                if amount:
                     amounts[key] = amounts.get(key, 0) + amount
             pod_set = sets.get(given.name)
             if given.topology_assignment is not None and pod_set is not None:
@@ -285,8 +284,7 @@ def _is_reclaimed(old: Workload | None, new: Workload | None) -> bool:
     if old is None or new is None:
         return False
     shrunk = old.spec is not new.spec and old.spec.pod_sets != new.spec.pod_sets
-    released = new.admission is not None and has_released_quota(old) != has_released_quota(new)
-    return shrunk or released or old.reclaimable != new.reclaimable
+    return shrunk or old.reclaimable != new.reclaimable
 
 
 def _frees_room(old: Workload | None, new: Workload | None) -> bool:

@@ -7,6 +7,8 @@ from headgate.domain.values.names import LONGEST_LABEL, broken_rule_of_label_key
 from headgate.domain.values.pointers import child
 
 ALLOWED_FLAVORS = "kueue.x-k8s.io/workload-allowed-resource-flavors"
+ELASTIC = "kueue.x-k8s.io/elastic-job"
+REPLACES = "kueue.x-k8s.io/workload-slice-replacement-for"
 ADMISSION_GATES = "kueue.x-k8s.io/admission-gated-by"
 
 Annotations = Mapping[str, str]
@@ -20,6 +22,16 @@ def allowed_flavors(annotations: Annotations) -> tuple[str, ...]:
 def admission_gates(annotations: Annotations) -> tuple[str, ...]:
     """The gates that keep it from being looked at; each is opened by taking it off the list."""
     return _listed(annotations.get(ADMISSION_GATES, ""))
+
+
+def is_elastic(annotations: Annotations) -> bool:
+    """Whether its number of pods changes while it runs."""
+    return annotations.get(ELASTIC, "").lower() == "true"
+
+
+def replaced_key(annotations: Annotations) -> str:
+    """The workload (`namespace/name`) whose pods it takes over to run more of them; often empty."""
+    return annotations.get(REPLACES, "")
 
 
 def annotation_violations(

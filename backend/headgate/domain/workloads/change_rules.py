@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from headgate.domain.rejection import Violation
+from headgate.domain.workloads.elastic_rules import only_shrinks
 from headgate.domain.workloads.specs import PriorityClassReference, WorkloadSpec
 from headgate.domain.workloads.state import Workload, is_admitted
 
@@ -20,7 +21,7 @@ def change_violations(workload: Workload, after: WorkloadSpec) -> tuple[Violatio
 
 def _frozen_with_quota(before: WorkloadSpec, after: WorkloadSpec) -> Iterator[Violation]:
     frozen = (
-        ("/spec/podSets", "podSets", before.pod_sets != after.pod_sets),
+        ("/spec/podSets", "podSets", not only_shrinks(before.pod_sets, after.pod_sets)),
         ("/spec/queueName", "queueName", before.queue_name != after.queue_name),
         ("/spec/preemptibility", "preemptibility", before.preemptibility != after.preemptibility),
         (

@@ -33,6 +33,7 @@ from headgate.domain.workloads.commands import (
     Submit,
     WorkloadCommand,
 )
+from headgate.domain.workloads.elastic_rules import elastic_violations
 from headgate.domain.workloads.ending import (
     activate,
     cancel,
@@ -130,13 +131,15 @@ def _submit(state: WorkloadState, command: Submit) -> tuple[WorkloadEvent, ...]:
             if leaving
             else "Choose another name, or delete that one first.",
         )
+    key = f"{command.namespace}/{command.name}"
     refuse(
         "Workload",
-        f"{command.namespace}/{command.name}",
+        key,
         (
             *identity_violations("Workload", command.name, command.namespace),
             *marking_violations(command.labels, command.annotations),
             *annotation_violations(command.annotations),
+            *elastic_violations(key, command.annotations, command.spec),
             *workload_violations(command.spec),
         ),
     )
@@ -182,6 +185,7 @@ def _marked_and_specified(
         (
             *marking_violations(command.labels, command.annotations),
             *annotation_violations(command.annotations, workload.annotations),
+            *elastic_violations(workload.key, command.annotations, spec),
             *workload_violations(spec),
             *change_violations(workload, spec),
         ),

@@ -26,10 +26,14 @@ def needed_pod_sets(pod_sets: tuple[PodSet, ...], reclaimable: Reclaimable) -> t
 def needed_admission(
     admission: Admission, pod_sets: tuple[PodSet, ...], reclaimable: Reclaimable
 ) -> Admission:
-    """An admission with the counts and usage of the pods that are still needed; same places."""
-    if not reclaimable:
-        return admission
+    """An admission with the counts and usage of the pods that are still needed; same places.
+
+    A workload may be made smaller while it holds quota, and then needs fewer pods as well.
+    """
     counts = {pod_set.name: _needed_count(pod_set, reclaimable) for pod_set in pod_sets}
+    given_counts = ((a.count, counts.get(a.name, a.count)) for a in admission.pod_set_assignments)
+    if all(needed >= given for given, needed in given_counts):
+        return admission
     given = tuple(
         _shrunk(assignment, counts.get(assignment.name, assignment.count))
         for assignment in admission.pod_set_assignments

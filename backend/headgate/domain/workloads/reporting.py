@@ -6,6 +6,7 @@ from headgate.domain.metadata import refuse
 from headgate.domain.rejection import IllegalNow, Violation
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.annotations import is_elastic
 from headgate.domain.workloads.commands import (
     ReportFinished,
     ReportPodsGone,
@@ -91,13 +92,26 @@ def _reclaim_violations(workload: Workload, command: ReportReclaimable) -> Itera
                 remedy=f"Name one of {', '.join(counts)}.",
             )
             continue
-        least = workload.reclaimable.get(name, 0) if holds_quota(workload) else 0
+        least = workload.reclaimable.get(name, 0) if _keeps_ended_pods(workload, name) else 0
         if not least <= count <= most:
             yield Violation(
                 pointer=child("/pods", name),
                 rule=f"Of pod set {name}, {least} to {most} pods can be reclaimable now.",
                 remedy="Report all that have ended so far; while it holds quota none comes back.",
             )
+
+
+def _keeps_ended_pods(workload: Workload, name: str) -> bool:
+    """Whether no ended pod of a set comes back.
+
+    One that was made smaller than it was admitted counts anew which of its pods have ended.
+    """
+    if workload.admission is None or not holds_quota(workload):
+        return False
+    given = {a.name: a.count for a in workload.admission.pod_set_assignments}
+    counts = {pod_set.name: pod_set.count for pod_set in workload.spec.pod_sets}
+    was_shrunk = counts[name] < given.get(name, 0)
+    return not (is_elastic(workload.annotations) and was_shrunk)
 
 
 def _refuse_unless_admitted(workload: Workload) -> None:

@@ -1,7 +1,5 @@
 """The Configuration's manifest: Kueue's fields and ours (reference queueing.md §1.8)."""
 
-from typing import get_args
-
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.parsing.waiting import read_seconds, read_wait
 from headgate.domain.configuration.specs import (
@@ -18,6 +16,10 @@ from headgate.domain.configuration.specs import (
 )
 from headgate.domain.queues.specs import WaitForPodsReady
 
+NEVER = "Never"
+"""Instead of a length of time: nothing happens by time alone."""
+
+_STRATEGIES: dict[str, FairStrategy] = {known: known for known in DEFAULT_FAIR_STRATEGIES}
 _OF_KUBERNETES = (
     "clientConnection",
     "controller",
@@ -76,9 +78,9 @@ def _fair_sharing(spec: Fields) -> FairSharing | None:
     enabled = fields.flag("enable", default=True)
     named = fields.texts("preemptionStrategies") or DEFAULT_FAIR_STRATEGIES
     fields.close()
-    known = tuple(name for name in named if name in get_args(FairStrategy))
+    known = tuple(_STRATEGIES[name] for name in named if name in _STRATEGIES)
     if len(known) < len(named):
-        listed = " and ".join(get_args(FairStrategy))
+        listed = " and ".join(_STRATEGIES)
         fields.note("preemptionStrategies", f"The strategies are {listed}.", "List one or both.")
     return FairSharing(preemption_strategies=known or DEFAULT_FAIR_STRATEGIES) if enabled else None
 
@@ -166,15 +168,22 @@ def _retention(fields: Fields) -> Retention:
 
 def _topology(fields: Fields) -> TopologyRules:
     usual = TopologyRules()
-    timeout = read_seconds(fields, "notReadyTimeout")
+    timeout = _not_ready_seconds(fields, usual.not_ready_seconds)
     read = TopologyRules(
         profile=fields.choice("profile", ("Mixed", "BestFit"), usual.profile),
         respect_preferred_affinity=fields.flag(
             "respectPreferredAffinity", default=usual.respect_preferred_affinity
         ),
-        not_ready_seconds=usual.not_ready_seconds if timeout is None else timeout,
+        not_ready_seconds=timeout,
         replace_failed_nodes=fields.flag("replaceFailedNodes", default=usual.replace_failed_nodes),
         fail_fast=fields.flag("failFast", default=usual.fail_fast),
     )
     fields.close()
     return read
+
+
+def _not_ready_seconds(fields: Fields, usual: int | None) -> int | None:
+    if fields.raw("notReadyTimeout") == NEVER:
+        return None
+    given = read_seconds(fields, "notReadyTimeout")
+    return usual if given is None else given

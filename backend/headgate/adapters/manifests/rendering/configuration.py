@@ -3,6 +3,7 @@
 from typing import Any
 
 from headgate.adapters.manifests.durations import duration_of
+from headgate.adapters.manifests.parsing.configuration import NEVER
 from headgate.adapters.manifests.rendering.waiting import rendered_wait
 from headgate.domain.configuration.specs import (
     AdmissionFairSharing,
@@ -93,10 +94,11 @@ def _retention(retention: Retention) -> dict[str, Any] | None:
 
 
 def _topology(rules: TopologyRules) -> dict[str, Any]:
+    timeout = rules.not_ready_seconds
     return {
         "profile": rules.profile,
         "respectPreferredAffinity": rules.respect_preferred_affinity,
-        "notReadyTimeout": duration_of(rules.not_ready_seconds),
+        "notReadyTimeout": NEVER if timeout is None else duration_of(timeout),
         "replaceFailedNodes": rules.replace_failed_nodes,
         "failFast": rules.fail_fast,
     }

@@ -74,9 +74,8 @@ def choose_flavors(offer: FlavorOffer, pod_sets: tuple[PodSet, ...], ask: Ask) -
                 continue
             best = _choose(offer, (number, resources), (group, requests), (taken, ask), tries)
             best_of_all.append(best)
-            for resource, amount in requests.items() if best is not None else ():
-                group.flavors[resource] = best.flavor
-                taken[best.flavor, resource] = taken.get((best.flavor, resource), 0) + amount
+            if best is not None:
+                _give(group, best.flavor, requests, taken)
     chosen = _chosen(groups, pod_sets)
     unserved = _undeclared(offer, pod_sets)
     if None not in best_of_all:
@@ -87,6 +86,12 @@ def choose_flavors(offer: FlavorOffer, pod_sets: tuple[PodSet, ...], ask: Ask) -
     mode = min((best.mode for best in best_of_all if best), default=Mode.FIT)
     level = max((best.level for best in best_of_all if best), default=0)
     return FlavorChoice(mode, level, chosen, tuple(tries))
+
+
+def _give(group: _Group, flavor: str, requests: Requests, taken: dict[FlavorResource, int]) -> None:
+    for resource, amount in requests.items():
+        group.flavors[resource] = flavor
+        taken[flavor, resource] = taken.get((flavor, resource), 0) + amount
 
 
 def _groups(offer: FlavorOffer, pod_sets: tuple[PodSet, ...]) -> list[_Group]:

@@ -25,7 +25,7 @@ class FlavorOffer:
     `unplaceable` pairs pod sets with flavors whose hosts were found to have no place for them,
     `barren` with flavors in which nobody could be found to make room. `allowed` are the only
     flavors the workload may have; empty means any. `pinned` is the flavor of each resource of each
-    pod set of the slice that the workload replaces.
+    pod set where it is not free to choose; `grows` says that it takes over pods that run there.
     """
 
     spec: ClusterQueueSpec
@@ -36,6 +36,7 @@ class FlavorOffer:
     resources: ResourceRules = NO_RULES
     allowed: tuple[str, ...] = ()
     pinned: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    grows: bool = False
 
     def is_topology_only(self) -> bool:
         """Whether every flavor is topology-aware, so that pods without a wish are placed too."""

@@ -22,9 +22,11 @@ def refusal(
         return "the flavor does not exist"
     if offer.allowed and name not in offer.allowed:
         return "the workload does not allow it"
+    if offer.grows and offer.flavors[name].spec.topology_name:
+        return "a slice cannot grow on the hosts of a topology"
     pinned = _pinned_elsewhere(offer, name, pod_sets, resources)
     if pinned:
-        return f"the slice it replaces has {pinned}"
+        return f"it is bound to flavor {pinned}"
     reasons = (_refusal_of_one(offer, name, pod_set, given) for pod_set in pod_sets)
     return next((reason for reason in reasons if reason), "")
 

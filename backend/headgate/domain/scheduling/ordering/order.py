@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.annotations import ALLOWED_FLAVORS
+from headgate.domain.workloads.annotations import ALLOWED_FLAVORS, REPLACES
 from headgate.domain.workloads.preempting import closed_gates
 from headgate.domain.workloads.remaining import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet
@@ -62,6 +62,7 @@ def shape_of(workload: Workload) -> Shape:
         closed_gates(workload),
         workload.round_id,
         workload.annotations.get(ALLOWED_FLAVORS, ""),
+        workload.annotations.get(REPLACES, ""),
         *map(_pod_set_shape, needed_pod_sets(spec.pod_sets, workload.reclaimable)),
     )
 

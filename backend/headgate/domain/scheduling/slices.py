@@ -1,0 +1,66 @@
+"""Growing while running: a new slice of a workload takes over the pods and quota of the old one.
+
+The new slice names the old one in an annotation and asks for all its pods. It is looked at as if
+the quota of the old one were free already, so that only the difference has to be there, and gets
+the same flavors. In the decision that reserves its quota the old slice is finished as replaced,
+which comes first, so that quota is never counted twice (reference queueing.md §3.12).
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.workloads.annotations import replaced_key
+from headgate.domain.workloads.leaving import holds_quota, is_leaving
+from headgate.domain.workloads.state import Workload
+
+Workloads = Mapping[str, Workload]
+
+
+def replaced_by(workloads: Workloads, workload: Workload) -> Workload | None:
+    """The slice that ends when this workload gets its quota; who is leaving ends by itself."""
+    key = replaced_key(workload.annotations) if workload.annotations else ""
+    old = workloads.get(key)
+    if old is None or old.key == workload.key or old.namespace != workload.namespace:
+        return None
+    return None if old.finished_at is not None or is_leaving(old) else old
+
+
+def taken_over(partition: Partition, workloads: Workloads, workload: Workload) -> Workload | None:
+    """The slice whose quota the workload may count on, in the ClusterQueue that it waits for."""
+    old = replaced_by(workloads, workload)
+    if old is None or not holds_quota(old) or old.admission is None:
+        return None
+    local = partition.config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
+    same = local is not None and local.spec.cluster_queue == old.admission.cluster_queue
+    return old if same else None
+
+
+def pinned_flavors(old: Workload) -> dict[tuple[str, str], str]:
+    """The flavors that the pods of the old slice run on, by pod set and resource."""
+    assert old.admission is not None, "only who holds quota has flavors"
+    return {
+        (given.name, resource): flavor
+        for given in old.admission.pod_set_assignments
+        for resource, flavor in given.flavors.items()
+    }
+
+
+@contextmanager
+def without(partition: Partition, old: Workload | None) -> Iterator[None]:
+    """The partition as if the old slice had ended; exactly as it was again on leaving."""
+    if old is None or old.admission is None:
+        yield
+        return
+    queue, charge = old.admission.cluster_queue, partition.held_by(old)
+    holding = partition.holding[queue]
+    partition.holding[queue] = {key: held for key, held in holding.items() if key != old.key}
+    for view in (ACTUAL, PROJECTED):
+        partition.give_back(view, charge)
+    try:
+        yield
+    finally:
+        for view in (ACTUAL, PROJECTED):
+            partition.take(view, charge)
+        partition.holding[queue] = holding
