@@ -236,7 +236,7 @@ def test_a_file_and_flags_together_are_wrong_usage(headgate: Invoker) -> None:
 
 
 def test_a_dry_run_on_what_is_not_there_says_so(headgate: Invoker) -> None:
-    assert "There is no workload" in headgate("hold", "nothing", "--dry-run", code=3).output
+    assert "There is no such workload" in headgate("hold", "nothing", "--dry-run", code=3).output
 
 
 def test_a_node_may_be_named_as_lists_name_it(headgate: Invoker) -> None:

@@ -19,6 +19,7 @@ from headgate.application.bulk.batches import batch_of, undo
 from headgate.application.bulk.selection import Query
 from headgate.application.bulk.views import Batch, BulkResult
 from headgate.application.commands import Call, Written
+from headgate.application.deciding import catch_up
 from headgate.application.queries.clinic import case_with_forecast, clinic
 from headgate.application.queries.clinic_views import CaseView, Clinic
 from headgate.domain.rejection import InvalidObject, Violation
@@ -69,6 +70,7 @@ class ClinicPage(Controller):
             selector=label_selector(selector),
         )
         installation = installation_of(request)
+        await catch_up(installation)
         return answer_view(clinic(installation, query, request.user.namespaces, limit=limit))
 
     @get(

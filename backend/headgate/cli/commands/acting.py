@@ -61,6 +61,11 @@ def perform(client: HeadgateClient, action: Action, targets: Iterable[tuple[str,
 def _perform_one(client: HeadgateClient, action: Action, reference: str, path: str) -> ExitCode:
     try:
         asked = f"{path}/{action.verb}"
+        if action.dry_run and "/workloads/" in path:
+            tried = client.act(f"{asked}?dryRun=All", action.body)
+            phase = tried["status"]["phase"]
+            show(f"{reference} would be {action.done}, and then {phase} (dry run)")
+            return ExitCode.OK
         answer = client.read(path) if action.dry_run else client.act(asked, action.body)
     except ServerProblem as refused:
         tell_problem(refused.problem, reference)

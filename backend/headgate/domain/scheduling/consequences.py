@@ -129,7 +129,9 @@ def _not_ready_in_time(config: Config, workload: Workload, at: Instant, eviction
     strategy = waits.requeuing_strategy
     count = workload.requeue.count + 1
     if is_past_limit(strategy, count):
-        message = f"Its pods were not ready in time, {count} times in all"
+        message = (
+            f"Its pods were not ready in time, {'once' if count == 1 else f'{count} times in all'}"
+        )
         return _deactivated(workload, "RequeuingLimitExceeded", message, eviction_id)
     again = at + wait_microseconds(strategy, count, workload.uid)
     limit = (

@@ -6,6 +6,7 @@ from headgate.domain.cell import Cell
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.blocking import waiting_for_pods
 from headgate.domain.scheduling.evaluation import evaluate
+from headgate.domain.scheduling.timers import waits_for_pods_ready
 from headgate.domain.scheduling.waiting import explain_now
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
@@ -50,9 +51,27 @@ def _competing(cell: Cell, workload: Workload) -> str:
     if evaluation.mode == Mode.FIT:
         if cell.partitioning.blocking:
             return waiting_for_pods(tuple(cell.partitioning.blocking)).sentence
-        return f"It fits in ClusterQueue {evaluation.cluster_queue} now and starts when it is next"
+        fits = f"It fits in ClusterQueue {evaluation.cluster_queue} now and starts when it is next"
+        return fits + _if_pods_fail(cell, workload)
     if evaluation.mode == Mode.PREEMPT:
         count = len(evaluation.victims)
         who = "1 workload" if count == 1 else f"{count} workloads"
         return f"It would start once {who} of lower standing had been preempted"
     return ""
+
+
+def _if_pods_fail(cell: Cell, workload: Workload) -> str:
+    """How soon its pods must be ready, and how often it may fail before it is deactivated."""
+    waits = waits_for_pods_ready(cell.config, workload)
+    if waits is None:
+        return ""
+    ready = f"; its pods must be ready within {waits.timeout_seconds} s"
+    limit = waits.requeuing_strategy.backoff_limit_count
+    if limit is None:
+        return ready
+    left = max(0, limit - workload.requeue.count)
+    if not left:
+        return f"{ready}, or it is deactivated"
+    return (
+        f"{ready}, and it may fail {'once' if left == 1 else f'{left} times'} before that ends it"
+    )

@@ -29,6 +29,16 @@ from headgate.domain.workloads.state import (
     is_admins,
 )
 
+StandingEvent = (
+    e.WorkloadRequeued
+    | e.RequeueCountReset
+    | e.WorkloadHeld
+    | e.WorkloadReleased
+    | e.WorkloadDeactivated
+    | e.WorkloadActivated
+)
+"""Facts about whether it may compete at all."""
+
 
 def evolve(state: WorkloadState, event: e.WorkloadEvent, at: Instant) -> WorkloadState:
     """The workload after `event`; facts about an absent workload change nothing."""
@@ -37,6 +47,25 @@ def evolve(state: WorkloadState, event: e.WorkloadEvent, at: Instant) -> Workloa
     if isinstance(state, Absent):
         return state
     return _evolve_existing(state, event, at)
+
+
+def _standing_after(workload: Workload, event: StandingEvent, at: Instant) -> Workload:
+    """Whether it may compete: held, inactive, backing off, or not."""
+    match event:
+        case e.WorkloadRequeued():
+            return _requeued(workload, event.reason, at)
+        case e.RequeueCountReset():
+            return replace(workload, requeue=RequeueState())
+        case e.WorkloadHeld():
+            return _held(workload, event, at)
+        case e.WorkloadReleased():
+            return _released(workload, at)
+        case e.WorkloadDeactivated():
+            return after_deactivation(workload, event, at)
+        case e.WorkloadActivated():
+            return after_activation(workload, at)
+        case _:
+            assert_never(event)
 
 
 def _submitted(event: e.WorkloadSubmitted, at: Instant) -> Workload:
@@ -54,6 +83,8 @@ def _submitted(event: e.WorkloadSubmitted, at: Instant) -> Workload:
 def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) -> WorkloadState:
     if isinstance(event, PreemptionEvent):
         return after_preemption_event(workload, event, at)
+    if isinstance(event, StandingEvent):
+        return _standing_after(workload, event, at)
     match event:
         case e.WorkloadSubmitted():
             return _submitted(event, at)
@@ -97,18 +128,6 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
             return after_stop(workload, at)
         case e.ReservationDropped():
             return after_reservation_dropped(workload, event, at)
-        case e.WorkloadRequeued():
-            return _requeued(workload, event.reason, at)
-        case e.RequeueCountReset():
-            return replace(workload, requeue=RequeueState())
-        case e.WorkloadHeld():
-            return _held(workload, event, at)
-        case e.WorkloadReleased():
-            return _released(workload, at)
-        case e.WorkloadDeactivated():
-            return after_deactivation(workload, event, at)
-        case e.WorkloadActivated():
-            return after_activation(workload, at)
         case e.WorkloadFinished():
             return _finished(workload, event, at)
         case e.WorkloadCancellationRequested():

@@ -1,5 +1,5 @@
 // One action on many workloads: previewed by the server, done to those that have not changed since, taken back if wanted.
-import { useQuery } from "@tanstack/react-query";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 
 import { Button } from "@/components/ui/button";
@@ -80,13 +80,7 @@ function Asking({ action, cases, onClose, onDone }: AskingProps) {
   };
   return (
     <form className={styles.form} onSubmit={(event) => void submit(event)}>
-      {shown.isError ? (
-        <Failed error={shown.error} onRetry={() => void shown.refetch()} />
-      ) : shown.data === undefined ? (
-        <Skeleton rows={3} />
-      ) : (
-        <BatchItems heading={previewWords(shown.data)} items={shown.data.items} />
-      )}
+      <Preview shown={shown} />
       <TextField
         label="Reason (kept in the log)"
         placeholder="Spot capacity is back, ticket 4711"
@@ -111,6 +105,12 @@ function Asking({ action, cases, onClose, onDone }: AskingProps) {
       </div>
     </form>
   );
+}
+
+function Preview({ shown }: { shown: UseQueryResult<BulkResult> }) {
+  if (shown.isError) return <Failed error={shown.error} onRetry={() => void shown.refetch()} />;
+  if (shown.data === undefined) return <Skeleton rows={3} />;
+  return <BatchItems heading={previewWords(shown.data)} items={shown.data.items} />;
 }
 
 function Done({ result, undoes, onClose }: { result: BulkResult; undoes: boolean; onClose: () => void }) {

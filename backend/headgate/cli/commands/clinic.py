@@ -1,0 +1,216 @@
+"""`clinic`, `bulk` and `batch`: who needs help, and the same action on many workloads."""
+
+import sys
+from typing import Annotated, Any, Literal
+
+import typer
+
+from headgate.adapters.system.stopwatch import wall_clock
+from headgate.cli.commands.explaining import workload_place
+from headgate.cli.exit_codes import ExitCode
+from headgate.cli.failures import CommandFailed
+from headgate.cli.kinds import WORKLOAD
+from headgate.cli.options import (
+    DEFAULT_NAMESPACE,
+    AllNamespaces,
+    DryRun,
+    ExpiresIn,
+    Limit,
+    Namespace,
+    Output,
+    Reason,
+    Selector,
+    Yes,
+)
+from headgate.cli.presentation.ages import age_of, seconds_of, timestamp_of
+from headgate.cli.presentation.consoles import say, show
+from headgate.cli.presentation.formats import Format, show_rows, show_value
+from headgate.cli.presentation.tables import fields
+from headgate.cli.session import client_of
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+
+Object = dict[str, Any]
+
+Verb = Literal["hold", "release", "requeue", "activate", "deactivate", "cancel"]
+Patient = Annotated[str, typer.Argument(help="A workload; without one, all that need help.")]
+Causes = Annotated[list[str], typer.Option("--cause", help="Only these causes, as clinic shows.")]
+Phases = Annotated[list[str], typer.Option("--phase", help="Only those in these phases.")]
+ClusterQueue = Annotated[str, typer.Option("--cluster-queue", help="Only those of this queue.")]
+Contains = Annotated[str, typer.Option("--name", help="Only those with this in their names.")]
+Everywhere = Annotated[str, typer.Option("--namespace", "-n", help="Only this namespace.")]
+HEADERS = ["workload", "phase", "cause", "requeues", "next try", "since", "helps", "why"]
+
+
+def clinic(
+    ctx: typer.Context,
+    *,
+    workload: Patient = "",
+    namespace: Everywhere = "",
+    causes: Causes = [],  # noqa: B006 - Typer copies it
+    limit: Limit = 100,
+    output: Output = Format.TABLE,
+) -> None:
+    """Show who is inactive, backs off or is held: why, how often tried, and what would help."""
+    if workload:
+        _show_case(ctx, workload, namespace or DEFAULT_NAMESPACE, output)
+        return
+    query = {"namespace": namespace, "cause": ",".join(causes), "limit": str(limit)}
+    with client_of(ctx) as client:
+        found = client.read("/v1/clinic", {name: value for name, value in query.items() if value})
+    if show_value(found, output):
+        return
+    now = wall_clock()
+    rows = [_row(case, now) for case in found["items"]]
+    show_rows(HEADERS, rows, output)
+    if found["more"]:
+        say(f"{found['more']} more; raise --limit")
+
+
+def bulk(
+    ctx: typer.Context,
+    *,
+    verb: Annotated[Verb, typer.Argument(help="What to do to each.")],
+    selector: Selector = "",
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    all_namespaces: AllNamespaces = False,
+    causes: Causes = [],  # noqa: B006 - Typer copies it
+    phases: Phases = [],  # noqa: B006 - same
+    cluster_queue: ClusterQueue = "",
+    name: Contains = "",
+    reason: Reason = "",
+    expires_in: ExpiresIn = "",
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Do the same to every workload that matches: shown first, then done to those shown."""
+    query = {
+        "namespace": "" if all_namespaces else namespace,
+        "causes": causes,
+        "phases": phases,
+        "clusterQueue": cluster_queue,
+        "name": name,
+        "labelSelector": selector,
+    }
+    _refuse_everything(query, all_namespaces)
+    asked: Object = {"verb": verb, "reason": reason}
+    if expires_in:
+        ends_at = wall_clock() + int(seconds_of(expires_in) * MICROSECONDS_PER_SECOND)
+        asked["expiresAt"] = timestamp_of(ends_at)
+    with client_of(ctx) as client:
+        preview = client.act("/v1/batches", {**asked, "query": query, "dryRun": "All"})
+        _show_items(preview)
+        if dry_run or not preview["eligible"]:
+            say(f"{preview['eligible']} of {len(preview['items'])} would be changed")
+            return
+        _make_sure(verb, preview["eligible"], yes)
+        chosen = [
+            {"workload": item["workload"], "uid": item["uid"]}
+            for item in preview["items"]
+            if item["outcome"] == "eligible"
+        ]
+        done = client.act(
+            "/v1/batches", {**asked, "workloads": chosen, "position": preview["position"]}
+        )
+    _conclude(done)
+
+
+def batch(
+    ctx: typer.Context,
+    *,
+    batch_id: Annotated[str, typer.Argument(metavar="ID", help="As bulk told it.")],
+    undo: Annotated[bool, typer.Option("--undo", help="Take it back where it stands.")] = False,
+    reason: Reason = "",
+    output: Output = Format.TABLE,
+) -> None:
+    """Show what a bulk action did to each and how each stands now, or take it back."""
+    with client_of(ctx) as client:
+        if undo:
+            _conclude(client.act(f"/v1/batches/{batch_id}/undo", {"reason": reason}))
+            return
+        found = client.read(f"/v1/batches/{batch_id}")
+    if show_value(found, output):
+        return
+    show(f"{found['verb']} by {found['actor']} at {found['at']}: {found['reason']}")
+    rows = [
+        [item["workload"], item["did"], item.get("phase") or "-", item.get("reason") or "-"]
+        for item in found["items"]
+    ]
+    show_rows(["workload", "did", "phase now", "why it stays"], rows, output)
+
+
+def _show_case(ctx: typer.Context, workload: str, namespace: str, output: Format) -> None:
+    place, name = workload_place(workload, namespace)
+    with client_of(ctx) as client:
+        case = client.read(f"{WORKLOAD.path(place, name)}/clinic")
+    if show_value(case, output):
+        return
+    show(case["sentence"])
+    by = f" by {case['by']}" if case.get("by") else ""
+    told = [
+        ("Phase", case["phase"]),
+        ("Cause", case["cause"] + by),
+        ("Requeues", str(case.get("attempts", 0))),
+        ("Next try", case.get("nextTryAt") or "-"),
+        ("Gives up", case.get("givesUpAt") or "-"),
+        *(("Limit", _limit(limit)) for limit in case.get("limits", [])),
+        ("Helps", f"headgate {case['helps']} {case['workload']}"),
+        ("Resets", "; ".join(case.get("resets", []))),
+        ("Keeps", "; ".join(case.get("keeps", []))),
+        ("Then", case.get("next") or "-"),
+    ]
+    show(fields(told))
+
+
+def _limit(limit: Object) -> str:
+    met = ", met" if limit["decided"] else ""
+    return f"{limit['field']}: {limit['used']} of {limit['most']}{met}"
+
+
+def _row(case: Object, now: int) -> list[str]:
+    return [
+        case["workload"],
+        case["phase"],
+        case["cause"],
+        str(case.get("attempts", 0)),
+        case.get("nextTryAt") or "-",
+        age_of(case["since"], now) if case.get("since") else "-",
+        case["helps"],
+        case["sentence"],
+    ]
+
+
+def _refuse_everything(query: Object, everywhere: bool) -> None:
+    if everywhere and not any(value for name, value in query.items() if name != "namespace"):
+        raise CommandFailed(
+            "this would be every workload there is",
+            remedy="narrow it with -l, --cause, --phase, --cluster-queue or --name",
+            code=ExitCode.USAGE,
+        )
+
+
+def _make_sure(verb: str, count: int, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise CommandFailed(
+            f"{count} workloads would be changed, and nobody can be asked",
+            remedy="add --yes once the list above is right",
+            code=ExitCode.USAGE,
+        )
+    typer.confirm(f"{verb} {count} workloads?", abort=True, err=True)
+
+
+def _show_items(result: Object) -> None:
+    rows = [
+        [item["workload"], item["outcome"], item.get("reason") or item.get("next") or "-"]
+        for item in result["items"]
+    ]
+    show_rows(["workload", "outcome", "why, or what then"], rows, Format.TABLE)
+
+
+def _conclude(done: Object) -> None:
+    """The result of each; fails if one that should have been changed was not."""
+    _show_items(done)
+    say(f"{done['eligible']} of {len(done['items'])} done; headgate batch {done['batch']}")
+    if any(item["outcome"] == "refused" for item in done["items"]):
+        raise typer.Exit(ExitCode.CONFLICT)

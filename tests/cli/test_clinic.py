@@ -1,0 +1,53 @@
+"""Who needs help, and the same action on many workloads, on the command line."""
+
+from tests.cli.invoking import Invoker
+
+
+def submit(headgate: Invoker, *names: str) -> None:
+    for name in names:
+        headgate("submit", "--name", name, "--queue", "main", "--cpu", "1")
+
+
+def test_the_clinic_lists_who_needs_help_and_shows_one_in_full(headgate: Invoker) -> None:
+    submit(headgate, "patient")
+    headgate("deactivate", "patient", "--reason", "wrong data")
+    listed = headgate("clinic", "--cause", "Requested").stdout
+    assert "default/patient" in listed
+    assert "It is inactive: wrong data" in listed
+    shown = headgate("clinic", "patient").stdout
+    assert "headgate activate default/patient" in shown
+    assert "Then:" in shown
+    assert "is neither inactive nor held" in _after(headgate, "activate", "patient")
+
+
+def _after(headgate: Invoker, verb: str, name: str) -> str:
+    headgate(verb, name, "--reason", "x")
+    return headgate("clinic", name, code=5).output
+
+
+def test_a_dry_run_tells_the_phase_an_action_leads_to(headgate: Invoker) -> None:
+    submit(headgate, "tried")
+    told = headgate("deactivate", "tried", "--dry-run").stdout
+    assert told == "workload/tried would be deactivated, and then Inactive (dry run)\n"
+    assert headgate.json("get", "workload", "tried")["status"]["phase"] != "Inactive"
+
+
+def test_a_bulk_action_is_shown_before_it_is_done_and_can_be_taken_back(
+    headgate: Invoker,
+) -> None:
+    submit(headgate, "many-1", "many-2")
+    asked = ("bulk", "hold", "--name", "many-", "--reason", "audit")
+    assert "2 of 2 would be changed" in headgate(*asked, "--dry-run").output
+    assert "nobody can be asked" in headgate(*asked, code=2).output
+    done = headgate(*asked, "--yes").output
+    batch = done.split("headgate batch ")[1].split()[0]
+    shown = headgate("batch", batch).stdout
+    assert shown.startswith("hold by user:")
+    assert "audit" in shown
+    assert "2 of 2 done" in headgate("batch", batch, "--undo").output
+    assert headgate.json("get", "workload", "many-1")["status"]["phase"] != "Held"
+
+
+def test_a_bulk_action_on_everything_is_refused(headgate: Invoker) -> None:
+    refused = headgate("bulk", "cancel", "-A", "--reason", "x", code=2).output
+    assert "this would be every workload there is" in refused

@@ -1,0 +1,147 @@
+"""What holds in every tree and history: nothing overdrawn or forgotten, no order by chance."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.domain.cell import Cell
+from headgate.domain.scheduling.answers import Mode
+from headgate.domain.scheduling.cycle import in_turn, plan_cycle
+from headgate.domain.scheduling.evaluation import Evaluation, evaluate
+from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.quota.usage import add_usage, available, no_usage
+from headgate.domain.scheduling.ranking import ranks_at
+from headgate.domain.workloads.events import WorkloadQuotaReserved
+from tests.builders.world import World
+from tests.properties.trees import (
+    STEPS,
+    TREES,
+    WISHES,
+    Step,
+    Tree,
+    Wish,
+    change_quota,
+    installed,
+    submit,
+    submit_one,
+)
+
+MOST_CYCLES = 200
+
+
+@given(TREES, STEPS)
+def test_histories_in_random_trees(tree: Tree, steps: list[Step]) -> None:
+    world = installed(tree)
+    for number, step in enumerate(steps):
+        _happens(world, tree, step, number)
+        for key in world.cell.partition_keys():
+            _run(world, key)
+        _is_settled(world)
+
+
+@given(TREES, WISHES, st.randoms(use_true_random=False))
+def test_the_outcome_does_not_depend_on_who_was_written_down_first(
+    tree: Tree, wishes: list[Wish], chance: object
+) -> None:
+    numbered = list(enumerate(wishes))
+    shuffled = list(numbered)
+    chance.shuffle(shuffled)  # type: ignore[attr-defined]
+    outcomes = []
+    for order in (numbered, shuffled):
+        world = installed(tree)
+        for number, wish in order:
+            submit_one(world, tree, wish, number)
+        world.settle()
+        outcomes.append({key: world[key].admission for key in sorted(world.cell.workloads)})
+    assert outcomes[0] == outcomes[1]
+
+
+def _happens(world: World, tree: Tree, step: Step, number: int) -> None:
+    submit(world, tree, step.wishes, number * 100)
+    world.wait(step.seconds)
+    admitted = world.admitted()
+    if admitted and step.finished % 2:
+        world.finish(admitted[step.finished % len(admitted)])
+    if step.quota is not None:
+        change_quota(world, tree, step.quota)
+    for key in world.cell.partition_keys():
+        _usage_adds_up(world.cell, world.cell.partition(key))
+
+
+def _run(world: World, key: str) -> None:
+    """Cycles until nothing is decided, each judged."""
+    cell = world.cell
+    with cell.trial() as trial:
+        for number in range(MOST_CYCLES):
+            deserving = _most_deserving(world, key)
+            plan = plan_cycle(cell, key, world.at, f"{cell.position}-{number}")
+            reserved = [
+                stream.removeprefix("workload/")
+                for decision in plan.decisions
+                for stream, event in decision.events
+                if isinstance(event, WorkloadQuotaReserved)
+            ]
+            assert deserving is None or deserving in reserved, f"{deserving} fits, heads its order"
+            for workload in reserved:
+                _was_allowed(cell, workload)
+            _usage_adds_up(cell, cell.partition(key))
+            if not plan.decisions:
+                break
+        else:
+            raise AssertionError("it never settles")
+        trial.keep(cell.position)
+
+
+def _heads(world: World, key: str) -> list[Evaluation]:
+    """A fresh look at whoever is first in each line, parked or not."""
+    cell = world.cell
+    partition = cell.partition(key)
+    found = []
+    for name in partition.cluster_queues:
+        first = partition.pending[name].first(ranks_at(cell, name, world.at))
+        if first is not None:
+            found.append(evaluate(partition, cell.workloads, cell.workloads[first]))
+    return found
+
+
+def _most_deserving(world: World, key: str) -> str | None:
+    """Who must be admitted in the next cycle: the first in turn of those who fit at all."""
+    fitting = [found for found in _heads(world, key) if found.mode == Mode.FIT]
+    return next((e.workload.key for e in in_turn(world.cell.partition(key), fitting)), None)
+
+
+def _is_settled(world: World) -> None:
+    """Nobody who may be looked at fits: no one's waking was lost."""
+    cell = world.cell
+    for key in cell.partition_keys():
+        partition = cell.partition(key)
+        assert all(found.mode != Mode.FIT for found in _heads(world, key))
+        for line in partition.pending.values():
+            for name in () if line.strict else line.members:
+                found = evaluate(partition, cell.workloads, cell.workloads[name])
+                assert found.mode != Mode.FIT, f"{name} fits and waits"
+
+
+def _usage_adds_up(cell: Cell, partition: Partition) -> None:
+    """Usage kept by increments is usage counted from those who hold quota."""
+    for view in (ACTUAL, PROJECTED):
+        counted = no_usage(partition.tree)
+        for name in partition.cluster_queues:
+            for workload in partition.holding[name]:
+                charge = partition.held_by(cell.workloads[workload])
+                add_usage(partition.tree, counted, f"clusterqueue/{name}", charge.amounts)
+        assert counted == partition.usage[view]
+
+
+def _was_allowed(cell: Cell, workload: str) -> None:
+    """Without it there was room for it, and with it no node is beyond what it may use."""
+    found = cell.workloads[workload]
+    partition = cell.partition(cell.partition_of_workload(found))
+    charge = partition.held_by(found)
+    node = f"clusterqueue/{charge.cluster_queue}"
+    partition.give_back(ACTUAL, charge)
+    try:
+        for key, amount in charge.amounts.items():
+            assert amount <= available(partition.tree, partition.usage[ACTUAL], node, key)
+    finally:
+        partition.take(ACTUAL, charge)
