@@ -5,14 +5,24 @@ import { api, contentOf } from "@/lib/api/request";
 
 const PAGE_SIZE = 50;
 
-/** Pages of rounds, newest first, of one workload or queue where given. */
-export function roundsQuery(workload: string, clusterQueue: string) {
+export interface Narrowed {
+  workload: string;
+  clusterQueue: string;
+  cohort: string;
+  /** An instant; rounds decided before it are left out. */
+  since: string;
+}
+
+/** Pages of rounds, newest first, of one workload, queue, cohort or time where given. */
+export function roundsQuery({ workload, clusterQueue, cohort, since }: Narrowed) {
   return infiniteQueryOptions({
-    queryKey: ["preemptions", { workload, clusterQueue }],
+    queryKey: ["preemptions", { workload, clusterQueue, cohort, since }],
     queryFn: ({ pageParam, signal }) => {
       const query = {
         workload: workload || undefined,
         clusterQueue: clusterQueue || undefined,
+        cohort: cohort || undefined,
+        since: since || undefined,
         limit: PAGE_SIZE,
         continue: pageParam || undefined,
       };
@@ -28,5 +38,13 @@ export function roundQuery(id: string) {
   return queryOptions({
     queryKey: ["preemptions", "round", id],
     queryFn: ({ signal }) => contentOf(api.GET("/v1/preemptions/{round_id}", { params: { path: { round_id: id } }, signal })),
+  });
+}
+
+/** The rounds that led to one and those that followed from it. */
+export function chainQuery(id: string) {
+  return queryOptions({
+    queryKey: ["preemptions", "chain", id],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/preemptions/{round_id}/chain", { params: { path: { round_id: id } }, signal })),
   });
 }

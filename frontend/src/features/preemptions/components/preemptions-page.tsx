@@ -1,9 +1,8 @@
 // The ledger: who had to make room for whom, and what came of it.
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
-import { useCallback, useMemo } from "react";
+import { useCallback, useMemo, useState } from "react";
 
-import { Button } from "@/components/ui/button";
 import { type Column, LongTable } from "@/components/ui/long-table";
 import { Go } from "@/components/ui/go";
 import { Card, Page } from "@/components/ui/layout";
@@ -15,7 +14,9 @@ import { useUrl } from "@/lib/hooks/use-url";
 
 import { roundsQuery } from "../api/preemptions";
 import { freedWords, outcomeWords } from "../model/rounds";
+import { Narrowing } from "./narrowing";
 import { StageBadge } from "./stage-badge";
+import { StorylineView } from "./storyline-view";
 import styles from "./preemptions.module.css";
 
 const COLUMNS: Column<Round>[] = [
@@ -45,21 +46,26 @@ const COLUMNS: Column<Round>[] = [
 export function PreemptionsPage() {
   const url = useUrl();
   const { history } = useRouter();
-  const workload = url.get("workload");
-  const clusterQueue = url.get("clusterQueue");
-  const list = useInfiniteQuery(roundsQuery(workload, clusterQueue));
+  const since = useSince(url.get("hours"));
+  const narrowedTo = { workload: url.get("workload"), clusterQueue: url.get("clusterQueue"), cohort: url.get("cohort"), since };
+  const list = useInfiniteQuery(roundsQuery(narrowedTo));
   const rounds = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data]);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-  const narrowed = workload !== "" || clusterQueue !== "";
+  const narrowed = Object.values(narrowedTo).some((value) => value !== "");
   return (
     <Page
       title="Preemptions"
       lead="Who had to make room for whom, under which rule, and what came of it."
-      actions={narrowed && <Button onClick={() => url.change({ workload: "", clusterQueue: "" })}>Show all, not only {workload || clusterQueue}</Button>}
     >
+      <Narrowing url={url} />
+      {rounds.length > 0 && (
+        <Card title="In the order it happened" aside="Play it forwards, or drag">
+          <StorylineView rounds={rounds} />
+        </Card>
+      )}
       {list.data !== undefined && list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
       <Card>
         {list.data === undefined ? (
@@ -69,11 +75,17 @@ export function PreemptionsPage() {
             <Skeleton rows={8} />
           )
         ) : rounds.length === 0 ? (
-          <Empty title="Nobody has had to make room">
-            <p>
-              Preemption follows the <code>preemption</code> policies of each ClusterQueue. Every round would be listed here for ever.
-            </p>
-          </Empty>
+          narrowed ? (
+            <Empty title="Nothing of this kind">
+              <p>No round touches what you asked for. Show all, or look further back.</p>
+            </Empty>
+          ) : (
+            <Empty title="Nobody has had to make room">
+              <p>
+                Preemption follows the <code>preemption</code> policies of each ClusterQueue. Every round would be listed here for ever.
+              </p>
+            </Empty>
+          )
         ) : (
           <LongTable
             label="Preemption rounds, newest first"
@@ -87,4 +99,11 @@ export function PreemptionsPage() {
       </Card>
     </Page>
   );
+}
+
+// The instant is fixed when the choice is made, so that the question stays the same while the page is open.
+function useSince(hours: string): string {
+  const [opened] = useState(() => Date.now());
+  const count = Number(hours);
+  return hours === "" || Number.isNaN(count) ? "" : new Date(opened - count * 3_600_000).toISOString();
 }

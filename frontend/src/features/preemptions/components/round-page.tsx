@@ -1,20 +1,24 @@
 // One preemption: who, whom, by which rule, with which numbers, how far it has come, and how it ended.
 import { useQuery } from "@tanstack/react-query";
-import { CircleCheck, Hourglass } from "lucide-react";
+import { CircleCheck, Hourglass, Undo2 } from "lucide-react";
 
-import { Badge } from "@/components/ui/badge";
+import { Badge, type Tone } from "@/components/ui/badge";
 import { Go } from "@/components/ui/go";
 import { Card, Page } from "@/components/ui/layout";
 import { Moment } from "@/components/ui/moment";
 import { View } from "@/components/ui/view";
 import type { Round, RoundVictim } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
+import { formatAmountOf } from "@/lib/format/amounts";
 import { formatDuration } from "@/lib/format/times";
 
-import { roundQuery } from "../api/preemptions";
-import { amountOfFlavor, freedWords, lostHours, outcomeWords, releasedCount, ruleWords } from "../model/rounds";
+import { chainQuery, roundQuery } from "../api/preemptions";
+import { amountOfFlavor, freedWords, lostWords, outcomeWords, releasedCount, ruleWords, stageWords } from "../model/rounds";
 import { StageBadge } from "./stage-badge";
+import { StorylineView } from "./storyline-view";
 import styles from "./preemptions.module.css";
+
+const TONES: Record<string, Tone> = { Released: "good", Cancelled: "idle", Acknowledged: "move", Forced: "bad", Stalled: "hold" };
 
 export function RoundPage({ id }: { id: string }) {
   const round = useQuery(roundQuery(id));
@@ -41,8 +45,12 @@ function Body({ round }: { round: Round }) {
     <>
       <div className={styles.columns}>
         <Decision round={round} />
-        <Protected round={round} />
+        <div>
+          <Figures round={round} />
+          <Protected round={round} />
+        </div>
       </div>
+      <Chain round={round} />
       <Card title="Who had to go" aside={`${released} of ${round.victims.length} have gone`}>
         <div className={styles.scroll} tabIndex={0} role="region" aria-label="Victims">
           <table className={styles.table}>
@@ -50,7 +58,7 @@ function Body({ round }: { round: Round }) {
               <tr>
                 <th scope="col">Workload</th>
                 <th scope="col">Rule</th>
-                <th scope="col">Priority</th>
+                <th scope="col">Protected by</th>
                 <th scope="col">Frees</th>
                 <th scope="col">Had run</th>
                 <th scope="col">Now</th>
@@ -88,7 +96,17 @@ function Decision({ round }: { round: Round }) {
         <dt>Frees</dt>
         <dd>{freedWords(round.victims) || "nothing"}</dd>
         <dt>Lost work</dt>
-        <dd>{lostHours(round.victims, "nvidia.com/gpu").toFixed(1)} GPU-hours</dd>
+        <dd>{lostWords(round.victims)}</dd>
+        <dt>Claim</dt>
+        <dd>{round.guaranteeing ? "takes back what its queue owns" : "stronger by priority or share"}</dd>
+        {round.budgetViolations > 0 && (
+          <>
+            <dt>Budgets</dt>
+            <dd className={styles.warning}>{round.budgetViolations === 1 ? "1 victim breaks one" : `${round.budgetViolations} victims break one`}</dd>
+          </>
+        )}
+        <dt>Started</dt>
+        <dd>{round.startedAt ? <Moment at={round.startedAt} /> : "not by this round"}</dd>
         {round.endedAt && (
           <>
             <dt>Ended</dt>
@@ -98,6 +116,50 @@ function Decision({ round }: { round: Round }) {
           </>
         )}
       </dl>
+    </Card>
+  );
+}
+
+function Figures({ round }: { round: Round }) {
+  const figures = round.figures ?? [];
+  if (figures.length === 0) return null;
+  return (
+    <Card title="Quota at that moment" aside={round.cohort ? `Cohort ${round.cohort}` : undefined}>
+      <div className={styles.scroll} tabIndex={0} role="region" aria-label="Quota at that moment">
+        <table className={styles.table}>
+          <thead>
+            <tr>
+              <th scope="col">ClusterQueue</th>
+              <th scope="col">Used</th>
+              <th scope="col">Nominal</th>
+              <th scope="col">Wanted</th>
+            </tr>
+          </thead>
+          <tbody>
+            {figures.map((line) => (
+              <tr key={`${line.clusterQueue} ${line.flavor} ${line.resource}`}>
+                <th scope="row">
+                  {line.clusterQueue} <span className={styles.soft}>{line.flavor}</span>
+                </th>
+                <td className="number">{formatAmountOf(line.resource, line.used)}</td>
+                <td className="number">{formatAmountOf(line.resource, line.nominal)}</td>
+                <td className="number">{line.wanted ? formatAmountOf(line.resource, line.wanted) : "—"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  );
+}
+
+function Chain({ round }: { round: Round }) {
+  const chain = useQuery(chainQuery(round.id));
+  const rounds = chain.data?.rounds ?? [];
+  if (rounds.length < 2) return null;
+  return (
+    <Card title="The chain it stands in" aside={`${rounds.length} rounds hang together`}>
+      <StorylineView rounds={rounds} current={round.id} />
     </Card>
   );
 }
@@ -133,18 +195,22 @@ function VictimRow({ victim }: { victim: RoundVictim }) {
         </span>
       </th>
       <td>{ruleWords(victim.reason)}</td>
-      <td className="number">{victim.priority}</td>
+      <td className="number">
+        {victim.protection ?? victim.priority}
+        {(victim.violates ?? []).length > 0 && <span className={styles.warning}> breaks {victim.violates?.join(", ")}</span>}
+      </td>
       <td className="number">{freed.join(", ")}</td>
       <td className="number">{formatDuration(victim.runningSeconds)}</td>
       <td>
-        {victim.released ? (
-          <Badge tone="good" icon={CircleCheck}>
-            Gone
-          </Badge>
-        ) : (
-          <Badge tone="wait" icon={Hourglass}>
-            Stopping
-          </Badge>
+        <Badge tone={TONES[victim.stage] ?? "wait"} icon={victim.stage === "Released" ? CircleCheck : victim.stage === "Cancelled" ? Undo2 : Hourglass}>
+          {stageWords(victim)}
+        </Badge>
+        {victim.mode === "Soft" && victim.stage !== "Released" && victim.stage !== "Cancelled" && (
+          <span className={styles.soft}>
+            {" "}
+            {victim.handler && `${victim.handler}, `}until <Moment at={victim.deadlineAt} />
+            {victim.note && `: ${victim.note}`}
+          </span>
         )}
       </td>
     </tr>

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Round, RoundVictim } from "@/lib/api/types";
 
-import { freedWords, lostHours, outcomeWords, releasedCount, ruleWords } from "./rounds";
+import { freedWords, lostHours, lostWords, outcomeWords, releasedCount, ruleWords, stageWords } from "./rounds";
 
 function victim(name: string, released: boolean): RoundVictim {
   return {
@@ -14,6 +14,8 @@ function victim(name: string, released: boolean): RoundVictim {
     freed: { "a100/cpu": 2000, "a100/nvidia.com/gpu": 4 },
     runningSeconds: 1800,
     released,
+    stage: released ? "Released" : "Acknowledged",
+    mode: "Soft",
   };
 }
 
@@ -26,6 +28,8 @@ const ROUND: Round = {
   admission: { clusterQueue: "a", podSetAssignments: [] },
   victims: [victim("x", true), victim("y", false)],
   considered: 5,
+  guaranteeing: true,
+  budgetViolations: 0,
   basisPosition: 7,
   committedAt: "2026-05-04T12:00:00Z",
 };
@@ -51,4 +55,17 @@ test("lost work counts pieces times hours", () => {
 test("rules are told in words, unknown ones by name", () => {
   expect(ruleWords("InClusterQueue")).toBe("lower priority in the same queue");
   expect(ruleWords("SomethingNew")).toBe("SomethingNew");
+});
+
+test("a round that lost its place says why", () => {
+  const lost = { ...ROUND, stage: "Invalidated", invalidatedBy: "HostLost" };
+  expect(outcomeWords(lost)).toBe("The place was lost (a host failed); another is looked for.");
+});
+
+test("a victim says where it stands", () => {
+  expect(ROUND.victims.map(stageWords)).toEqual(["Gone", "Saving its work"]);
+});
+
+test("lost work is told in hours of what people look for", () => {
+  expect(lostWords(ROUND.victims)).toBe("4.0 GPU-hours, 2.0 core-hours");
 });

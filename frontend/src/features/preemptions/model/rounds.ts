@@ -10,6 +10,22 @@ const RULES: Record<string, string> = {
   InCohortFairSharing: "fair share of the cohort",
 };
 
+const LOSSES: Record<string, string> = {
+  HostLost: "a host failed",
+  Taken: "a stronger claim took it",
+  QuotaChanged: "quota was changed",
+};
+
+const STAGES: Record<string, string> = {
+  Requested: "Asked to leave",
+  Acknowledged: "Saving its work",
+  Stalled: "Time is up, waited for",
+  Forced: "To be killed",
+  Stopping: "Stopping",
+  Released: "Gone",
+  Cancelled: "Called back",
+};
+
 /** The rule a victim had to go by, as a person says it. */
 export function ruleWords(reason: string): string {
   return RULES[reason] ?? reason;
@@ -22,7 +38,7 @@ export function releasedCount(round: Round): number {
 
 /** Whether it still makes room. */
 export function isOpen(round: Round): boolean {
-  return round.stage === "Draining" || round.stage === "Satisfied";
+  return ["Committed", "Draining", "Satisfied", "Invalidated"].includes(round.stage);
 }
 
 /** Everything the round frees, summed over its victims, in words. */
@@ -63,10 +79,14 @@ export function lostHours(victims: RoundVictim[], resource: string): number {
 export function outcomeWords(round: Round): string {
   const took = round.endedAt ? formatDuration(secondsBetween(round.committedAt, round.endedAt)) : "";
   switch (round.stage) {
+    case "Committed":
+      return `${round.victims.length === 1 ? "Its victim has" : `${round.victims.length} victims have`} been asked to leave.`;
     case "Draining":
       return `${releasedCount(round)} of ${round.victims.length} victims have gone.`;
     case "Satisfied":
       return "Every victim has gone; the preemptor is about to start.";
+    case "Invalidated":
+      return `The place was lost (${lossWords(round.invalidatedBy ?? "")}); another is looked for.`;
     case "Completed":
       return `The preemptor was admitted after ${took}.`;
     case "Superseded":
@@ -76,4 +96,36 @@ export function outcomeWords(round: Round): string {
     default:
       return round.outcome ? `${round.stage}: ${round.outcome}` : `${round.stage} after ${took}.`;
   }
+}
+
+/** Why a place that was kept could not be had any more. */
+export function lossWords(cause: string): string {
+  return LOSSES[cause] ?? cause;
+}
+
+/** Where a victim stands, as a person says it. */
+export function stageWords(victim: RoundVictim): string {
+  return STAGES[victim.stage] ?? victim.stage;
+}
+
+/** Resource-hours that all victims lose, by resource, devices first: "12.0 GPU-hours". */
+export function lostWords(victims: RoundVictim[]): string {
+  const resources = new Set(victims.flatMap((victim) => Object.keys(victim.freed)).map(resourceOf));
+  const words = [...resources]
+    .sort((left, right) => Number(right.includes("/")) - Number(left.includes("/")))
+    .map((resource) => hourWords(resource, lostHours(victims, resource)))
+    .filter(Boolean);
+  return words.join(", ") || "none to speak of";
+}
+
+function hourWords(resource: string, hours: number): string {
+  if (resource === "cpu") return hours >= 100 ? `${(hours / 1000).toFixed(1)} core-hours` : "";
+  if (resource === "memory") return "";
+  if (hours < 0.05) return "";
+  const name = resource.includes("/") ? resource.slice(resource.indexOf("/") + 1).toUpperCase() : resource;
+  return `${hours.toFixed(1)} ${name}-hours`;
+}
+
+function resourceOf(key: string): string {
+  return key.slice(key.indexOf("/") + 1);
 }

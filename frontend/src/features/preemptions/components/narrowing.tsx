@@ -1,0 +1,45 @@
+// What the ledger is narrowed to; it lives in the address, so that it can be shared.
+import { Button } from "@/components/ui/button";
+import { SelectField, TextField } from "@/components/ui/fields";
+import type { UrlState } from "@/lib/hooks/use-url";
+
+import styles from "./preemptions.module.css";
+
+const TIMES = [
+  { value: "", words: "All time" },
+  { value: "1", words: "Last hour" },
+  { value: "24", words: "Last day" },
+  { value: "168", words: "Last week" },
+] as const;
+
+const FIELDS = ["workload", "clusterQueue", "cohort", "hours"] as const;
+
+export function Narrowing({ url }: { url: UrlState }) {
+  const narrowed = FIELDS.some((name) => url.get(name) !== "");
+  return (
+    <form
+      className={styles.narrowing}
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const data = new FormData(event.currentTarget);
+        const text = (name: string) => {
+          const value = data.get(name);
+          return typeof value === "string" ? value.trim() : "";
+        };
+        url.change(Object.fromEntries(FIELDS.map((name) => [name, text(name)])));
+      }}
+    >
+      <TextField label="Workload" name="workload" placeholder="namespace/name" defaultValue={url.get("workload")} key={`w${url.get("workload")}`} />
+      <TextField label="ClusterQueue" name="clusterQueue" defaultValue={url.get("clusterQueue")} key={`q${url.get("clusterQueue")}`} />
+      <TextField label="Cohort" name="cohort" defaultValue={url.get("cohort")} key={`c${url.get("cohort")}`} />
+      <SelectField label="Time" name="hours" options={TIMES} defaultValue={url.get("hours")} key={`h${url.get("hours")}`} />
+      <Button type="submit">Narrow</Button>
+      {narrowed && (
+        <Button look="quiet" onClick={() => url.change({ workload: "", clusterQueue: "", cohort: "", hours: "" })}>
+          Show all
+        </Button>
+      )}
+    </form>
+  );
+}

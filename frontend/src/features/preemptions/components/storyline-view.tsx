@@ -1,0 +1,139 @@
+// Rounds as they followed each other: a column each, from who made room needed to who had to go.
+import { Pause, Play } from "lucide-react";
+import { useEffect, useMemo, useState } from "react";
+
+import { Button } from "@/components/ui/button";
+import { Go } from "@/components/ui/go";
+import type { Round } from "@/lib/api/types";
+import { workloadAddress } from "@/lib/events";
+import { formatClock } from "@/lib/format/times";
+
+import { outcomeWords } from "../model/rounds";
+import { clampShown, type Column, sentenceOf, type Storyline, storyline } from "../model/storyline";
+import styles from "./storyline-view.module.css";
+
+const STEP_MILLISECONDS = 900;
+const COLUMN = 44;
+const ROW = 28;
+const DOT = 5;
+const MARGIN = 22;
+
+export function StorylineView({ rounds, current }: { rounds: Round[]; current?: string }) {
+  const story = useMemo(() => storyline(rounds), [rounds]);
+  const total = story.columns.length;
+  const [position, setPosition] = useState<number | null>(null);
+  const [playing, setPlaying] = useState(false);
+  const shown = clampShown(position ?? total, story);
+  const atEnd = shown >= total;
+  useEffect(() => {
+    if (!playing) return;
+    const timer = setTimeout(() => {
+      if (atEnd) setPlaying(false);
+      else setPosition(shown + 1);
+    }, STEP_MILLISECONDS);
+    return () => clearTimeout(timer);
+  }, [playing, atEnd, shown]);
+  const last = story.columns[shown - 1];
+  if (last === undefined) return null;
+  const play = () => {
+    if (!playing && atEnd) setPosition(1);
+    setPlaying(!playing);
+  };
+  return (
+    <div className={styles.story}>
+      <div className={styles.controls}>
+        <Button onClick={play} look="primary">
+          {playing ? <Pause aria-hidden="true" /> : <Play aria-hidden="true" />}
+          {playing ? "Pause" : "Play"}
+        </Button>
+        <label className={styles.slider}>
+          <span className={styles.soft}>
+            Round {shown} of {total}
+          </span>
+          <input
+            type="range"
+            min={1}
+            max={total}
+            value={shown}
+            aria-label="How far the story is told"
+            onChange={(event) => {
+              setPlaying(false);
+              setPosition(Number(event.target.value));
+            }}
+          />
+        </label>
+      </div>
+      <Picture story={story} shown={shown} current={current} />
+      <p className={styles.caption} aria-live="polite">
+        <time className="number">{formatClock(last.round.committedAt)}</time> {sentenceOf(last.round)}{" "}
+        <span className={styles.soft}>{outcomeWords(last.round)}</span>
+      </p>
+      <p className={styles.legend}>
+        <svg viewBox="0 0 10 10" aria-hidden="true">
+          <rect className={styles.preemptor} x={0} y={0} width={10} height={10} />
+        </svg>
+        got the room
+        <svg viewBox="0 0 10 10" aria-hidden="true">
+          <circle className={styles.victim} cx={5} cy={5} r={4} />
+        </svg>
+        had to go
+        <svg viewBox="0 0 26 10" aria-hidden="true">
+          <line className={styles.link} x1={0} x2={26} y1={5} y2={5} />
+        </svg>
+        had to go, then made others go
+      </p>
+    </div>
+  );
+}
+
+function Picture({ story, shown, current }: { story: Storyline; shown: number; current?: string }) {
+  const height = story.workloads.length * ROW;
+  const width = story.columns.length * COLUMN;
+  return (
+    <div className={styles.picture} tabIndex={0} role="region" aria-label="Who made whom leave, over time">
+      <ol className={styles.names}>
+        {story.workloads.map((workload) => (
+          <li key={workload} title={workload}>
+            <Go to={workloadAddress(workload)}>{workload}</Go>
+          </li>
+        ))}
+      </ol>
+      <svg className={styles.drawing} width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img">
+        <title>{`${shown} rounds among ${story.workloads.length} workloads`}</title>
+        {story.workloads.map((workload, row) => (
+          <line key={workload} className={styles.lane} x1={0} x2={width} y1={y(row)} y2={y(row)} />
+        ))}
+        {story.links
+          .filter((link) => link.to < shown)
+          .map((link) => (
+            <line key={`${link.row}-${link.to}`} className={styles.link} x1={x(link.from)} x2={x(link.to)} y1={y(link.row)} y2={y(link.row)} />
+          ))}
+        {story.columns.slice(0, shown).map((column, index) => (
+          <Fall key={column.round.id} column={column} index={index} emphasis={index === shown - 1 || column.round.id === current} />
+        ))}
+      </svg>
+    </div>
+  );
+}
+
+function Fall({ column, index, emphasis }: { column: Column; index: number; emphasis: boolean }) {
+  const at = x(index);
+  return (
+    <a href={`/preemptions/${encodeURIComponent(column.round.id)}`} aria-label={sentenceOf(column.round)} className={emphasis ? styles.now : styles.past}>
+      <title>{sentenceOf(column.round)}</title>
+      <line className={styles.fall} x1={at} x2={at} y1={y(column.top)} y2={y(column.bottom)} />
+      {column.victimRows.map((row) => (
+        <circle key={row} className={styles.victim} cx={at} cy={y(row)} r={DOT} />
+      ))}
+      <rect className={styles.preemptor} x={at - DOT} y={y(column.preemptorRow) - DOT} width={2 * DOT} height={2 * DOT} />
+    </a>
+  );
+}
+
+function x(column: number): number {
+  return column * COLUMN + MARGIN;
+}
+
+function y(row: number): number {
+  return row * ROW + ROW / 2;
+}
