@@ -4,6 +4,7 @@ from tests.conformance.cases import PLACEMENTS
 from tests.conformance.families import (
     consumption,
     cycles,
+    failed_nodes,
     flavors,
     lifecycle,
     placement_steps,
@@ -27,6 +28,8 @@ _BY_FOLDER: tuple[tuple[str, dict[str, Family]], ...] = (
     ("pkg/cache/scheduler", replacements.FAMILIES),
     ("pkg/cache/scheduler", quota_tree.FAMILIES),
     ("pkg/controller/core", reconciling.FAMILIES),
+    ("pkg/controller/tas", failed_nodes.FAMILIES),
+    ("pkg/workload", failed_nodes.WORKLOAD_FAMILIES),
     ("pkg/scheduler", cycles.FAMILIES),
     ("pkg/scheduler/flavorassigner", flavors.FAMILIES),
     ("pkg/scheduler/preemption", preemptions.FAMILIES),

@@ -81,7 +81,8 @@ def admitted_condition(case: Case) -> Iterator[str]:
     spec = {"namespaceSelector": {}, **strategy}
     installed = Installed()
     installed.add("ClusterQueue", {"metadata": {"name": "cq"}, "spec": spec})
-    admission = {"podSetAssignments": [{"name": "main", "count": 1}], "clusterQueue": "cq"}
+    alone: Given = {"podSetAssignments": [{"name": "main", "count": 1}]}
+    admission = {**(case.given("admission") or alone), "clusterQueue": "cq"}
     status = {
         "admission": admission,
         "admissionChecks": checks,

@@ -20,6 +20,7 @@ class TolerationShape(Shape, kw_only=True, frozen=True):
     operator: Literal["Exists", "Equal"] = "Equal"
     value: str | None = None
     effect: str | None = None
+    toleration_seconds: int | None = None
 
 
 class ResourceFlavorSpecShape(Shape, kw_only=True, frozen=True):

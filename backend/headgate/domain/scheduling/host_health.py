@@ -23,6 +23,7 @@ from headgate.domain.topology.specs import (
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.admission import PodSetAssignment
+from headgate.domain.workloads.checked_pod_sets import checked_pod_sets
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
@@ -55,7 +56,7 @@ def troubles_of(config: Config, hosts: HostTable, workload: Workload) -> dict[st
     found: dict[str, Trouble] = {}
     if workload.admission is None:
         return found
-    pod_sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
+    pod_sets = checked_pod_sets(workload)
     for given in workload.admission.pod_set_assignments:
         tenant = _tenant(config, pod_sets, given)
         if tenant is None or given.topology_assignment is None:
@@ -136,7 +137,11 @@ def _reasons(spec: NodeSpec, tenant: _Tenant, *, is_empty: bool) -> Iterator[Tro
         yield Trouble("NotReady", seconds_after(spec.not_ready_since, seconds))
     if spec.unschedulable and is_empty:
         yield Trouble("Cordoned", AT_ONCE)
-    accepted = (*tenant.pod_set.scheduling.tolerations, *tenant.flavor.tolerations)
+    accepted = [
+        toleration
+        for toleration in (*tenant.pod_set.scheduling.tolerations, *tenant.flavor.tolerations)
+        if toleration.seconds is None or not is_empty
+    ]
     taints = spec.taints if is_empty else _expelling(spec, seconds)
     if untolerated(taints, accepted) is not None:
         yield Trouble("Tainted", AT_ONCE)

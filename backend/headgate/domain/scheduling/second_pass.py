@@ -24,6 +24,7 @@ from headgate.domain.workloads.admission import (
     awaits_topology,
     hosts_of,
 )
+from headgate.domain.workloads.checked_pod_sets import checked_pod_sets
 from headgate.domain.workloads.events import (
     ReservationDropped,
     WorkloadEvent,
@@ -145,7 +146,7 @@ def _with_pod_sets(
     workload: Workload, admission: Admission
 ) -> Iterator[tuple[PodSetAssignment, PodSet]]:
     """Each assignment with its pod set, of as many pods as were admitted."""
-    pod_sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
+    pod_sets = checked_pod_sets(workload)
     for given in admission.pod_set_assignments:
         yield given, replace(pod_sets[given.name], count=given.count)
 

@@ -21,6 +21,7 @@ from headgate.domain.scheduling.timers import waits_for_pods_ready
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.annotations import admission_gates
+from headgate.domain.workloads.admission import awaits_topology
 from headgate.domain.workloads.checking import state_of
 from headgate.domain.workloads.explanation import Blocker, BlockerType, Explanation
 from headgate.domain.workloads.leaving import holds_quota, may_compete
@@ -108,6 +109,13 @@ def _while_checks_are_missing(workload: Workload) -> Explanation | None:
         for name, check in told
         if check.state != "Ready"
     )
+    if not awaited and workload.admission is not None and awaits_topology(workload.admission):
+        return _not_looked_at(
+            "Topology",
+            "PendingDelayedTopologyRequests",
+            "Its quota is reserved and its checks agree; no hosts have room for its pods yet",
+            "hosts of its flavors that have room",
+        )
     sentence = f"Its quota is reserved; it waits for admission checks: {awaited}"
     if not awaited:
         sentence = "Its quota is reserved and all its checks are ready; it is about to be admitted"

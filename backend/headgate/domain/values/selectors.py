@@ -46,9 +46,13 @@ class Taint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Toleration(msgspec.Struct, frozen=True, kw_only=True):
-    """What taint a pod tolerates; an empty key with Exists means all, no effect every effect."""
+    """What taint a pod tolerates; an empty key with Exists means all, no effect every effect.
+
+    With `seconds` a NoExecute taint is tolerated only that long, which the host itself sees to.
+    """
 
     key: str = ""
     operator: Literal["Exists", "Equal"] = "Equal"
     value: str = ""
     effect: TaintEffect | None = None
+    seconds: int | None = None

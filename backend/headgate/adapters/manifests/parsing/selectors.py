@@ -66,7 +66,7 @@ def read_taints(fields: Fields, name: str) -> tuple[Taint, ...]:
 
 
 def read_tolerations(fields: Fields, name: str) -> tuple[Toleration, ...]:
-    """A list of tolerations; how long NoExecute is tolerated is the kubelet's affair."""
+    """A list of tolerations."""
     return tuple(_toleration(toleration) for toleration in fields.children(name))
 
 
@@ -106,13 +106,13 @@ def _taint(fields: Fields) -> Taint:
 
 
 def _toleration(fields: Fields) -> Toleration:
-    fields.ignore("tolerationSeconds")
     effect = fields.raw("effect")
     read = Toleration(
         key=fields.text("key"),
         operator=fields.choice("operator", ("Exists", "Equal"), "Equal"),
         value=fields.text("value"),
         effect=None if effect in (None, "") else fields.choice("effect", _EFFECTS, None),
+        seconds=fields.optional_integer("tolerationSeconds"),
     )
     fields.close()
     return read

@@ -25,12 +25,14 @@ def rendered_taint(taint: Taint) -> dict[str, str]:
     return {"key": taint.key, **value, "effect": taint.effect}
 
 
-def rendered_toleration(toleration: Toleration) -> dict[str, str]:
+def rendered_toleration(toleration: Toleration) -> dict[str, Any]:
     """A toleration."""
-    rendered = {"key": toleration.key} if toleration.key else {}
+    rendered: dict[str, Any] = {"key": toleration.key} if toleration.key else {}
     rendered["operator"] = toleration.operator
     if toleration.value:
         rendered["value"] = toleration.value
     if toleration.effect:
         rendered["effect"] = toleration.effect
+    if toleration.seconds is not None:
+        rendered["tolerationSeconds"] = toleration.seconds
     return rendered
