@@ -93,6 +93,18 @@ def test_a_workload_being_moved_keeps_its_quota_and_tells_which_hosts_it_left() 
     ]
 
 
+def test_the_place_of_who_was_moved_is_taken_and_the_old_one_is_free() -> None:
+    world = a_world()
+    key = running(world)
+    tell(world, "a", LOST)
+    tell(world, "a", BACK)
+
+    other = running(world, "other", 2)
+
+    assert world.placed(key) == {"b": 2, "c": 2}
+    assert world.placed(other) == {"a": 2}
+
+
 def test_a_host_that_is_back_in_time_changes_nothing() -> None:
     world = a_world()
     key = running(world)

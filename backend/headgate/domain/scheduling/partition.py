@@ -228,7 +228,8 @@ class Partition:
         reclaimed = _is_reclaimed(old, new)
         held = None
         if new is not None and (given := after[ACTUAL]) is not None:
-            held = self.charge_of(new, given) if reclaimed else self._charge(new, given)
+            anew = reclaimed or _is_moved(old, new)
+            held = self.charge_of(new, given) if anew else self._charge(new, given)
         moves: list[Move] = []
         for view in (ACTUAL, PROJECTED):
             same = before[view] is after[view] or before[view] == after[view]
@@ -277,6 +278,11 @@ class Partition:
     def _cluster_queue_name(self, workload: Workload) -> str:
         local = self.config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
         return local.spec.cluster_queue if local else ""
+
+
+def _is_moved(old: Workload | None, new: Workload) -> bool:
+    """Whether it was given other places while it keeps its quota."""
+    return old is not None and old.admission is not None and old.admission is not new.admission
 
 
 def _is_reclaimed(old: Workload | None, new: Workload | None) -> bool:
