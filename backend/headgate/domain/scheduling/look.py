@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 from headgate.domain.scheduling.answers import Mode, QuotaAnswer, Unplaced, VictimSearch
 from headgate.domain.scheduling.checks import hosts_come_later
@@ -12,13 +13,17 @@ from headgate.domain.scheduling.flavors.assign import (
     choose_flavors,
 )
 from headgate.domain.scheduling.flavors.offers import FlavorOffer, offered
-from headgate.domain.scheduling.making_room import Preemptor, oracle_of, victims_for
+from headgate.domain.scheduling.host_domains import HostDomain, host_domains
+from headgate.domain.scheduling.making_room import Preemptor, Wish, oracle_of, victims_for
 from headgate.domain.scheduling.partition import Charge, Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, EMPTY, PROJECTED
 from headgate.domain.scheduling.placement.place import Misplaced
+from headgate.domain.scheduling.preemption.candidates import MOST_REFUSED
+from headgate.domain.scheduling.preemption.guard import BLOCKED
 from headgate.domain.scheduling.preemption.plan import VictimPlan
 from headgate.domain.scheduling.quota.answer import QuotaView
-from headgate.domain.scheduling.seating import seated
+from headgate.domain.scheduling.room import Seats
+from headgate.domain.scheduling.seating import Where, seated
 from headgate.domain.scheduling.slices import pinned_flavors, taken_over
 from headgate.domain.scheduling.standing import effective_spec
 from headgate.domain.values.quantities import FlavorResource
@@ -27,6 +32,11 @@ from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
 NotPlaced = tuple[tuple[str, str, Unplaced], ...]
+Pinned: TypeAlias = Mapping[tuple[str, str], str]
+"""The flavor of each resource of each pod set, where it is not free to choose."""
+
+NOT_PINNED: Pinned = {}
+NOBODY_LOWER = "no workload of lower priority"
 
 
 class Look:
@@ -54,12 +64,14 @@ class Look:
         self.quota = QuotaView(partition.tree, *partition.usage)
         self.preemptor = Preemptor(partition, workloads, workload, self.node, spec)
 
-    def evaluate(self, *, may_preempt: bool = True) -> Evaluation:
+    def evaluate(self, *, may_preempt: bool = True, pinned: Pinned = NOT_PINNED) -> Evaluation:
         """The best there is; a choice of flavors for which nobody leaves gives way to the next."""
         preempts = may_preempt and self.preemptor.may_preempt
-        choice = self._choose(self.offer, preempts=preempts)
-        first = self._evaluate_choice(choice, self.offer, preempts=preempts)
-        found, offer = first, self.offer
+        offer = (
+            replace(self.offer, pinned=pinned) if pinned and not self.offer.grows else self.offer
+        )
+        choice = self._choose(offer, preempts=preempts)
+        found = first = self._evaluate_choice(choice, offer, preempts=preempts)
         while found.mode == Mode.NO_FIT and (barren := _barren(choice, found)):
             offer = replace(offer, barren=offer.barren + barren)
             choice = self._choose(offer, preempts=preempts)
@@ -81,11 +93,11 @@ class Look:
         if fitting is not None:
             return fitting
         if choice.mode >= Mode.DEFERRED:
-            placed, later = self._place(choice, (PROJECTED,))
+            placed, later = self._place(choice, Where((PROJECTED,)))
             if placed is not None:
                 return self._found(choice, Mode.DEFERRED, placed, unplaced)
             unplaced = unplaced or later
-        wanted, never = self._place(choice, (EMPTY,))
+        wanted, never = self._place(choice, Where((EMPTY,)))
         if wanted is None:
             return self._failed(choice, unplaced or never)
         taken = tuple((name, flavor, replace(why, is_taken=True)) for name, flavor, why in unplaced)
@@ -111,7 +123,7 @@ class Look:
         """
         failed: NotPlaced = ()
         while choice.mode == Mode.FIT:
-            placed, unplaced = self._place(choice, (ACTUAL, PROJECTED))
+            placed, unplaced = self._place(choice, Where((ACTUAL, PROJECTED)))
             if placed is not None:
                 return self._found(choice, Mode.FIT, placed), ()
             failed += unplaced
@@ -122,13 +134,17 @@ class Look:
     def _with_victims(
         self, choice: FlavorChoice, unplaced: NotPlaced, wanted: Admission
     ) -> Evaluation:
-        def place() -> Admission | None:
-            return self._place(choice, (PROJECTED,))[0]
+        def seats_in(domain: HostDomain | None) -> Seats[Admission]:
+            where = Where((PROJECTED,), domain.within if domain else None)
 
-        def charge_at(admission: Admission) -> Charge:
-            return self.partition.charge_of(self.workload, admission)
+            def place() -> Admission | None:
+                return self._place(choice, where)[0]
 
-        plan = victims_for(self.preemptor, choice.amounts(), place, charge_at)
+            has_place = domain.has_room if domain else lambda: place() is not None
+            return Seats(has_place, place, self._charge_at)
+
+        levels = host_domains(self.partition, self.offer.flavors, choice.pod_sets)
+        plan = victims_for(self.preemptor, Wish(choice.amounts(), seats_in, levels))
         if plan.place is None:
             return self._failed(choice, unplaced, _vain(plan), wanted)
         return Evaluation(
@@ -177,11 +193,12 @@ class Look:
             wanted=wanted,
         )
 
-    def _place(
-        self, choice: FlavorChoice, views: tuple[int, ...]
-    ) -> tuple[Admission | None, NotPlaced]:
+    def _charge_at(self, admission: Admission) -> Charge:
+        return self.partition.charge_of(self.workload, admission)
+
+    def _place(self, choice: FlavorChoice, where: Where) -> tuple[Admission | None, NotPlaced]:
         later = partial(hosts_come_later, self.partition.config, self.cluster_queue)
-        found = seated(self.partition, self.offer.flavors, choice.pod_sets, views, later)
+        found = seated(self.partition, self.offer.flavors, choice.pod_sets, where, later)
         if isinstance(found, Misplaced):
             return None, ((found.pod_set, found.flavor, found.unplaced),)
         return Admission(cluster_queue=self.cluster_queue, pod_set_assignments=found), ()
@@ -190,11 +207,14 @@ class Look:
 def _vain(plan: VictimPlan[Admission]) -> VictimSearch:
     """Why a search for victims brought nothing."""
     census = plan.census
-    census.refused.extend(plan.protected.items())
-    text = "no workload of lower priority"
-    if census.considered > len(census.refused):
-        text = "too few workloads"
-    return VictimSearch(f"{text} may be preempted", census.considered, census.report())
+    refused = tuple(sorted(plan.protected.items())) + census.report()
+    circles = [rule for rule in plan.protected.values() if rule.startswith(BLOCKED)]
+    if circles:
+        text = f"it would go round in a circle ({circles[0].removeprefix(f'{BLOCKED}: ')})"
+        return VictimSearch(text, census.considered, refused[:MOST_REFUSED], BLOCKED)
+    who = "too few workloads" if census.considered > len(census.refused) else NOBODY_LOWER
+    text = f"{who} may be preempted"
+    return VictimSearch(text, census.considered, refused[:MOST_REFUSED])
 
 
 def _barren(choice: FlavorChoice, found: Evaluation) -> tuple[tuple[str, str], ...]:

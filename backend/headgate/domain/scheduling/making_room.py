@@ -1,23 +1,28 @@
 """What a workload could gain by making others leave: foreseen by flavor, planned for the whole."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Generic
 
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.answers import Mode
+from headgate.domain.scheduling.disruption import budget_standings
+from headgate.domain.scheduling.host_domains import HostDomain
 from headgate.domain.scheduling.ordering.order import queued_at
-from headgate.domain.scheduling.partition import Charge, Partition
+from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.scheduling.preemption.budgets import Budgets
 from headgate.domain.scheduling.preemption.claims import Claim, Victim
 from headgate.domain.scheduling.preemption.guard import closes_circle
 from headgate.domain.scheduling.preemption.legality import Wrongs
 from headgate.domain.scheduling.preemption.oracle import foresee
 from headgate.domain.scheduling.preemption.plan import SearchRules, VictimPlan, plan_victims
 from headgate.domain.scheduling.preemption.precedents import Epoch
+from headgate.domain.scheduling.preemption.scoring import Score, score_of
 from headgate.domain.scheduling.quota.answer import Oracle
 from headgate.domain.scheduling.quota.tree import Amounts
 from headgate.domain.scheduling.quota.usage import available, borrowing_level
-from headgate.domain.scheduling.room import Place, Workloads, host_room, quota_room
+from headgate.domain.scheduling.room import Place, Seats, Workloads, host_room, quota_room
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.state import Workload
 
@@ -43,7 +48,18 @@ class Preemptor:
     def rules(self) -> SearchRules:
         """The parts of the search that the installation has chosen."""
         fair = self.partition.config.configuration.fair_sharing
-        return SearchRules(fair.preemption_strategies if fair else (), guard=self._guard)
+        return SearchRules(
+            fair.preemption_strategies if fair else (),
+            late=self.budgets.late,
+            judge=self.budgets.judge,
+            guard=self._guard,
+        )
+
+    @property
+    def budgets(self) -> Budgets:
+        """The DisruptionBudgets that watch anyone."""
+        known = self.partition.config.disruption_budgets
+        return Budgets(budget_standings(known, self.workloads.values()))
 
     def _guard(self, claim: Claim, victims: Sequence[Victim]) -> Wrongs:
         epoch = Epoch(
@@ -69,17 +85,56 @@ def oracle_of(preemptor: Preemptor, *, preempts: bool) -> Oracle:
     return Oracle(simulate, while_borrowing=borrows or shares)
 
 
-def victims_for(
-    preemptor: Preemptor,
-    amounts: Amounts,
-    place: Callable[[], Place | None],
-    charge_at: Callable[[Place], Charge],
+@dataclass(frozen=True, slots=True)
+class Wish(Generic[Place]):
+    """What is wanted: amounts of quota and a place, anywhere or level by level in a domain.
+
+    `seats_in` finds places in a domain, or with None on any hosts.
+    """
+
+    amounts: Amounts
+    seats_in: Callable[[HostDomain | None], Seats[Place]]
+    levels: Sequence[Sequence[HostDomain]]
+
+
+def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
+    """Who must leave so that the whole workload fits; of several domains the one that costs least.
+
+    Quota alone is short if there is a place already; then no domain is better than another.
+    """
+    anywhere = wish.seats_in(None)
+    has_place = anywhere.has_place()
+    contested = _contested(preemptor, wish.amounts, has_place=has_place)
+    claim = _claim(preemptor, wish.amounts, contested)
+    if has_place or not wish.levels:
+        room = host_room(preemptor.partition, preemptor.workloads, anywhere)
+        return plan_victims(room, claim, preemptor.rules)
+    found: VictimPlan[Place] = VictimPlan((), None)
+    for level in wish.levels:
+        found = _cheapest(preemptor, claim, wish, level)
+        if found.place is not None:
+            break
+    return found
+
+
+def _cheapest(
+    preemptor: Preemptor, claim: Claim, wish: Wish[Place], level: Sequence[HostDomain]
 ) -> VictimPlan[Place]:
-    """Who must leave so that the whole workload fits at a place."""
-    room = host_room(preemptor.partition, preemptor.workloads, place, charge_at)
-    contested = _contested(preemptor, amounts, has_place=place() is not None)
-    claim = _claim(preemptor, amounts, contested)
-    return plan_victims(room, claim, preemptor.rules)
+    budgets = preemptor.budgets
+    short = _contested(preemptor, wish.amounts, has_place=True)
+    best: tuple[Score, VictimPlan[Place]] | None = None
+    vain: VictimPlan[Place] = VictimPlan((), None)
+    for domain in level:
+        room = host_room(preemptor.partition, preemptor.workloads, wish.seats_in(domain))
+        here = replace(claim, short=short, occupies=domain.occupied_by)
+        found = plan_victims(room, here, preemptor.rules)
+        if found.place is None:
+            vain = found if found.census.considered > vain.census.considered else vain
+            continue
+        score = score_of(found.victims, budgets.violations(found.victims), domain.name)
+        if best is None or score < best[0]:
+            best = score, found
+    return vain if best is None else best[1]
 
 
 def _claim(preemptor: Preemptor, amounts: Amounts, contested: tuple[FlavorResource, ...]) -> Claim:

@@ -29,11 +29,21 @@ def fits(partition: Partition, charge: Charge, views: tuple[int, ...]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Seats(Generic[Place]):
+    """Whether hosts have a place, which is the best, and what one takes."""
+
+    has_place: Callable[[], bool]
+    place: Callable[[], Place | None]
+    charge_at: Callable[[Place], Charge]
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectedRoom(Generic[Place]):
     """What is there once everyone leaving, and everyone removed, has left (`removal.Room`)."""
 
     partition: Partition
     workloads: Workloads
+    has_place: Callable[[], bool]
     place: Callable[[], Place | None]
     is_free: Callable[[Place], bool]
     move: Callable[[Candidate, bool], None]
@@ -71,23 +81,20 @@ def quota_room(partition: Partition, workloads: Workloads) -> ProjectedRoom[bool
         usage = partition.usage[PROJECTED]
         change(partition.tree, usage, candidate.node, candidate.charge.amounts)
 
-    return ProjectedRoom(partition, workloads, lambda: True, bool, move)
+    return ProjectedRoom(partition, workloads, lambda: True, lambda: True, bool, move)
 
 
 def host_room(
-    partition: Partition,
-    workloads: Workloads,
-    place: Callable[[], Place | None],
-    charge_at: Callable[[Place], Charge],
+    partition: Partition, workloads: Workloads, seats: Seats[Place]
 ) -> ProjectedRoom[Place]:
-    """Quota and hosts, where `place` finds a place and `charge_at` tells what it takes."""
+    """Quota and hosts."""
 
     def is_free(found: Place) -> bool:
-        charge = charge_at(found)
+        charge = seats.charge_at(found)
         return charge.is_whole and partition.hosts.has_room(PROJECTED, charge.pods)
 
     def move(candidate: Candidate, back: bool) -> None:  # noqa: FBT001 - as the room calls it
         change = partition.take if back else partition.give_back
         change(PROJECTED, candidate.charge)
 
-    return ProjectedRoom(partition, workloads, place, is_free, move)
+    return ProjectedRoom(partition, workloads, seats.has_place, seats.place, is_free, move)

@@ -1,27 +1,36 @@
 """Seating the pod sets of a workload on the hosts of the flavors that quota chose for them."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.flavors.assign import PodSetFlavors
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.ground import Ground
-from headgate.domain.scheduling.placement.hosts import Ints
+from headgate.domain.scheduling.placement.hosts import Bools, Ints
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.workloads.admission import PodSetAssignment
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Views in which a place must be free, and if only some of a flavor's places will do, which."""
+
+    views: tuple[int, ...]
+    within: Bools | None = None
 
 
 def seated(
     partition: Partition,
     flavors: Mapping[str, Configured[ResourceFlavorSpec]],
     chosen: Iterable[PodSetFlavors],
-    views: tuple[int, ...],
+    where: Where,
     comes_later: Callable[[Iterable[str]], bool],
 ) -> tuple[PodSetAssignment, ...] | Misplaced:
     """Every pod set with its flavors, and with places where a flavor has a topology.
 
-    Leaves the partition as it was; places must be free in all of `views`. Where `comes_later` says
+    Leaves the partition as it was; places must be free `where` it says. Where `comes_later` says
     that hosts of the flavors are still to come, places are left to the second pass.
     """
     given = tuple(chosen)
@@ -29,14 +38,14 @@ def seated(
     later = tuple(
         each.pod_set.name
         for each in given
-        if _flavor_with_topology(partition, each)
+        if flavor_with_topology(partition, each)
         and each.pod_set.count
         and comes_later(each.flavors.values())
     )
     seats = [
-        Seat(_ground(partition, flavors[flavor].spec, flavor, views, assumed), each.pod_set)
+        Seat(ground_of(partition, flavors[flavor], where, assumed), each.pod_set)
         for each in given
-        if (flavor := _flavor_with_topology(partition, each))
+        if (flavor := flavor_with_topology(partition, each))
         and each.pod_set.count
         and each.pod_set.name not in later
     ]
@@ -57,22 +66,24 @@ def seated(
     )
 
 
-def _flavor_with_topology(partition: Partition, given: PodSetFlavors) -> str:
+def flavor_with_topology(partition: Partition, given: PodSetFlavors) -> str:
+    """The flavor whose hosts a pod set goes to; empty if it needs none."""
     return next((name for name in given.flavors.values() if name in partition.topologies), "")
 
 
-def _ground(
+def ground_of(
     partition: Partition,
-    flavor: ResourceFlavorSpec,
-    name: str,
-    views: tuple[int, ...],
+    flavor: Configured[ResourceFlavorSpec],
+    where: Where,
     assumed: dict[str, Ints],
 ) -> Ground:
+    """The hosts of a flavor as a placement looks at them."""
     return Ground(
         partition.hosts,
-        partition.topologies[name],
-        flavor,
-        views,
+        partition.topologies[flavor.name],
+        flavor.spec,
+        where.views,
         assumed,
-        rules=partition.config.configuration.topology,
+        where.within,
+        partition.config.configuration.topology,
     )

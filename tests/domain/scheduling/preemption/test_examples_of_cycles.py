@@ -57,12 +57,12 @@ def two_flavors(when_can_preempt: str = "TryNextFlavor") -> Cohorts:
     world = Cohorts()
     world.flavor("on-demand")
     world.flavor("spot")
-    given = quotas(**{"on-demand": 10, "spot": 10})
+    given = quotas("gpu", **{"on-demand": 10, "spot": 10})
     chosen = FlavorFungibility(when_can_preempt=when_can_preempt)  # type: ignore[arg-type]
     world.cluster_queue(
         "alpha", given, cohort_name="all", preemption=ANY, flavor_fungibility=chosen
     )
-    none = quotas(**{"on-demand": 0, "spot": 0})
+    none = quotas("gpu", **{"on-demand": 0, "spot": 0})
     world.cluster_queue("beta", none, cohort_name="all", preemption=policies())
     return world
 

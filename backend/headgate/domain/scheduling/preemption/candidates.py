@@ -82,3 +82,9 @@ def turn_to_go(claim: Claim, candidate: Candidate) -> Turn:
     victim = candidate.workload
     own = candidate.node == claim.node
     return (own, protection_of(victim.spec), -reserved_at(victim), victim.uid)
+
+
+def by_importance(claim: Claim, candidates: Iterable[Candidate]) -> list[Workload]:
+    """The exact reverse of the turn to go (trap T16)."""
+    ordered = sorted(candidates, key=lambda found: turn_to_go(claim, found), reverse=True)
+    return [candidate.workload for candidate in ordered]

@@ -1,7 +1,7 @@
 """What one preemption is about: who claims room, who could give it, and by which right."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from headgate.domain.queues.specs import ClusterQueuePreemption
@@ -37,8 +37,9 @@ class Claim:
     """Who wants room, how much of it, and the policies of its ClusterQueue.
 
     `node` is the ClusterQueue in the quota tree. `contested` are the flavors' resources in which
-    others stand in the way; a part of `amounts`. `occupies` tells who stands on hosts that are
-    wanted; such a one is in the way whatever resources it uses (trap T9).
+    others stand in the way; a part of `amounts`, and `short` are those that quota is short of.
+    `occupies` tells who stands on hosts that are wanted, where only those hosts will do; such a
+    one is in the way whatever resources it uses (trap T9), and nobody on other hosts is.
     """
 
     preemptor: Workload
@@ -47,11 +48,14 @@ class Claim:
     queued_at: Callable[[Workload], Instant]
     amounts: dict[FlavorResource, int]
     contested: tuple[FlavorResource, ...]
-    occupies: Callable[[Charge], bool] = field(default=lambda _: False)
+    short: tuple[FlavorResource, ...] = ()
+    occupies: Callable[[Charge], bool] | None = None
 
     def concerns(self, charge: Charge) -> bool:
         """Whether someone who holds this stands in the way."""
-        return any(key in charge.amounts for key in self.contested) or self.occupies(charge)
+        if self.occupies is None:
+            return any(key in charge.amounts for key in self.contested)
+        return any(key in charge.amounts for key in self.short) or self.occupies(charge)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ it who is over quota stands on the preemptor's ground (the advantage).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from headgate.domain.scheduling.preemption.candidates import Census, allowed, turn_to_go
@@ -20,15 +20,20 @@ Attempts: TypeAlias = tuple[bool, ...]
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Candidates in the order in which they go: those on its ground, other borrowers, its own."""
+    """Candidates in the order in which they go: those on its ground, other borrowers, its own.
+
+    Those who are `late` go after all others.
+    """
 
     ground: tuple[Victim, ...]
     borrowers: tuple[Victim, ...]
     own: tuple[Victim, ...]
+    late: Mapping[str, bool] = field(default_factory=dict)
 
     def in_turn(self) -> tuple[Victim, ...]:
         """All of them, scope before priority."""
-        return (*self.ground, *self.borrowers, *self.own)
+        everyone = (*self.ground, *self.borrowers, *self.own)
+        return tuple(sorted(everyone, key=lambda victim: victim.workload.key in self.late))
 
     def without(self, banned: Mapping[str, str]) -> "Listed":
         """The same without some, by their keys."""
@@ -36,6 +41,7 @@ class Listed:
             _without(self.ground, banned),
             _without(self.borrowers, banned),
             _without(self.own, banned),
+            self.late,
         )
 
 

@@ -3,12 +3,12 @@
 Scope, order, legality and fit are exchangeable (preemption.md §6.1, §6.6).
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic, TypeAlias
 
-from headgate.domain.scheduling.preemption.candidates import Census
+from headgate.domain.scheduling.preemption.candidates import Census, by_importance
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, Victim
 from headgate.domain.scheduling.preemption.classical import (
     Listed,
@@ -24,6 +24,10 @@ from headgate.domain.scheduling.preemption.removal import (
     Room,
     remove_until_it_fits,
 )
+from headgate.domain.workloads.state import Workload
+
+Late: TypeAlias = Callable[[Sequence[Workload]], Mapping[str, bool]]
+"""Which of candidates, most important first, are to be asked last: those whom budgets protect."""
 
 Judge: TypeAlias = Callable[[Field, Claim, Sequence[Victim], Strategies], Wrongs]
 Guard: TypeAlias = Callable[[Claim, Sequence[Victim]], Wrongs]
@@ -35,11 +39,21 @@ def unguarded(claim: Claim, victims: Sequence[Victim]) -> Wrongs:
     return {}
 
 
+def nobody_late(candidates: Sequence[Workload]) -> Mapping[str, bool]:
+    """No budget protects anyone."""
+    del candidates
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class SearchRules:
-    """The exchangeable parts: strategies of fair sharing (none is classical), judge and guard."""
+    """The exchangeable parts: strategies of fair sharing (none is classical), judge and guard.
+
+    `late` tells whom to ask last.
+    """
 
     strategies: Strategies = ()
+    late: Late = nobody_late
     judge: Judge = wrongs_in_the_end
     guard: Guard = unguarded
 
@@ -86,10 +100,14 @@ def _attempts(
 ) -> Iterator[tuple[bool, Removals]]:
     """Each way to try: whether the preemptor may borrow, and who is removed after whom."""
     if rules.strategies:
-        candidates = fair_candidates(room, claim, census)
+        found = fair_candidates(room, claim, census)
+        late = rules.late(by_importance(claim, found))
+        candidates = tuple(sorted(found, key=lambda candidate: candidate.workload.key in late))
         yield True, partial(_fair_removals, room, claim, candidates, rules.strategies)
         return
     listed = list_candidates(room, claim, census)
+    late = rules.late(by_importance(claim, [victim.candidate for victim in listed.in_turn()]))
+    listed = replace(listed, late=late)
     for borrow in attempts_of(room, claim, listed):
         yield borrow, partial(_classical_removals, room, claim, listed, borrow=borrow)
 

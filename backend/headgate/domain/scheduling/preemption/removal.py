@@ -17,8 +17,12 @@ Place = TypeVar("Place")
 class Room(Field, Protocol[Place]):
     """A field with hosts."""
 
+    def has_place(self) -> bool:
+        """Whether there is any place on hosts for the preemptor now."""
+        ...
+
     def place(self) -> Place | None:
-        """Where on hosts the preemptor would go now; None while there is no such place."""
+        """The best of these places; None while there is none."""
         ...
 
     def is_free(self, place: Place, /) -> bool:
@@ -34,9 +38,9 @@ class Fit(Generic[Place]):
     claim: Claim
     borrow: bool
 
-    def place(self) -> Place | None:
-        """Where it fits now."""
-        return self.room.place() if self.has_quota() else None
+    def anywhere(self) -> bool:
+        """Whether it fits somewhere now."""
+        return self.has_quota() and self.room.has_place()
 
     def at(self, place: Place) -> bool:
         """Whether it fits at that very place now."""
@@ -66,8 +70,10 @@ def remove_until_it_fits(
         taken.keep_first(0)
         return None
     _shorten(taken, *found)
-    place = fit.place()
-    assert place is not None, "what fitted once fits again"
+    place = fit.room.place()
+    if place is None:
+        taken.keep_first(0)
+        return None
     return _give_back(fit, taken.victims[: taken.removed], place), place
 
 
@@ -107,11 +113,11 @@ def _gallop(taken: _Taken[Place], walk: Iterator[Victim]) -> tuple[int, int] | N
         if not taken.fit.has_quota():
             low, due = taken.removed, taken.removed + 1
         elif taken.removed >= due:
-            if taken.fit.place() is not None:
+            if taken.fit.anywhere():
                 return low, taken.removed
             low, step, due = taken.removed, step * 2, taken.removed + step * 2
     last = taken.removed
-    return (low, last) if last > low and taken.fit.place() is not None else None
+    return (low, last) if last > low and taken.fit.anywhere() else None
 
 
 def _shorten(taken: _Taken[Place], low: int, high: int) -> None:
@@ -119,7 +125,7 @@ def _shorten(taken: _Taken[Place], low: int, high: int) -> None:
     while high - low > 1:
         middle = (low + high) // 2
         taken.keep_first(middle)
-        if taken.fit.place() is not None:
+        if taken.fit.anywhere():
             high = middle
         else:
             low = middle

@@ -1,0 +1,56 @@
+"""What DisruptionBudgets mean for a search: whom to ask last, and whom not at all (C7, trap T18).
+
+BestEffort budgets cost, Strict ones forbid. Neither holds against who takes back what its side
+owns: there a Strict budget counts like a BestEffort one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from headgate.domain.scheduling.disruption import (
+    BudgetStanding,
+    is_strict,
+    violated_budgets,
+    whole,
+)
+from headgate.domain.scheduling.preemption.claims import GUARANTEEING, Claim, Field, Victim
+from headgate.domain.scheduling.preemption.fair import Strategies
+from headgate.domain.scheduling.preemption.legality import Wrongs, wrongs_in_the_end
+from headgate.domain.workloads.protecting import protection_of
+from headgate.domain.workloads.state import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """All budgets as they stand before the search."""
+
+    standings: tuple[BudgetStanding, ...]
+
+    def late(self, candidates: Sequence[Workload]) -> Mapping[str, bool]:
+        """Who is asked last: those beyond the allowance, which the most important use up first."""
+        if not self.standings:
+            return {}
+        broken = violated_budgets(self.standings, [whole(workload) for workload in candidates])
+        pairs = zip(candidates, broken, strict=True)
+        return {workload.key: True for workload, names in pairs if names}
+
+    def violations(self, victims: Sequence[Victim]) -> int:
+        """How many victims break a budget, counted again on those who are really taken."""
+        return sum(1 for _, names in self._broken(victims) if names)
+
+    def judge(
+        self, field: Field, claim: Claim, victims: Sequence[Victim], strategies: Strategies
+    ) -> Wrongs:
+        """The wrongs in the end state, and those whom a Strict budget protects."""
+        wrongs = wrongs_in_the_end(field, claim, victims, strategies)
+        for victim, names in self._broken(victims):
+            if victim.scope not in GUARANTEEING and is_strict(self.standings, names):
+                wrongs[victim.workload.key] = f"DisruptionBudget {names[0]} protects it"
+        return wrongs
+
+    def _broken(self, victims: Sequence[Victim]) -> list[tuple[Victim, tuple[str, ...]]]:
+        if not self.standings:
+            return []
+        ranked = sorted(victims, key=lambda v: (-protection_of(v.workload.spec), v.workload.uid))
+        broken = violated_budgets(self.standings, [whole(victim.workload) for victim in ranked])
+        return list(zip(ranked, broken, strict=True))

@@ -1,0 +1,37 @@
+"""Which of several complete plans costs least (preemption.md §6.6, traps T11 and T14)."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from headgate.domain.scheduling.disruption import placed_pods
+from headgate.domain.scheduling.preemption.candidates import reserved_at
+from headgate.domain.scheduling.preemption.claims import Victim
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.protecting import protection_of
+
+Score: TypeAlias = tuple[int, int, int, int, int, Instant, str]
+
+FIRST_PRIORITY = 2**31
+"""Added to every priority, so that each further pod costs more than any priority saves."""
+
+
+def score_of(victims: Sequence[Victim], violations: int, domain: str) -> Score:
+    """What a plan costs; the smaller the better.
+
+    In this order: budgets broken, the most important victim, pods by priority, workloads, pods,
+    how early the most important started (the later the better), and the name of the domain.
+    """
+    protections = [protection_of(victim.workload.spec) for victim in victims]
+    pods = [placed_pods(victim.workload) for victim in victims]
+    highest = max(protections, default=0)
+    weighed = sum(
+        (priority + FIRST_PRIORITY) * count
+        for priority, count in zip(protections, pods, strict=True)
+    )
+    started = [
+        reserved_at(victim.workload)
+        for victim, priority in zip(victims, protections, strict=True)
+        if priority == highest
+    ]
+    earliest = min(started, default=0)
+    return violations, highest, weighed, len(victims), sum(pods), -earliest, domain

@@ -1,0 +1,196 @@
+"""The worked examples 16 to 18 of preemption.md §7: cut, budgets, places and domains."""
+
+from typing import Any
+
+import pytest
+
+from headgate.domain.budgets.events import DisruptionBudgetCreated
+from headgate.domain.budgets.specs import DisruptionBudgetSpec
+from headgate.domain.rounds.state import Round
+from headgate.domain.topology.specs import HOSTNAME_LABEL
+from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.workloads.admission import (
+    Admission,
+    PodSetAssignment,
+    TopologyAssignment,
+    TopologyDomain,
+)
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadQuotaReserved,
+    WorkloadSubmitted,
+)
+from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
+from tests.builders.cohorts import policies
+from tests.builders.world import World, quotas
+
+RACK = TopologyRequest(required="rack")
+
+
+class Racks(World):
+    """Hosts of 8 gpus in one ClusterQueue that lets the more important preempt."""
+
+    def __init__(self, *paths: str) -> None:
+        super().__init__()
+        self.hosts(dict.fromkeys(paths, 8), "gpu")
+        group = quotas("gpu", tas=1_000)
+        self.cluster_queue("q", group, preemption=policies("LowerPriority"))
+
+    def stands(
+        self, name: str, priority: int, *hosts: str, gpus: int = 8, watched: str = ""
+    ) -> str:
+        """A workload with one pod of so many gpus on each host, a second after the last one."""
+        pods = PodSet(count=len(hosts), scheduling=Scheduling(requests={"gpu": gpus}))
+        spec = WorkloadSpec(queue_name="q", pod_sets=(pods,), priority=priority)
+        labels = {"budget": watched} if watched else {}
+        submitted = WorkloadSubmitted(
+            uid=f"uid-{name}", namespace="team", name=name, labels=labels, spec=spec
+        )
+        given = PodSetAssignment(
+            name="main",
+            flavors={"gpu": "tas"},
+            resource_usage={"gpu": gpus * len(hosts)},
+            count=len(hosts),
+            topology_assignment=TopologyAssignment(
+                levels=(HOSTNAME_LABEL,),
+                domains=tuple(TopologyDomain(values=(host,), count=1) for host in hosts),
+            ),
+        )
+        admission = Admission(cluster_queue="q", pod_set_assignments=(given,))
+        for event in (
+            submitted,
+            WorkloadQuotaReserved(admission=admission),
+            WorkloadAdmitted(waited_seconds=0),
+        ):
+            self.record(f"workload/team/{name}", event)
+        self.wait(1)
+        return f"team/{name}"
+
+    def watch(self, label: str, **spec: Any) -> None:
+        """A DisruptionBudget over the workloads with this label."""
+        budget = DisruptionBudgetSpec(
+            selector=LabelSelector(match_labels={"budget": label}), **spec
+        )
+        created = DisruptionBudgetCreated(uid=label, name=label, namespace="team", spec=budget)
+        self.record(f"disruptionbudget/team/{label}", created)
+
+    def round_for(self, priority: int, pods: int, topology: TopologyRequest | None) -> Round | None:
+        """The round of a workload that asks for so many pods of 8 gpus."""
+        self.submit("p", "q", {"gpu": 8}, count=pods, topology=topology, priority=priority)
+        self.settle()
+        return next((r for r in self.cell.rounds.values()), None)
+
+
+def names_of(found: Round | None) -> set[str]:
+    victims = found.victims if found else ()
+    return {victim.workload.removeprefix("team/") for victim in victims}
+
+
+def one_domain() -> Racks:
+    world = Racks(*(f"b/r/n{number}" for number in range(1, 5)))
+    world.stands("a", 50, "n1")
+    world.stands("b", 40, "n2")
+    world.stands("c", 30, "n3", watched="cde")
+    world.stands("d", 10, "n4", gpus=4, watched="cde")
+    world.stands("e", 10, "n4", gpus=4, watched="cde")
+    return world
+
+
+@pytest.mark.parametrize(
+    ("priority", "victims"), [(60, {"c", "d", "e"}), (35, {"c", "d", "e"}), (25, set())]
+)
+def test_16_the_cut_comes_before_the_place(priority: int, victims: set[str]) -> None:
+    world = one_domain()
+    found = world.round_for(priority, 2, RACK)
+    assert names_of(found) == victims
+    if found is not None:
+        (given,) = found.admission.pod_set_assignments
+        assert given.topology_assignment is not None
+        hosts = {domain.values[-1] for domain in given.topology_assignment.domains}
+        assert hosts == {"n3", "n4"}
+
+
+def test_16_who_would_break_a_budget_is_asked_last() -> None:
+    world = one_domain()
+    world.watch("cde", max_unavailable=1)
+    found = world.round_for(60, 2, RACK)
+    assert names_of(found) == {"b", "c"}
+    assert found is not None
+    assert [victim.violates for victim in found.victims] == [(), ()]
+
+
+def three_racks(*, budget: bool) -> Racks:
+    world = Racks(*(f"b/{rack}/{rack}{number}" for rack in "xyz" for number in (1, 2)))
+    world.stands("x-high", 70, "x1")
+    world.stands("x-low", 10, "x2")
+    world.stands("y-one", 30, "y1", watched="y")
+    world.stands("y-two", 30, "y2", watched="y")
+    world.stands("z-mid", 30, "z1")
+    world.stands("z-one", 20, "z2", gpus=4)
+    world.stands("z-two", 20, "z2", gpus=4)
+    if budget:
+        world.watch("y", max_unavailable=1)
+    return world
+
+
+def test_17_a_broken_budget_costs_more_than_another_victim() -> None:
+    found = three_racks(budget=True).round_for(80, 2, RACK)
+    assert names_of(found) == {"z-mid", "z-one", "z-two"}
+
+
+def test_17_without_the_budget_the_count_decides() -> None:
+    found = three_racks(budget=False).round_for(80, 2, RACK)
+    assert names_of(found) == {"y-one", "y-two"}
+
+
+def two_racks() -> Racks:
+    world = Racks("b/rack-a/a1", "b/rack-a/a2", "b/rack-b/b1", "b/rack-b/b2")
+    world.stands("span", 20, "a1", "b1")
+    world.stands("a-s", 20, "a2")
+    world.stands("b-s", 20, "b2")
+    return world
+
+
+def test_18_of_equals_the_one_that_started_last_goes() -> None:
+    assert names_of(two_racks().round_for(50, 1, RACK)) == {"b-s"}
+
+
+def test_18_a_gang_that_reaches_outside_goes_as_a_whole() -> None:
+    found = two_racks().round_for(50, 2, RACK)
+    assert names_of(found) == {"span", "a-s"}
+    assert found is not None
+    assert sum(victim.freed["tas/gpu"] for victim in found.victims) == 24
+
+
+def test_a_strict_budget_forbids_what_is_not_owed() -> None:
+    world = Racks("b/r/n1")
+    kept = world.stands("kept", 0, "n1", watched="w")
+    world.watch("w", min_available=1, enforcement="Strict")
+    assert world.round_for(50, 1, RACK) is None
+    explanation = world["team/p"].explanation
+    assert explanation is not None
+    rules = {r.workload: r.rule for b in explanation.blockers for r in b.refused}
+    assert rules[kept] == "DisruptionBudget team/w protects it"
+
+
+def test_who_asks_for_a_level_only_by_preference_takes_the_next_one_up() -> None:
+    world = Racks("b/r1/n1", "b/r2/n2")
+    world.stands("high", 90, "n1")
+    world.stands("low", 10, "n2")
+    found = world.round_for(50, 1, TopologyRequest(preferred="rack"))
+    assert names_of(found) == {"low"}
+
+
+def test_who_stands_on_wanted_hosts_is_in_the_way_whatever_it_uses() -> None:
+    world = World()
+    world.topology()
+    world.flavor("tas", node_labels={"pool": "gpu"}, topology_name="tree")
+    world.node("b/r/n1", allocatable={"gpu": 8, "cpu": 4, "pods": 110})
+    groups = (*quotas("gpu", tas=8), *quotas("cpu", tas=100))
+    world.cluster_queue("q", groups, preemption=policies("LowerPriority"))
+    world.submit("talker", "q", {"cpu": 4}, topology=RACK)
+    world.settle()
+    world.submit("p", "q", {"gpu": 8, "cpu": 1}, topology=RACK, priority=5)
+    world.settle()
+    (found,) = world.cell.rounds.values()
+    assert names_of(found) == {"talker"}
