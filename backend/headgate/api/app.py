@@ -21,7 +21,7 @@ from headgate.api.history.controller import History
 from headgate.api.installing import install
 from headgate.api.nodes.controller import NodeActions
 from headgate.api.objects.controller import controllers as object_controllers
-from headgate.api.overview.controller import OverviewPage
+from headgate.api.overview.controller import LintPage, OverviewPage
 from headgate.api.past import go_back
 from headgate.api.positions import check_media_type, reach_position
 from headgate.api.preemptions.controller import Preemptions
@@ -113,6 +113,7 @@ def _version_one() -> Router:
             Events,
             EventStream,
             OverviewPage,
+            LintPage,
             TopologyMaps,
             Preemptions,
             ClinicPage,

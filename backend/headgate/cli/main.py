@@ -12,6 +12,7 @@ from headgate.cli.commands import (
     clinic,
     describing,
     explaining,
+    linting,
     overseeing,
     preempting,
     protecting,
@@ -52,6 +53,7 @@ def connect(
 
 for command in (
     applying.apply,
+    linting.lint,
     submitting.submit,
     reading.get,
     describing.describe,

@@ -109,8 +109,28 @@ class ItemResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return f"{self.kind.lower()}/{place}{self.name}"
 
 
+class Advice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is allowed in a configured object and most likely not meant."""
+
+    kind: str
+    namespace: str = ""
+    name: str
+    pointer: str = ""
+    rule: str = ""
+    severity: str = "warning"
+    message: str
+    remedy: str = ""
+
+    @property
+    def reference(self) -> str:
+        """The object as people type it."""
+        place = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind.lower()}/{place}{self.name}"
+
+
 class Batch(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The results of an apply or of a batch of submissions, in the order they were sent."""
 
     position: int = 0
     results: list[ItemResult] = []
+    warnings: list[Advice] = []

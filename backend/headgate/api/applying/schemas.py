@@ -3,6 +3,7 @@
 from typing import Literal
 
 from headgate.api.shapes import Position, Problem, Shape
+from headgate.application.queries.advice import AdviceView
 
 
 class ApplyResult(Shape, kw_only=True, frozen=True):
@@ -17,7 +18,11 @@ class ApplyResult(Shape, kw_only=True, frozen=True):
 
 
 class ApplyResults(Shape, kw_only=True, frozen=True):
-    """What became of each object, in the order given."""
+    """What became of each object, in the order given.
+
+    `warnings` tell what is allowed in the configured objects among them and hardly meant.
+    """
 
     position: Position
     results: list[ApplyResult]
+    warnings: list[AdviceView] = []

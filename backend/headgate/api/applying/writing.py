@@ -14,6 +14,7 @@ from headgate.api.workloads.batch import Entry, entry_of, failure_of, status_of
 from headgate.application.apply_objects import apply as apply_objects
 from headgate.application.commands import Changed, Written
 from headgate.application.position_marks import OPEN_POSITION, OPEN_RESOURCE_VERSION
+from headgate.application.queries.advice import advice_about
 from headgate.domain.configured import Absent
 
 
@@ -26,15 +27,21 @@ async def apply(request: Caller, body: bytes, key: str | None, *, dry_run: bool)
     if not entries:
         raise ApiFailure(INVALID_REQUEST, "The body holds no object.", remedy="Send at least one.")
 
+    installation = installation_of(request)
+
     def write(results: Sequence[Changed]) -> Written:
         outcomes = _outcomes(entries, results, dry_run=dry_run)
-        content = {"position": OPEN_POSITION, "results": outcomes}
+        content = {
+            "position": OPEN_POSITION,
+            "results": outcomes,
+            "warnings": advice_about(installation.reader.cell.config, results),
+        }
         return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
 
     asking = Asking(key=key, is_dry_run=dry_run, tells_failures=True)
     call = await call_of(request, write, asking)
     wanted = [entry.wanted for entry in entries if entry.wanted is not None]
-    return answer_handled(await apply_objects(installation_of(request), call, wanted))
+    return answer_handled(await apply_objects(installation, call, wanted))
 
 
 def _allowed(request: Caller, entry: Entry) -> Entry:

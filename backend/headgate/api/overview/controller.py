@@ -4,6 +4,7 @@ from litestar import Controller, get
 
 from headgate.api.answers import Answer, answer_view, shows
 from headgate.api.callers import Caller, installation_of
+from headgate.application.queries.advice import AdvicePage, advice
 from headgate.application.queries.overview import overview
 from headgate.application.queries.overview_views import Overview
 
@@ -22,3 +23,19 @@ class OverviewPage(Controller):
     async def read(self, request: Caller) -> Answer:
         """Of everything one may see."""
         return answer_view(await overview(installation_of(request), request.user.namespaces))
+
+
+class LintPage(Controller):
+    """What is odd about the configuration."""
+
+    path = "/lint"
+    tags = ["Overview"]
+
+    @get(
+        operation_id="lint",
+        summary="What is allowed in the configuration and most likely not meant",
+        responses=shows(AdvicePage),
+    )
+    async def read(self, request: Caller) -> Answer:
+        """With the numbers, and what may have been meant; warnings first."""
+        return answer_view(advice(installation_of(request).reader.cell, request.user.namespaces))

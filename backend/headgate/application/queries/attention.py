@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from headgate.application.queries.advice import advice
 from headgate.application.queries.overview_views import Attention
 from headgate.application.visibility import SOMEBODY, Scope
 from headgate.domain.cell import Cell
@@ -23,6 +24,7 @@ CRITICAL_LAST = {"critical": 0, "warning": 1, "info": 2}
 def attention(cell: Cell, at: Instant, scope: Scope) -> list[Attention]:
     """The worst first; of each kind only the first few."""
     found = [*_queues(cell), *_blocked_lines(cell, scope), *_nodes(cell)]
+    found += _configuration(cell, scope)
     found += _workloads(cell, at, scope)
     if scope is None:
         found += _set_aside(cell)
@@ -68,6 +70,20 @@ def _blocked_lines(cell: Cell, scope: Scope) -> Iterator[Attention]:
             f"{_who_waits(behind, 'behind it')}.",
             link=f"/workloads/{head.key}" if is_open else f"/queues/{name}",
         )
+
+
+def _configuration(cell: Cell, scope: Scope) -> Iterator[Attention]:
+    """What is allowed and hardly meant; a queue that is inactive for it says so by itself."""
+    for one in advice(cell, scope).items:
+        if one.severity == "warning" and one.rule not in {"MissingReference", "CohortCircle"}:
+            name = f"{one.namespace}/{one.name}" if one.namespace else one.name
+            yield Attention(
+                kind="Configuration",
+                severity="warning",
+                title=f"{one.kind} {name} is most likely not meant so",
+                detail=f"{one.message} {one.remedy}",
+                link=f"/queues/{one.name}" if one.kind == "ClusterQueue" else "/queues",
+            )
 
 
 def _who_waits(count: int, where: str = "") -> str:

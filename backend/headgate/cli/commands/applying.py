@@ -17,7 +17,7 @@ from headgate.cli.presentation.formats import Format, show_value
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.problems import ServerProblem
-from headgate.client.shapes import Batch, ItemResult
+from headgate.client.shapes import Advice, Batch, ItemResult
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
@@ -75,6 +75,14 @@ def tell_results(batch: Batch, *, dry_run: bool = False) -> None:
         show(f"{result.reference} {result.outcome}" + (" (dry run)" if dry_run else ""))
         if result.problem is not None:
             tell_problem(problem_in(result.problem), result.reference)
+    tell_advice(batch.warnings)
+
+
+def tell_advice(found: list[Advice]) -> None:
+    """What may not be meant, on stderr: what is so, and what may have been meant."""
+    for one in found:
+        place = f" at {one.pointer}" if one.pointer else ""
+        say(f"{one.severity}: {one.reference}{place}: {one.message} {one.remedy}")
 
 
 def code_of_results(batch: Batch) -> ExitCode:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from headgate.domain.metadata import violation_of
 from headgate.domain.queues.specs import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.rejection import Violation
+from headgate.domain.values.amounts import MAXIMUM_AMOUNT, quantity_of
 from headgate.domain.values.names import broken_rule_of_label_key, broken_rule_of_name
 from headgate.domain.values.pointers import child
 
@@ -25,6 +26,7 @@ def group_violations(
         yield from _size_violations(child(_GROUPS, index), group)
     yield from _total_violations(groups)
     yield from _repetitions(groups)
+    yield from _impossible_sums(groups)
     for index, group in enumerate(groups):
         yield from _resource_name_violations(child(_GROUPS, index), group)
         for at, flavor in enumerate(group.flavors):
@@ -83,6 +85,23 @@ def _repetitions(groups: tuple[ResourceGroup, ...]) -> Iterator[Violation]:
             )
 
 
+def _impossible_sums(groups: tuple[ResourceGroup, ...]) -> Iterator[Violation]:
+    """Resources of which all flavors together have more than can be counted."""
+    totals: dict[str, int] = {}
+    for index, group in enumerate(groups):
+        for flavor in group.flavors:
+            for quota in flavor.resources:
+                before = totals.get(quota.name, 0)
+                totals[quota.name] = before + quota.nominal_quota
+                if before <= MAXIMUM_AMOUNT < totals[quota.name]:
+                    yield Violation(
+                        pointer=child(_GROUPS, index),
+                        rule=f"All flavors together have {totals[quota.name]} of {quota.name}; at "
+                        f"most {MAXIMUM_AMOUNT} can be counted.",
+                        remedy=f"Lower the quotas by {totals[quota.name] - MAXIMUM_AMOUNT}.",
+                    )
+
+
 def _resource_name_violations(place: str, group: ResourceGroup) -> Iterator[Violation]:
     for at, name in enumerate(group.covered_resources):
         found = violation_of(child(place, "coveredResources", at), name, broken_rule_of_label_key)
@@ -131,7 +150,9 @@ def _lending_violations(place: str, quota: ResourceQuota) -> Iterator[Violation]
     if quota.lending_limit is not None and quota.lending_limit > quota.nominal_quota >= 0:
         yield Violation(
             pointer=child(place, "lendingLimit"),
-            rule="A ClusterQueue lends at most its nominal quota.",
+            rule="A ClusterQueue lends at most its nominal quota, "
+            f"{quantity_of(quota.name, quota.nominal_quota)}; "
+            f"not {quantity_of(quota.name, quota.lending_limit)}.",
             remedy="Lower lendingLimit, or raise nominalQuota.",
         )
 

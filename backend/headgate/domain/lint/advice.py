@@ -1,0 +1,36 @@
+"""One thing in the configuration that somebody should look at."""
+
+from typing import Literal
+
+import msgspec
+
+Rule = Literal[
+    "UnitSlip",
+    "UnlimitedBorrowing",
+    "UnreachableFlavor",
+    "ShadowedFlavor",
+    "UnusableQuota",
+    "Oversubscribed",
+    "QueueWithoutFlavors",
+    "QueueWithoutDoor",
+    "QueueWithoutNamespaces",
+    "MissingReference",
+    "CohortCircle",
+]
+
+
+class Advice(msgspec.Struct, frozen=True, kw_only=True):
+    """`message` says what is so with its numbers, `remedy` what may have been meant.
+
+    `kind` is as in manifests; `pointer` leads into the object. A note is true of many good
+    configurations; a warning hardly ever is meant.
+    """
+
+    kind: str
+    namespace: str = ""
+    name: str
+    pointer: str
+    rule: Rule
+    severity: Literal["warning", "note"] = "warning"
+    message: str
+    remedy: str

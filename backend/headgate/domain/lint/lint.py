@@ -1,0 +1,18 @@
+"""All advice about a configuration, as one pure function."""
+
+from headgate.domain.config import Config
+from headgate.domain.lint.advice import Advice
+from headgate.domain.lint.flavors import flavor_advice
+from headgate.domain.lint.queues import queue_advice
+from headgate.domain.lint.quotas import quota_advice
+
+
+def lint(config: Config) -> tuple[Advice, ...]:
+    """Everything that is worth a look, in order of kind, name and place; warnings come first."""
+    found = (*queue_advice(config), *quota_advice(config), *flavor_advice(config))
+    return tuple(
+        sorted(
+            found,
+            key=lambda a: (a.severity != "warning", a.kind, a.namespace, a.name, a.pointer, a.rule),
+        )
+    )

@@ -1,0 +1,88 @@
+"""Queues that nobody can use: without flavors, without a door, or leading nowhere."""
+
+from collections.abc import Iterator
+
+from headgate.domain.config import Config
+from headgate.domain.lint.advice import Advice
+from headgate.domain.values.pointers import child
+
+
+def queue_advice(config: Config) -> Iterator[Advice]:
+    """What is odd about ClusterQueues, LocalQueues and Cohorts apart from their amounts."""
+    doors = {local.spec.cluster_queue for local in config.local_queues.values()}
+    for name, queue in sorted(config.cluster_queues.items()):
+        yield from _of_cluster_queue(config, name, has_door=name in doors)
+        if queue.spec.namespace_selector is None:
+            yield Advice(
+                kind="ClusterQueue",
+                name=name,
+                pointer="/spec/namespaceSelector",
+                rule="QueueWithoutNamespaces",
+                message="It takes work from no namespace: a missing selector selects nothing.",
+                remedy="Set namespaceSelector to {} for all namespaces, or select some.",
+            )
+    for local in config.local_queues.values():
+        if local.spec.cluster_queue not in config.cluster_queues:
+            yield Advice(
+                kind="LocalQueue",
+                namespace=local.namespace,
+                name=local.name,
+                pointer="/spec/clusterQueue",
+                rule="MissingReference",
+                message=f"It leads to ClusterQueue {local.spec.cluster_queue}, which does not "
+                "exist: nothing submitted to it can start.",
+                remedy="Create the ClusterQueue, or delete the LocalQueue and make another.",
+            )
+    yield from _circles(config)
+
+
+def _of_cluster_queue(config: Config, name: str, *, has_door: bool) -> Iterator[Advice]:
+    spec = config.cluster_queues[name].spec
+    if not spec.resource_groups:
+        yield Advice(
+            kind="ClusterQueue",
+            name=name,
+            pointer="/spec/resourceGroups",
+            rule="QueueWithoutFlavors",
+            message="It has no quota at all: whatever asks for a resource never starts in it.",
+            remedy="Give it a resource group with a flavor.",
+        )
+    if not has_door:
+        yield Advice(
+            kind="ClusterQueue",
+            name=name,
+            pointer="",
+            rule="QueueWithoutDoor",
+            severity="note",
+            message="No LocalQueue leads to it, so that nobody can submit to it.",
+            remedy="Create a LocalQueue in each namespace that is to use it.",
+        )
+    for index, rule in enumerate(spec.admission_checks):
+        if rule.name not in config.admission_checks:
+            yield Advice(
+                kind="ClusterQueue",
+                name=name,
+                pointer=child("/spec/admissionChecksStrategy/admissionChecks", index),
+                rule="MissingReference",
+                message=f"AdmissionCheck {rule.name} does not exist: the queue admits nothing.",
+                remedy="Create the check, or remove it here.",
+            )
+
+
+def _circles(config: Config) -> Iterator[Advice]:
+    for name in sorted(config.cohorts):
+        path = [name]
+        above = config.cohorts[name].spec.parent_name
+        while above and above in config.cohorts and above not in path:
+            path.append(above)
+            above = config.cohorts[above].spec.parent_name
+        if above == name:
+            yield Advice(
+                kind="Cohort",
+                name=name,
+                pointer="/spec/parentName",
+                rule="CohortCircle",
+                message=f"It is above itself: {' in '.join((*path, name))}. No queue in such a "
+                "circle admits anything.",
+                remedy="Take one of them out of its parent.",
+            )

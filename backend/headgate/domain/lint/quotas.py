@@ -1,0 +1,163 @@
+"""Amounts that are most likely not meant: units that slipped, loans without end, too much sold."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from headgate.domain.config import Config
+from headgate.domain.lint.advice import Advice
+from headgate.domain.lint.capacity import capacity_of_flavors
+from headgate.domain.queues.specs import ResourceGroup, ResourceQuota
+from headgate.domain.scheduling.quota.tree import root_cohort
+from headgate.domain.values.amounts import quantity_of
+from headgate.domain.values.pointers import child
+from headgate.domain.values.quantities import FlavorUsage
+
+MANY_CORES_MILLI = 1_000_000
+FEW_BYTES = 1 << 20
+BYTES = ("memory", "ephemeral-storage", "storage")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of quota and where it stands."""
+
+    kind: str
+    name: str
+    cohort: str
+    flavor: str
+    pointer: str
+    quota: ResourceQuota
+
+    def advice(self, message: str, remedy: str, field: str = "nominalQuota") -> Advice:
+        """A slip of the unit in one of its amounts."""
+        return Advice(
+            kind=self.kind,
+            name=self.name,
+            pointer=f"{self.pointer}/{field}",
+            rule="UnitSlip",
+            message=message,
+            remedy=remedy,
+        )
+
+
+def quota_advice(config: Config) -> Iterator[Advice]:
+    """What is odd about the amounts of ClusterQueues and Cohorts."""
+    lines = tuple(lines_of(config))
+    capacity = capacity_of_flavors(config)
+    for line in lines:
+        yield from _unit_slips(line, capacity.get(line.flavor, {}).get(line.quota.name, 0))
+    yield from _unlimited_borrowing(config, lines)
+    yield from _oversubscribed(config, lines)
+
+
+def lines_of(config: Config) -> Iterator[Line]:
+    """Every line of quota there is."""
+    for name, queue in sorted(config.cluster_queues.items()):
+        yield from _lines("ClusterQueue", name, queue.spec.cohort_name, queue.spec.resource_groups)
+    for name, cohort in sorted(config.cohorts.items()):
+        yield from _lines("Cohort", name, cohort.spec.parent_name, cohort.spec.resource_groups)
+
+
+def _lines(kind: str, name: str, cohort: str, groups: tuple[ResourceGroup, ...]) -> Iterator[Line]:
+    for i, group in enumerate(groups):
+        for j, flavor in enumerate(group.flavors):
+            for k, quota in enumerate(flavor.resources):
+                place = child("/spec/resourceGroups", i, "flavors", j, "resources", k)
+                yield Line(kind, name, cohort, flavor.name, place, quota)
+
+
+def _unit_slips(line: Line, capacity: int) -> Iterator[Advice]:
+    resource = line.quota.name
+    amounts = (
+        ("nominalQuota", line.quota.nominal_quota),
+        ("borrowingLimit", line.quota.borrowing_limit),
+        ("lendingLimit", line.quota.lending_limit),
+    )
+    for field, amount in amounts:
+        if not amount:
+            continue
+        if (resource in BYTES or resource.startswith("hugepages-")) and amount < FEW_BYTES:
+            yield line.advice(
+                f"{amount} of {resource} are {amount} bytes, less than any pod asks for.",
+                f"Did you mean {amount}Gi?",
+                field,
+            )
+        elif resource == "cpu" and amount >= MANY_CORES_MILLI and capacity < amount:
+            cores = amount // 1000
+            yield line.advice(
+                f"{cores} of cpu are {cores} whole cores"
+                + (f"; the nodes of {line.flavor} have {capacity // 1000}." if capacity else "."),
+                f"Did you mean {cores}m, which is {quantity_of('cpu', cores)} of a core?"
+                if cores % 1000
+                else f"Did you mean {cores}m, which are {cores // 1000} cores?",
+                field,
+            )
+
+
+def _unlimited_borrowing(config: Config, lines: tuple[Line, ...]) -> Iterator[Advice]:
+    """Where a queue may take everything that all others of its tree can lend."""
+    offers: dict[str, FlavorUsage] = {}
+    for line in lines:
+        offer = offers.setdefault(_tree(config, line), {})
+        key = (line.flavor, line.quota.name)
+        offer[key] = offer.get(key, 0) + _lendable(line.quota)
+    told: dict[str, Line] = {}
+    others: dict[str, list[str]] = {}
+    for line in lines:
+        key = (line.flavor, line.quota.name)
+        is_open = line.kind == "ClusterQueue" and line.cohort and line.quota.borrowing_limit is None
+        most = offers[_tree(config, line)][key] - _lendable(line.quota)
+        if is_open and most > 0:
+            told.setdefault(line.name, line)
+            amount = quantity_of(line.quota.name, most)
+            others.setdefault(line.name, []).append(f"{amount} {line.quota.name} of {line.flavor}")
+    for name, line in told.items():
+        yield Advice(
+            kind="ClusterQueue",
+            name=name,
+            pointer=line.pointer,
+            rule="UnlimitedBorrowing",
+            severity="note",
+            message=f"Nothing limits what it borrows of its cohort: up to {_few(others[name])}.",
+            remedy="Set borrowingLimit where others must find their share free at once.",
+        )
+
+
+def _oversubscribed(config: Config, lines: tuple[Line, ...]) -> Iterator[Advice]:
+    """Flavors of which more is promised than their nodes have, of what nodes offer at all."""
+    capacity = capacity_of_flavors(config)
+    offered = {resource for there in capacity.values() for resource in there}
+    promised: FlavorUsage = {}
+    for line in lines:
+        key = (line.flavor, line.quota.name)
+        promised[key] = promised.get(key, 0) + line.quota.nominal_quota
+    for (flavor, resource), amount in sorted(promised.items()):
+        there = capacity.get(flavor, {})
+        if there and resource in offered and amount > there.get(resource, 0):
+            have = quantity_of(resource, there.get(resource, 0))
+            yield Advice(
+                kind="ResourceFlavor",
+                name=flavor,
+                pointer="",
+                rule="Oversubscribed",
+                message=f"Nominal quotas promise {quantity_of(resource, amount)} {resource} of it; "
+                f"its nodes have {have}.",
+                remedy="Lower the quotas, or let queues borrow instead of owning.",
+            )
+
+
+def _lendable(quota: ResourceQuota) -> int:
+    return quota.nominal_quota if quota.lending_limit is None else quota.lending_limit
+
+
+def _tree(config: Config, line: Line) -> str:
+    if line.kind == "Cohort":
+        return f"cohort/{root_cohort(config, line.name)}"
+    if line.cohort:
+        return f"cohort/{root_cohort(config, line.cohort)}"
+    return f"clusterqueue/{line.name}"
+
+
+def _few(texts: list[str], most: int = 3) -> str:
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more

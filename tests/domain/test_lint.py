@@ -1,0 +1,180 @@
+"""What is allowed in a configuration and most likely not meant, told with the numbers."""
+
+from typing import Any
+
+import pytest
+
+from headgate.domain.config import Config
+from headgate.domain.lint.advice import Advice
+from headgate.domain.lint.lint import lint
+from headgate.domain.queues.rules import cluster_queue_violations
+from headgate.domain.queues.specs import (
+    ClusterQueueSpec,
+    FlavorQuotas,
+    ResourceGroup,
+    ResourceQuota,
+)
+from headgate.domain.values.amounts import MAXIMUM_AMOUNT
+from tests.builders.world import World, quotas
+
+GI = 1 << 30
+
+
+def a_world(*flavors: str) -> World:
+    world = World()
+    for name in flavors or ("one",):
+        world.flavor(name)
+    return world
+
+
+def told(config: Config) -> list[tuple[str, str, str]]:
+    return [(found.rule, found.kind, found.name) for found in lint(config)]
+
+
+def only(world: World, rule: str) -> Advice:
+    (found,) = [one for one in lint(world.cell.config) if one.rule == rule]
+    return found
+
+
+def test_an_ordinary_configuration_is_not_talked_about() -> None:
+    world = a_world()
+    world.cluster_queue("q", (*quotas("cpu", one=64_000), *quotas("memory", one=64 * GI)))
+    assert lint(world.cell.config) == ()
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "message", "remedy"),
+    [
+        ("memory", 64, "64 of memory are 64 bytes", "Did you mean 64Gi?"),
+        ("cpu", 8_000_000, "8000 of cpu are 8000 whole cores", "8000m, which are 8 cores?"),
+        ("cpu", 1_500_000, "1500 of cpu are 1500 whole cores", "1500m, which is 1500m of a core?"),
+    ],
+)
+def test_a_unit_that_slipped_is_told_with_what_was_meant(
+    resource: str, amount: int, message: str, remedy: str
+) -> None:
+    world = a_world()
+    world.cluster_queue("q", quotas(resource, one=amount))
+    found = only(world, "UnitSlip")
+    assert found.pointer == "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota"
+    assert message in found.message
+    assert remedy in found.remedy
+
+
+def test_many_cores_are_no_slip_where_the_nodes_have_them() -> None:
+    world = a_world()
+    world.cluster_queue("q", quotas("cpu", one=2_000_000))
+    world.node("b/r/n", allocatable={"cpu": 2_000_000})
+    assert told(world.cell.config) == []
+
+
+def test_borrowing_without_a_limit_is_noted_with_how_much_it_could_be() -> None:
+    world = a_world()
+    world.cohort("pool")
+    world.cluster_queue("a", quotas(one=4), cohort_name="pool")
+    world.cluster_queue("b", quotas(one=(6, 0, None)), cohort_name="pool")
+    found = only(world, "UnlimitedBorrowing")
+    assert (found.name, found.severity) == ("a", "note")
+    assert "up to 6 gpu of one" in found.message
+
+
+def test_nobody_is_warned_of_borrowing_what_nobody_lends() -> None:
+    world = a_world()
+    world.cluster_queue("a", quotas(one=4), cohort_name="pool")
+    assert told(world.cell.config) == []
+
+
+def test_a_flavor_whose_labels_no_node_carries_is_told() -> None:
+    world = World()
+    world.flavor("new", node_labels={"pool": "new"})
+    world.node("b/r/n", {"pool": "old"})
+    found = only(world, "UnreachableFlavor")
+    assert found.message == "None of the 1 nodes carries pool=new."
+
+
+def test_without_any_node_flavors_are_taken_as_they_are() -> None:
+    world = World()
+    world.flavor("new", node_labels={"pool": "new"})
+    assert told(world.cell.config) == []
+
+
+def test_two_flavors_for_the_same_nodes_are_told() -> None:
+    world = World()
+    for name in ("first", "second"):
+        world.flavor(name, node_labels={"pool": "gpu"})
+    world.cluster_queue("q", quotas(first=4, second=4))
+    found = only(world, "ShadowedFlavor")
+    assert "Flavor second stands for the same nodes as first" in found.message
+
+
+def test_quota_that_can_never_be_used_is_told() -> None:
+    world = a_world("one", "two")
+    world.cluster_queue("q", quotas(one=4, two=0))
+    found = only(world, "UnusableQuota")
+    assert "It owns 0 gpu of two, and it has no cohort to borrow of" in found.message
+
+
+def test_nothing_of_ones_own_is_fine_where_others_lend() -> None:
+    world = a_world()
+    world.cluster_queue("a", quotas(one=(0, 4, None)), cohort_name="pool")
+    world.cluster_queue("b", quotas(one=(4, 0, None)), cohort_name="pool")
+    assert told(world.cell.config) == []
+
+
+def test_promising_more_than_the_nodes_have_is_told_with_both_numbers() -> None:
+    world = World()
+    world.flavor("one", node_labels={"pool": "gpu"})
+    world.node("b/r/n")
+    world.cluster_queue("a", (*quotas(one=6), *quotas("credits", one=900)))
+    world.cluster_queue("b", quotas(one=4))
+    found = only(world, "Oversubscribed")
+    assert found.message == "Nominal quotas promise 10 gpu of it; its nodes have 8."
+
+
+def test_queues_that_nobody_can_use_are_told() -> None:
+    world = a_world()
+    world.cluster_queue("empty", ())
+    world.cluster_queue("closed", quotas(one=1), namespace_selector=None)
+    world.local_queue("lost", "gone")
+    assert told(world.cell.config) == [
+        ("QueueWithoutNamespaces", "ClusterQueue", "closed"),
+        ("QueueWithoutFlavors", "ClusterQueue", "empty"),
+        ("MissingReference", "LocalQueue", "lost"),
+    ]
+
+
+def test_what_does_not_exist_is_told_where_it_is_named() -> None:
+    world = World()
+    world.cluster_queue("q", quotas(gone=1))
+    found = only(world, "MissingReference")
+    assert (found.name, found.pointer) == ("q", "/spec/resourceGroups/0/flavors/0")
+
+
+def test_cohorts_in_a_circle_are_told() -> None:
+    world = World()
+    world.cohort("a", "b")
+    world.cohort("b", "a")
+    assert [rule for rule, _, _ in told(world.cell.config)] == ["CohortCircle", "CohortCircle"]
+
+
+def _group(*amounts: tuple[int, Any]) -> ClusterQueueSpec:
+    flavors = tuple(
+        FlavorQuotas(
+            name=f"f{number}",
+            resources=(ResourceQuota(name="gpu", nominal_quota=nominal, lending_limit=lending),),
+        )
+        for number, (nominal, lending) in enumerate(amounts)
+    )
+    group = ResourceGroup(covered_resources=("gpu",), flavors=flavors)
+    return ClusterQueueSpec(resource_groups=(group,), cohort_name="pool")
+
+
+def test_a_sum_that_cannot_be_counted_is_refused_with_the_numbers() -> None:
+    (found,) = cluster_queue_violations(_group((MAXIMUM_AMOUNT, None), (5, None)))
+    assert str(MAXIMUM_AMOUNT + 5) in found.rule
+    assert found.remedy == "Lower the quotas by 5."
+
+
+def test_lending_more_than_there_is_is_refused_with_the_numbers() -> None:
+    (found,) = cluster_queue_violations(_group((5, 7)))
+    assert found.rule == "A ClusterQueue lends at most its nominal quota, 5; not 7."
