@@ -1341,6 +1341,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/lint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What is allowed in the configuration and most likely not meant
+         * @description With the numbers, and what may have been meant; warnings first.
+         */
+        get: operations["lint"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/topologies/{name}/fits": {
         parameters: {
             query?: never;
@@ -1934,6 +1954,26 @@ export interface components {
             clusterQueue: string;
             podSetAssignments: components["schemas"]["PodSetAssignmentShape"][];
         };
+        /** AdvicePage */
+        AdvicePage: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            items: components["schemas"]["AdviceView"][];
+        };
+        /** AdviceView */
+        AdviceView: {
+            kind: string;
+            namespace: string;
+            name: string;
+            pointer: string;
+            rule: string;
+            severity: string;
+            message: string;
+            remedy: string;
+        };
         /** ApplyResult */
         ApplyResult: {
             kind: string;
@@ -1953,6 +1993,7 @@ export interface components {
              */
             position: number;
             results: components["schemas"]["ApplyResult"][];
+            warnings?: components["schemas"]["AdviceView"][];
         };
         /** AsOf */
         AsOf: {
@@ -3839,6 +3880,7 @@ export interface components {
             operator?: "Exists" | "Equal";
             value?: string | null;
             effect?: string | null;
+            tolerationSeconds?: number | null;
         };
         /** TopologyFits */
         TopologyFits: {
@@ -8875,6 +8917,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Overview"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    lint: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Everything worth a look, warnings first. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdvicePage"];
                 };
             };
             400: components["responses"]["Problem400"];
