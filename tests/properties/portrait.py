@@ -56,6 +56,8 @@ def _partition(cell: Cell, key: str) -> dict[str, Any]:
         "pending": {name: queue.members for name, queue in partition.pending.items()},
         "holding": {name: sorted(keys) for name, keys in partition.holding.items()},
         "timers": partition.timers.due,
+        "leases": partition.leases.due,
+        "searching": sorted(partition.watch.searching),
         "rounds": partition.rounds,
         "stops": partition.stops,
     }
