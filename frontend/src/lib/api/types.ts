@@ -31,6 +31,17 @@ export type TopologyMap = Schemas["TopologyMap"];
 export type TopologyDomain = Schemas["DomainNode"];
 export type Host = NonNullable<TopologyDomain["host"]>;
 export type HostWorkload = Host["workloads"][number];
+export type LevelFit = Schemas["LevelFitView"];
+export type NearFit = Schemas["NearFitView"];
 
 export type Round = Schemas["RoundShape"];
 export type RoundVictim = Schemas["VictimShape"];
+
+export type Cycle = Schemas["CycleView"];
+export type CycleDetail = Schemas["CycleDetail"];
+export type CycleRerun = Schemas["CycleRerun"];
+
+export type Revision = Schemas["Revision"];
+export type Simulation = Schemas["SimulationView"];
+export type Foreseen = Schemas["ForeseenView"];
+export type Effect = Schemas["EffectView"];

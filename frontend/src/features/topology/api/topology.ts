@@ -1,5 +1,5 @@
 // Reading topologies and their maps, and cordoning hosts.
-import { queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "@/lib/api/request";
 
@@ -18,9 +18,34 @@ export function mapQuery(name: string) {
   });
 }
 
-export type HostAction = "cordon" | "uncordon";
+/** The largest gang of one kind of pod that every level takes now. */
+export function fitsQuery(name: string, pod: string) {
+  return queryOptions({
+    queryKey: ["topology", name, "fits", pod],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/topologies/{name}/fits", { params: { path: { name }, query: { pod } }, signal })),
+    placeholderData: keepPreviousData,
+  });
+}
 
-/** Takes a host out of use for new pods, or back into it. */
+/** The domains that come nearest to taking a workload, and who stands in the way there. */
+export function nearFitsQuery(name: string, workload: string) {
+  return queryOptions({
+    queryKey: ["topology", name, "near", workload],
+    queryFn: ({ signal }) =>
+      contentOf(api.GET("/v1/topologies/{name}/near-fits", { params: { path: { name }, query: { workload } }, signal })),
+    enabled: workload !== "",
+  });
+}
+
+/** The workloads that wait, as many as one would choose from. */
+export const waitingQuery = queryOptions({
+  queryKey: ["workloads", "waiting for hosts"],
+  queryFn: ({ signal }) => contentOf(api.GET("/v1/workloads", { params: { query: { phase: "Pending", limit: 100 } }, signal })),
+});
+
+export type HostAction = "cordon" | "drain" | "uncordon";
+
+/** Takes a host out of use for new pods, moves its pods away, or takes it back into use. */
 export function actOnHost(action: HostAction, name: string, reason: string): Promise<unknown> {
   return contentOf(api.POST(`/v1/nodes/{name}/${action}`, { params: { path: { name } }, body: { reason } }));
 }

@@ -2,9 +2,10 @@
 import { Ban, CircleAlert } from "lucide-react";
 
 import { Button } from "@/components/ui/button";
-import type { TopologyDomain } from "@/lib/api/types";
+import type { NearFit, TopologyDomain } from "@/lib/api/types";
 import { formatAmount, formatShare, shortResource } from "@/lib/format/amounts";
 
+import { nearWords } from "../model/fits";
 import { type Colouring, fillOf, piecesOf } from "../model/map";
 import styles from "./topology.module.css";
 
@@ -14,17 +15,20 @@ export interface DomainBoxProps {
   colouring: Colouring;
   legend: Map<string, number>;
   opened: string;
+  /** Domains that come nearest to taking the chosen workload, by path. */
+  near: Map<string, NearFit>;
   onZoom: (path: string[]) => void;
   onHost: (name: string) => void;
 }
 
 export function DomainBox(props: DomainBoxProps) {
-  const { domain, resource, onZoom } = props;
+  const { domain, resource, near, onZoom } = props;
   if (domain.host) return <HostCell {...props} />;
   const { children } = domain;
+  const close = near.get(domain.path.join("/"));
   const holdsHosts = children.some((child) => child.host);
   return (
-    <section className={styles.domain} data-depth={Math.min(domain.path.length, 3)} aria-label={domain.path.join(" / ")}>
+    <section className={styles.domain} data-near={close !== undefined} data-depth={Math.min(domain.path.length, 3)} aria-label={domain.path.join(" / ")}>
       <header className={styles.domainHead}>
         <Button look="quiet" className={styles.zoom} onClick={() => onZoom(domain.path)} hint={`Show only ${domain.path.join("/")}`}>
           {domain.path.at(-1)}
@@ -33,6 +37,7 @@ export function DomainBox(props: DomainBoxProps) {
           {formatAmount(resource, domain.free[resource] ?? 0)} of {formatAmount(resource, domain.allocatable[resource] ?? 0)} free
         </span>
       </header>
+      {close && <p className={styles.nearWords}>{nearWords(close)}</p>}
       <div className={styles.meter} role="img" aria-label={`${formatShare(fillOf(domain, resource))} of ${shortResource(resource)} used`}>
         <div className={styles.meterFill} style={{ width: `${fillOf(domain, resource) * 100}%` }} />
       </div>
@@ -45,7 +50,7 @@ export function DomainBox(props: DomainBoxProps) {
   );
 }
 
-function HostCell({ domain, resource, colouring, legend, opened, onHost }: DomainBoxProps) {
+function HostCell({ domain, resource, colouring, legend, opened, near, onHost }: DomainBoxProps) {
   const { host } = domain;
   if (!host) return null;
   const used = (domain.used[resource] ?? 0) + (domain.others[resource] ?? 0);
@@ -60,6 +65,7 @@ function HostCell({ domain, resource, colouring, legend, opened, onHost }: Domai
       className={`${styles.host ?? ""} ${opened === host.name ? (styles.openHost ?? "") : ""} ${state === "" ? "" : (styles.closedHost ?? "")}`}
       aria-label={label}
       aria-pressed={opened === host.name}
+      data-near={near.has(domain.path.join("/"))}
       title={label}
       onClick={() => onHost(opened === host.name ? "" : host.name)}
     >

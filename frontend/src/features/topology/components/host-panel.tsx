@@ -18,6 +18,8 @@ import { refusalFor } from "@/lib/permissions";
 import { type HostAction, actOnHost } from "../api/topology";
 import styles from "./host-panel.module.css";
 
+const VERBS: Record<HostAction, string> = { cordon: "Cordon", drain: "Drain", uncordon: "Uncordon" };
+
 export function HostPanel({ domain, onClose }: { domain: TopologyDomain; onClose: () => void }) {
   const { host } = domain;
   if (!host) return null;
@@ -27,7 +29,7 @@ export function HostPanel({ domain, onClose }: { domain: TopologyDomain; onClose
         <HostState host={host} />
         <span className={styles.soft}>{domain.path.join(" / ")}</span>
       </div>
-      <CordonButton host={host} />
+      <HostActions host={host} />
       <ul className={styles.resources}>
         {Object.keys(domain.allocatable).map((resource) => (
           <Resource key={resource} domain={domain} resource={resource} />
@@ -94,26 +96,42 @@ function Resource({ domain, resource }: { domain: TopologyDomain; resource: stri
   );
 }
 
-function CordonButton({ host }: { host: Host }) {
+const WORDS: Record<HostAction, (host: Host) => string> = {
+  cordon: () => "It takes no new pods. What runs there runs on.",
+  drain: (host) => `It takes no new pods, and ${whoMoves(host)}`,
+  uncordon: () => "It takes pods again.",
+};
+
+function HostActions({ host }: { host: Host }) {
   const role = refusalFor(useIdentity(), { on: "node" });
   const [asking, setAsking] = useState<HostAction | null>(null);
-  const action: HostAction = host.cordoned ? "uncordon" : "cordon";
+  const offered: HostAction[] = host.cordoned ? ["uncordon", "drain"] : ["cordon", "drain"];
   return (
     <div className={styles.row}>
-      <Button refusal={role} onClick={() => setAsking(action)}>
-        {host.cordoned ? "Uncordon" : "Cordon"}
-      </Button>
+      {offered.map((action) => (
+        <Button key={action} refusal={role} onClick={() => setAsking(action)}>
+          {VERBS[action]}
+        </Button>
+      ))}
       {asking !== null && (
         <ActionDialog
-          verb={asking === "cordon" ? "Cordon" : "Uncordon"}
+          verb={VERBS[asking]}
           subject={host.name}
-          words={asking === "cordon" ? "It takes no new pods. What runs there runs on." : "It takes pods again."}
+          words={WORDS[asking](host)}
+          danger={asking === "drain"}
           targets={[{ key: host.name }]}
-          command={({ reason }) => `headgate ${asking} ${quoted(host.name)} --reason ${quoted(reason || "…")}`}
+          command={({ reason }) => `headgate ${asking} ${asking === "drain" ? "node/" : ""}${quoted(host.name)} --reason ${quoted(reason || "…")}`}
           run={(name, { reason }) => actOnHost(asking, name, reason)}
           onClose={() => setAsking(null)}
         />
       )}
     </div>
   );
+}
+
+/** Whom a drain concerns, before it is done. */
+function whoMoves(host: Host): string {
+  if (host.workloads.length === 0) return "no workload of ours has to move.";
+  const who = host.workloads.map((workload) => `${workload.key} (${workload.pods})`).join(", ");
+  return `its pods move to other hosts; who finds none is evicted and waits again. Concerned: ${who}.`;
 }

@@ -10,11 +10,15 @@ import type { TopologyMap } from "@/lib/api/types";
 import { formatAmountOf, shortResource } from "@/lib/format/amounts";
 import { useUrl } from "@/lib/hooks/use-url";
 
-import { mapQuery, topologiesQuery } from "../api/topology";
+import { mapQuery, nearFitsQuery, topologiesQuery } from "../api/topology";
+import { nearByPath, worthTelling } from "../model/fits";
 import { type Colouring, domainAt, firstResource, hostsOf, largestFit, legendOf } from "../model/map";
 import { DomainBox } from "./domain-box";
+import { Fits } from "./fits";
+import fits from "./fits.module.css";
 import { HostPanel } from "./host-panel";
 import { Legend } from "./legend";
+import { NearFits } from "./near-fits";
 import styles from "./topology.module.css";
 
 export function TopologyPage() {
@@ -97,6 +101,7 @@ function Choosers({ names, name, map }: { names: string[]; name: string; map: To
 function Map({ map }: { map: TopologyMap }) {
   const url = useUrl();
   const resource = url.get("resource") || firstResource(map.resources);
+  const near = nearByPath(worthTelling(useQuery(nearFitsQuery(map.topology, url.get("near"))).data?.near ?? []));
   const colouring: Colouring = url.get("colour") === "priority" ? "priority" : "queue";
   const hosts = hostsOf(map.domains);
   const legend = legendOf(hosts, colouring);
@@ -107,6 +112,12 @@ function Map({ map }: { map: TopologyMap }) {
   return (
     <>
       {unready > 0 && <PartialNote>{unready === 1 ? "One host does" : `${unready} hosts do`} not report as ready and takes no pods.</PartialNote>}
+      {hosts.length > 0 && (
+        <div className={fits.panels}>
+          <Fits topology={map.topology} resource={resource} />
+          <NearFits topology={map.topology} />
+        </div>
+      )}
       <div className={styles.bar}>
         <Legend legend={legend} />
         {zoom !== "" && <Button onClick={() => url.change({ zoom: "" })}>Show everything, not only {zoom}</Button>}
@@ -123,6 +134,7 @@ function Map({ map }: { map: TopologyMap }) {
               colouring={colouring}
               legend={legend}
               opened={url.get("host")}
+              near={near}
               onZoom={(path) => url.change({ zoom: path.join("/") })}
               onHost={(host) => url.change({ host }, "replace")}
             />

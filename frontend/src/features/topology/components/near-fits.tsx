@@ -1,0 +1,102 @@
+// Where a waiting workload nearly fits, and who stands in the way there.
+import { useQuery } from "@tanstack/react-query";
+
+import { Button } from "@/components/ui/button";
+import { SelectField } from "@/components/ui/fields";
+import { Go } from "@/components/ui/go";
+import { Empty } from "@/components/ui/states";
+import { View } from "@/components/ui/view";
+import type { HostWorkload, NearFit } from "@/lib/api/types";
+import { workloadAddress } from "@/lib/events";
+import { shareOf, shortResource } from "@/lib/format/amounts";
+import { useUrl } from "@/lib/hooks/use-url";
+
+import { nearFitsQuery, waitingQuery } from "../api/topology";
+import { fitsWhole, nearWords, worthTelling } from "../model/fits";
+import styles from "./fits.module.css";
+
+const SHOWN = 5;
+
+export function NearFits({ topology }: { topology: string }) {
+  const url = useUrl();
+  const chosen = url.get("near");
+  const waiting = useQuery(waitingQuery);
+  const near = useQuery(nearFitsQuery(topology, chosen));
+  const keys = waiting.data?.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`) ?? [];
+  const options = chosen === "" || keys.includes(chosen) ? keys : [chosen, ...keys];
+  return (
+    <section className={styles.panel} aria-labelledby="near">
+      <header className={styles.head}>
+        <h2 id="near">Where does it nearly fit?</h2>
+        <SelectField
+          label="Waiting workload"
+          value={chosen}
+          options={[{ value: "", words: options.length === 0 ? "none waits" : "choose one" }, ...options.map((key) => ({ value: key, words: key }))]}
+          onChange={(event) => url.change({ near: event.target.value }, "replace")}
+        />
+      </header>
+      {chosen === "" ? (
+        <p className={styles.soft}>Choose a workload that waits: the map marks the domains that come nearest, and who is there.</p>
+      ) : (
+        <View query={near} rows={3} empty={({ near: found }) => (found.length === 0 ? <NoHosts /> : undefined)}>
+          {(found) => (
+            <ol className={styles.near}>
+              {worthTelling(found.near)
+                .slice(0, SHOWN)
+                .map((fit) => (
+                  <Near key={`${fit.podSet} ${fit.flavor} ${fit.domain.join("/")}`} fit={fit} workload={chosen} onZoom={() => url.change({ zoom: fit.domain.join("/") })} />
+                ))}
+            </ol>
+          )}
+        </View>
+      )}
+    </section>
+  );
+}
+
+function NoHosts() {
+  return <Empty title="It asks for no hosts of this topology">Its queue offers no flavor with this topology, or it asks for a level there is not.</Empty>;
+}
+
+function Near({ fit, workload, onZoom }: { fit: NearFit; workload: string; onZoom: () => void }) {
+  return (
+    <li className={styles.nearOne}>
+      <span className={styles.line}>
+        <Button look="quiet" className={styles.place} onClick={onZoom}>
+          {fit.domain.join("/")}
+        </Button>
+        <span>
+          {nearWords(fit)}
+          <span className={styles.soft}> of {fit.podSet}</span>
+        </span>
+      </span>
+      <span className={styles.meter} aria-hidden="true">
+        <span className={styles.meterFill} style={{ width: `${Math.min(1, shareOf(fit.fits, fit.needs)) * 100}%` }} />
+      </span>
+      {fitsWhole(fit) ? (
+        <span className={styles.soft}>
+          Hosts are not what it waits for: <Go to={workloadAddress(workload)}>see why it waits</Go>.
+        </span>
+      ) : (
+        <InTheWay holders={fit.inTheWay} resource={fit.resource} />
+      )}
+    </li>
+  );
+}
+
+function InTheWay({ holders, resource }: { holders: HostWorkload[]; resource: string }) {
+  if (holders.length === 0) return <span className={styles.soft}>No workload of ours is in the way.</span>;
+  return (
+    <span className={styles.soft}>
+      {shortResource(resource)} held by{" "}
+      {holders.map((holder, index) => (
+        <span key={`${holder.key} ${index}`}>
+          {index > 0 && ", "}
+          {holder.clusterQueue === "" ? holder.key : <Go to={workloadAddress(holder.key)}>{holder.key}</Go>} ({holder.pods}{" "}
+          {holder.pods === 1 ? "pod" : "pods"}
+          {holder.clusterQueue !== "" && `, priority ${holder.priority}`})
+        </span>
+      ))}
+    </span>
+  );
+}

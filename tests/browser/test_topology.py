@@ -1,0 +1,109 @@
+"""The map of hosts: what would fit, where a workload nearly fits, and who stands in the way."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from headgate.client.client import HeadgateClient
+from tests.browser.cluster import NAMESPACE, RACK, workload
+from tests.browser.conftest import client_of, new_context, sign_in
+from tests.browser.screen import Screen
+from tests.processes.running import wait_until
+from tests.processes.up import Up
+
+pytestmark = pytest.mark.browser
+
+HOLDER = f"{NAMESPACE}/map-holder"
+GANG = f"{NAMESPACE}/map-gang"
+NARROW = 390
+
+
+def gang(name: str, pods: int) -> dict[str, Any]:
+    """Pods of a whole host each that must lie in one rack."""
+    body = workload(name, gpus=4)
+    pod_set = body["spec"]["podSets"][0]
+    pod_set["count"] = pods
+    pod_set["topologyRequest"] = {"required": RACK}
+    return body
+
+
+@pytest.fixture(scope="module", autouse=True)
+def in_the_way(headgate: Up) -> Iterator[None]:
+    """A workload on one host of the rack, and a gang that wants three."""
+    with client_of(headgate) as client:
+        client.submit_batch([workload("map-holder", gpus=2)])
+        path = f"/v1/namespaces/{NAMESPACE}/workloads/map-holder"
+        wait_until(
+            lambda: client.read(path)["status"]["phase"] in {"Starting", "Running"},
+            "the holder is admitted",
+        )
+        client.submit_batch([gang("map-gang", 3)])
+        yield
+        for key in ("map-gang", "map-holder"):
+            client.act(f"/v1/namespaces/{NAMESPACE}/workloads/{key}/cancel", {"reason": "done"})
+
+
+def test_the_largest_gang_is_told_for_pods_of_any_size(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    screen.open("/topology", "Topology")
+    fits = screen.page.get_by_role("region", name="Largest gang that fits now")
+    fits.get_by_label("Each pod takes").fill("2")
+    found = client.read("/v1/topologies/cluster/fits", {"pod": "nvidia.com/gpu=2"})["fits"]
+    assert [fit["largest"] for fit in found] == [3, 2]
+    for fit in found:
+        row = fits.get_by_role("row").filter(has_text=fit["level"].split("/")[-1])
+        expect(row.get_by_role("cell").first).to_have_text(str(fit["largest"]))
+
+
+def test_a_waiting_workload_shows_where_it_nearly_fits_and_who_is_there(screen: Screen) -> None:
+    screen.open("/topology", "Topology")
+    near = screen.page.get_by_role("region", name="Where does it nearly fit?")
+    near.get_by_label("Waiting workload").select_option(GANG)
+    expect(near.get_by_text("1 of 3 pods fit, 2 short")).to_be_visible()
+    expect(near.get_by_role("link", name=HOLDER)).to_be_visible()
+    rack = screen.page.get_by_role("region", name="rack-1", exact=True)
+    expect(rack.get_by_text("1 of 3 pods fit, 2 short")).to_be_visible()
+    assert f"near={GANG}" in screen.page.url
+
+
+def test_a_drain_tells_beforehand_whom_it_concerns(screen: Screen, client: HeadgateClient) -> None:
+    host = _host_of(client.read("/v1/topologies/cluster/map")["domains"], HOLDER)
+    screen.open(f"/topology?host={host}", "Topology")
+    panel = screen.page.get_by_role("complementary", name=f"Host {host}")
+    panel.get_by_role("button", name="Drain", exact=True).click()
+    dialog = screen.page.get_by_role("dialog")
+    expect(dialog.get_by_text(f"{HOLDER} (1)")).to_be_visible()
+    dialog.get_by_role("button", name="Leave as it is").click()
+    expect(panel.get_by_text("Ready", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_near_fits_are_for_everyone_and_for_narrow_screens(
+    browser: Browser, headgate: Up, scheme: str
+) -> None:
+    context = new_context(browser, scheme)
+    screen = sign_in(context.new_page(), headgate)
+    screen.page.set_viewport_size({"width": NARROW, "height": 900})
+    screen.open(f"/topology?near={GANG}", "Topology")
+    violations = screen.serious_violations()
+    overflow = screen.page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    context.close()
+    assert violations == []
+    assert overflow == 0
+    assert screen.complaints == []
+
+
+def _host_of(domains: list[dict[str, Any]], key: str) -> str:
+    """The host that has pods of a workload."""
+    for domain in domains:
+        host = domain.get("host")
+        if host and any(each["key"] == key for each in host["workloads"]):
+            return str(host["name"])
+        if found := _host_of(domain["children"], key):
+            return found
+    return ""
