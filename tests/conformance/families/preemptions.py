@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from headgate.domain.configuration.specs import DEFAULT_FAIR_STRATEGIES
 from headgate.domain.queues.specs import ClusterQueuePreemption, ClusterQueueSpec
 from headgate.domain.scheduling.ordering.order import queued_at
-from headgate.domain.scheduling.partition import Charge
 from headgate.domain.scheduling.preemption.candidates import rule_against, turn_to_go
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim
 from headgate.domain.scheduling.preemption.contest import Contest
@@ -153,7 +152,7 @@ def _claim_of(preemptor: Workload, node: str = "clusterqueue/preemptor") -> Clai
 
 def _candidate(workload: Workload) -> Candidate:
     name = workload.admission.cluster_queue if workload.admission else ""
-    return Candidate(workload, f"clusterqueue/{name}", Charge(name, {}, ()))
+    return Candidate(workload, f"clusterqueue/{name}", {})
 
 
 def _wanted(case: Case) -> dict[str, str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.flavors.assign import PodSetFlavors
-from headgate.domain.scheduling.partition import Charge, Partition
+from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.capacities import Capacities
 from headgate.domain.scheduling.placement.figures import Shape, capacities_for
 from headgate.domain.scheduling.placement.ground import Ground
@@ -20,6 +20,7 @@ from headgate.domain.scheduling.placement.wanted import slicing_of
 from headgate.domain.scheduling.seating import Where, flavor_with_topology, ground_of
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.state import Workload
 
 Flavors = Mapping[str, Configured[ResourceFlavorSpec]]
 
@@ -30,7 +31,7 @@ class HostDomain:
 
     name: str
     within: Bools
-    occupied_by: Callable[[Charge], bool]
+    occupied_by: Callable[[Workload], bool]
     has_room: Callable[[], bool]
 
 
@@ -91,11 +92,22 @@ def _domains_at(
     with capacities_for(now, shape) as figures:
         can = _pods(figures, level)
         ranked = sorted(candidates.tolist(), key=lambda domain: (-int(can[domain]), domain))
-    return [_domain(now, shape, (level, domain)) for domain in ranked[:most]]
+    domains = (_Places(partition, now, shape, level, domain) for domain in ranked[:most])
+    return [_domain(places) for places in domains]
 
 
-def _domain(ground: Ground, shape: Shape, at: tuple[int, int]) -> HostDomain:
-    topology, (level, domain) = ground.topology, at
+@dataclass(frozen=True, slots=True)
+class _Places:
+    partition: Partition
+    ground: Ground
+    shape: Shape
+    level: int
+    domain: int
+
+
+def _domain(places: _Places) -> HostDomain:
+    ground, shape, level, domain = places.ground, places.shape, places.level, places.domain
+    topology = ground.topology
     starts = topology.starts[level]
     first = int(starts[domain])
     end = int(starts[domain + 1]) if domain + 1 < len(starts) else len(topology.paths)
@@ -105,8 +117,9 @@ def _domain(ground: Ground, shape: Shape, at: tuple[int, int]) -> HostDomain:
     inside = np.zeros(len(topology.place_of_row), dtype=np.bool_)
     inside[topology.rows[first:end]] = True
 
-    def occupied_by(charge: Charge) -> bool:
-        return any(bool(inside[rows].any()) for rows, _, _ in charge.pods)
+    def occupied_by(workload: Workload) -> bool:
+        held = places.partition.held_by(workload)
+        return any(bool(inside[rows].any()) for rows, _, _ in held.pods)
 
     def has_room() -> bool:
         with capacities_for(ground, shape) as figures:

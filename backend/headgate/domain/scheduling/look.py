@@ -14,6 +14,7 @@ from headgate.domain.scheduling.flavors.assign import (
 )
 from headgate.domain.scheduling.flavors.offers import FlavorOffer, offered
 from headgate.domain.scheduling.host_domains import HostDomain, host_domains
+from headgate.domain.scheduling.immunity import Immunity
 from headgate.domain.scheduling.making_room import Preemptor, Wish, oracle_of, victims_for
 from headgate.domain.scheduling.partition import Charge, Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, EMPTY, PROJECTED
@@ -62,6 +63,7 @@ class Look:
         if old is not None:
             self.offer = replace(self.offer, pinned=pinned_flavors(old), grows=True)
         self.quota = QuotaView(partition.tree, *partition.usage)
+        self.immunity = Immunity(partition, workloads, workload, self.cluster_queue, spec)
         self.preemptor = Preemptor(partition, workloads, workload, self.node, spec)
 
     def evaluate(self, *, may_preempt: bool = True, pinned: Pinned = NOT_PINNED) -> Evaluation:
@@ -109,7 +111,7 @@ class Look:
         oracle = oracle_of(self.preemptor, preempts=preempts)
 
         def ask(key: FlavorResource, need: int) -> QuotaAnswer:
-            return self.quota.answer(self.node, key, need, oracle)
+            return self.immunity.bounded(self.quota.answer(self.node, key, need, oracle), key, need)
 
         return choose_flavors(offer, self.pod_sets, ask)
 

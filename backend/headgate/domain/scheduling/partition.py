@@ -14,6 +14,7 @@ from headgate.domain.configured import Configured
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.competing import competes, waiting_of
+from headgate.domain.scheduling.epochs import epoch_name
 from headgate.domain.scheduling.host_watch import HostWatch
 from headgate.domain.scheduling.ordering.pending import PendingQueue, Waiting
 from headgate.domain.scheduling.placement.building import build_hosts
@@ -26,7 +27,7 @@ from headgate.domain.scheduling.placement.hosts import (
     Ints,
     place_named,
 )
-from headgate.domain.scheduling.preemption.precedents import Precedents, epoch_name
+from headgate.domain.scheduling.preemption.precedents import Precedents
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import Usage, add_usage, no_usage, remove_usage
 from headgate.domain.scheduling.standing import (
@@ -40,6 +41,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.leaving import holds_quota, is_leaving
+from headgate.domain.workloads.preempting import has_released_quota
 from headgate.domain.workloads.remaining import needed_admission
 from headgate.domain.workloads.state import Workload
 
@@ -167,7 +169,7 @@ class Partition:
         for given in needed.pod_set_assignments:
             for resource, amount in given.resource_usage.items():
                 key = (given.flavors.get(resource, ""), resource)
-                if amount:
+                if amount and not has_released_quota(workload):
                     amounts[key] = amounts.get(key, 0) + amount
             pod_set = sets.get(given.name)
             if given.topology_assignment is not None and pod_set is not None:
@@ -290,7 +292,8 @@ def _is_reclaimed(old: Workload | None, new: Workload | None) -> bool:
     if old is None or new is None:
         return False
     shrunk = old.spec is not new.spec and old.spec.pod_sets != new.spec.pod_sets
-    return shrunk or old.reclaimable != new.reclaimable
+    released = new.admission is not None and has_released_quota(old) != has_released_quota(new)
+    return shrunk or released or old.reclaimable != new.reclaimable
 
 
 def _frees_room(old: Workload | None, new: Workload | None) -> bool:

@@ -1,6 +1,6 @@
 """The projected state of a partition as a search for victims tries it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -8,8 +8,18 @@ from headgate.domain.scheduling.partition import Charge, Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.claims import Candidate
 from headgate.domain.scheduling.quota.answer import QuotaView
-from headgate.domain.scheduling.quota.tree import QuotaTree
-from headgate.domain.scheduling.quota.usage import Usage, add_usage, remove_usage
+from headgate.domain.scheduling.quota.fair_share import ShareOrder, fair_share
+from headgate.domain.scheduling.quota.tree import Amounts
+from headgate.domain.scheduling.quota.usage import (
+    Usage,
+    add_usage,
+    available,
+    borrowing_level,
+    is_within_quota,
+    remove_usage,
+    serve,
+)
+from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.state import Workload
 
 Place = TypeVar("Place")
@@ -49,20 +59,58 @@ class ProjectedRoom(Generic[Place]):
     move: Callable[[Candidate, bool], None]
 
     @property
-    def tree(self) -> QuotaTree:
-        """The cohorts and ClusterQueues of the partition."""
-        return self.partition.tree
+    def path(self) -> Mapping[str, tuple[str, ...]]:
+        """Each ClusterQueue and cohort with its ancestors up to the root."""
+        return self.partition.tree.path
 
     @property
-    def usage(self) -> Usage:
-        """What is used."""
-        return self.partition.usage[PROJECTED]
+    def children(self) -> Mapping[str, tuple[str, ...]]:
+        """What stands right below each cohort."""
+        return self.partition.tree.children
+
+    def used(self, node: str, key: FlavorResource, /) -> int:
+        """What a node uses."""
+        return self._usage[node].get(key, 0)
+
+    def nominal(self, node: str, key: FlavorResource, /) -> int:
+        """A node's own quota."""
+        return self.partition.tree.nominal(node, key)
+
+    def available(self, node: str, key: FlavorResource, /) -> int:
+        """How much more a ClusterQueue may use."""
+        return available(self.partition.tree, self._usage, node, key)
+
+    def is_within(self, node: str, keys: Iterable[FlavorResource], /) -> bool:
+        """Whether a node uses no more than its subtree owns."""
+        return is_within_quota(self.partition.tree, self._usage, node, keys)
+
+    def serve(self, node: str, asked: Amounts, /) -> tuple[bool, Amounts]:
+        """Whether a node can hold what is asked within its quota, and what its parent must add."""
+        return serve(self.partition.tree, self._usage, node, asked)
+
+    def share(self, node: str, /) -> ShareOrder:
+        """The fair share of a node."""
+        return fair_share(self.partition.tree, self._usage, node).order
+
+    def level(self, node: str, amounts: Amounts, /) -> int:
+        """From how far a ClusterQueue would borrow for this."""
+        tree, usage = self.partition.tree, self._usage
+        levels = (borrowing_level(tree, usage, node, *amount)[0] for amount in amounts.items())
+        return max(levels, default=0)
+
+    def charge(self, node: str, amounts: Amounts, /) -> None:
+        """Count so much more as used by a ClusterQueue."""
+        add_usage(self.partition.tree, self._usage, node, amounts)
+
+    def uncharge(self, node: str, amounts: Amounts, /) -> None:
+        """The exact opposite of `charge`."""
+        remove_usage(self.partition.tree, self._usage, node, amounts)
 
     def holders(self, node: str, /) -> Iterator[Candidate]:
         """Everyone who holds a place through a ClusterQueue."""
         held = self.partition.holding.get(node.removeprefix("clusterqueue/"), {})
         for key, charge in held.items():
-            yield Candidate(self.workloads[key], node, charge)
+            yield Candidate(self.workloads[key], node, charge.amounts)
 
     def remove(self, candidate: Candidate, /) -> None:
         """Count a candidate's place as free."""
@@ -72,6 +120,10 @@ class ProjectedRoom(Generic[Place]):
         """Count it as taken again."""
         self.move(candidate, True)  # noqa: FBT003 - whether it is there afterwards
 
+    @property
+    def _usage(self) -> Usage:
+        return self.partition.usage[PROJECTED]
+
 
 def quota_room(partition: Partition, workloads: Workloads) -> ProjectedRoom[bool]:
     """Quota alone: any place on hosts will do."""
@@ -79,7 +131,7 @@ def quota_room(partition: Partition, workloads: Workloads) -> ProjectedRoom[bool
     def move(candidate: Candidate, back: bool) -> None:  # noqa: FBT001 - as the room calls it
         change = add_usage if back else remove_usage
         usage = partition.usage[PROJECTED]
-        change(partition.tree, usage, candidate.node, candidate.charge.amounts)
+        change(partition.tree, usage, candidate.node, candidate.amounts)
 
     return ProjectedRoom(partition, workloads, lambda: True, lambda: True, bool, move)
 
@@ -95,6 +147,6 @@ def host_room(
 
     def move(candidate: Candidate, back: bool) -> None:  # noqa: FBT001 - as the room calls it
         change = partition.take if back else partition.give_back
-        change(PROJECTED, candidate.charge)
+        change(PROJECTED, partition.held_by(candidate.workload))
 
     return ProjectedRoom(partition, workloads, seats.has_place, seats.place, is_free, move)

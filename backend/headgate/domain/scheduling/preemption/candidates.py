@@ -52,7 +52,7 @@ def allowed(
         victim = candidate.workload
         if is_leaving(victim) or victim.key == claim.preemptor.key:
             continue
-        if not claim.concerns(candidate.charge):
+        if not claim.concerns(candidate):
             continue
         census.considered += 1
         rule = rule_against(claim, policy, victim)

@@ -1,17 +1,21 @@
 """What one preemption is about: who claims room, who could give it, and by which right."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, Protocol, TypeAlias
 
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.rounds.events import PreemptionReason
-from headgate.domain.scheduling.partition import Charge
-from headgate.domain.scheduling.quota.tree import QuotaTree
-from headgate.domain.scheduling.quota.usage import Usage
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.state import Workload
+
+Amounts: TypeAlias = dict[FlavorResource, int]
+"""Amounts by flavor and resource."""
+
+ShareOrder: TypeAlias = tuple[bool, Fraction]
+"""Sorts the smaller share first, and those of nodes of weight 0 last."""
 
 Scope: TypeAlias = Literal["Own", "Guarantee", "NoBorrow", "WhileBorrowing", "FairShare"]
 """By which right someone is made to leave (preemption.md §1.3, §6.6).
@@ -46,16 +50,17 @@ class Claim:
     node: str
     policies: ClusterQueuePreemption
     queued_at: Callable[[Workload], Instant]
-    amounts: dict[FlavorResource, int]
+    amounts: Amounts
     contested: tuple[FlavorResource, ...]
     short: tuple[FlavorResource, ...] = ()
-    occupies: Callable[[Charge], bool] | None = None
+    occupies: Callable[[Workload], bool] | None = None
 
-    def concerns(self, charge: Charge) -> bool:
-        """Whether someone who holds this stands in the way."""
+    def concerns(self, candidate: "Candidate") -> bool:
+        """Whether someone stands in the way."""
         if self.occupies is None:
-            return any(key in charge.amounts for key in self.contested)
-        return any(key in charge.amounts for key in self.short) or self.occupies(charge)
+            return any(key in candidate.amounts for key in self.contested)
+        short = any(key in candidate.amounts for key in self.short)
+        return short or self.occupies(candidate.workload)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,7 @@ class Candidate:
 
     workload: Workload
     node: str
-    charge: Charge
+    amounts: Amounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +92,56 @@ class Victim:
 
 
 class Field(Protocol):
-    """The projected state that a search tries things on; what is removed is restored at its end."""
+    """The projected state that a search tries things on; what is removed is restored at its end.
+
+    Nodes are ClusterQueues and cohorts. Usage is as it is after the removals so far, and without
+    the preemptor.
+    """
 
     @property
-    def tree(self) -> QuotaTree:
-        """The cohorts and ClusterQueues."""
+    def path(self) -> Mapping[str, tuple[str, ...]]:
+        """Each node with its ancestors up to the root."""
         ...
 
     @property
-    def usage(self) -> Usage:
-        """What they use, as it is after the removals so far and without the preemptor."""
+    def children(self) -> Mapping[str, tuple[str, ...]]:
+        """What stands right below each node; nothing below a ClusterQueue."""
+        ...
+
+    def used(self, node: str, key: FlavorResource, /) -> int:
+        """What a node uses."""
+        ...
+
+    def nominal(self, node: str, key: FlavorResource, /) -> int:
+        """A node's own quota."""
+        ...
+
+    def available(self, node: str, key: FlavorResource, /) -> int:
+        """How much more a ClusterQueue may use."""
+        ...
+
+    def is_within(self, node: str, keys: Iterable[FlavorResource], /) -> bool:
+        """Whether a node uses no more than its subtree owns, in all of these."""
+        ...
+
+    def serve(self, node: str, asked: Amounts, /) -> tuple[bool, Amounts]:
+        """Whether a node can hold what is asked within its quota, and what is left to ask above."""
+        ...
+
+    def share(self, node: str, /) -> ShareOrder:
+        """The fair share of a node, comparable with any other."""
+        ...
+
+    def level(self, node: str, amounts: Amounts, /) -> int:
+        """From how far a ClusterQueue would borrow for this."""
+        ...
+
+    def charge(self, node: str, amounts: Amounts, /) -> None:
+        """Count so much more as used by a ClusterQueue."""
+        ...
+
+    def uncharge(self, node: str, amounts: Amounts, /) -> None:
+        """The exact opposite of `charge`."""
         ...
 
     def holders(self, node: str, /) -> Iterable[Candidate]:
@@ -104,9 +149,9 @@ class Field(Protocol):
         ...
 
     def remove(self, candidate: Candidate, /) -> None:
-        """Count a candidate's place as free."""
+        """Count a candidate's quota and hosts as free."""
         ...
 
     def restore(self, candidate: Candidate, /) -> None:
-        """Count it as taken again."""
+        """Count them as taken again."""
         ...

@@ -9,9 +9,14 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from headgate.domain.scheduling.preemption.candidates import Census, allowed, turn_to_go
-from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, Scope, Victim
-from headgate.domain.scheduling.quota.tree import Amounts
-from headgate.domain.scheduling.quota.usage import is_within_quota, serve
+from headgate.domain.scheduling.preemption.claims import (
+    Amounts,
+    Candidate,
+    Claim,
+    Field,
+    Scope,
+    Victim,
+)
 from headgate.domain.workloads.protecting import protection_of
 
 Attempts: TypeAlias = tuple[bool, ...]
@@ -84,10 +89,10 @@ def walk(field: Field, claim: Claim, listed: Listed, *, borrow: bool) -> Iterato
 
 def is_over_quota_up_to(field: Field, claim: Claim, victim: Victim) -> bool:
     """Whether its ClusterQueue, and every cohort below the one where both meet, is over quota."""
-    for node in field.tree.path[victim.candidate.node]:
+    for node in field.path[victim.candidate.node]:
         if node == victim.meets_at:
             break
-        if is_within_quota(field.tree, field.usage, node, claim.contested):
+        if field.is_within(node, claim.contested):
             return False
     return True
 
@@ -101,8 +106,8 @@ def _in_turn(claim: Claim, found: list[Victim]) -> tuple[Victim, ...]:
 
 
 def _is_under_nominal(field: Field, claim: Claim) -> bool:
-    used = field.usage[claim.node]
-    return all(used.get(key, 0) < field.tree.nominal(claim.node, key) for key in claim.contested)
+    node = claim.node
+    return all(field.used(node, key) < field.nominal(node, key) for key in claim.contested)
 
 
 def _in_other_queues(
@@ -116,7 +121,7 @@ def _in_other_queues(
     asked: Amounts = claim.amounts
     has_advantage = False
     below = ""
-    for node in field.tree.path[claim.node]:
+    for node in field.path[claim.node]:
         if below:
             found = _borrowers_below(field, claim, (node, below), census)
             victims = [
@@ -124,7 +129,7 @@ def _in_other_queues(
                 for candidate in found
             ]
             (ground if has_advantage else borrowers).extend(victims)
-        fits, asked = serve(field.tree, field.usage, node, asked)
+        fits, asked = field.serve(node, asked)
         has_advantage = has_advantage or fits
         below = node
     return ground, borrowers
@@ -135,10 +140,10 @@ def _borrowers_below(
 ) -> Iterator[Candidate]:
     """Candidates under a cohort, except under the child that was looked at already."""
     node, done = branch
-    for child in field.tree.children[node]:
-        if child == done or is_within_quota(field.tree, field.usage, child, claim.contested):
+    for child in field.children[node]:
+        if child == done or field.is_within(child, claim.contested):
             continue
-        if field.tree.height[child]:
+        if field.children[child]:
             yield from _borrowers_below(field, claim, (child, done), census)
         else:
             policy = claim.policies.reclaim_within_cohort

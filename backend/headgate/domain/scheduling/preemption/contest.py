@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from headgate.domain.scheduling.preemption.candidates import turn_to_go
-from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field
+from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, ShareOrder
 from headgate.domain.scheduling.preemption.shares import counted_in, share_of
-from headgate.domain.scheduling.quota.fair_share import ShareOrder
 
 NOBODY: ShareOrder = (False, Fraction(-1))
 """Below every share."""
@@ -37,7 +36,7 @@ class Contest:
 
     def next_node(self) -> str | None:
         """The ClusterQueue that yields next; None when nobody is left."""
-        path = self.field.tree.path[self.claim.node]
+        path = self.field.path[self.claim.node]
         if len(path) == 1:
             done = self.claim.node in self.out or not self.waiting.get(self.claim.node)
             return None if done else self.claim.node
@@ -61,8 +60,8 @@ class Contest:
 
     def _best_queue(self, cohort: str) -> tuple[str, ShareOrder]:
         best, most = "", NOBODY
-        for node in self.field.tree.children[cohort]:
-            if self.field.tree.height[node] or node in self.out:
+        for node in self.field.children[cohort]:
+            if self.field.children[node] or node in self.out:
                 continue
             share = share_of(self.field, node)
             if not self.waiting.get(node) or (not share[1] and node != self.claim.node):
@@ -73,11 +72,11 @@ class Contest:
 
     def _best_cohort(self, cohort: str) -> tuple[str, ShareOrder]:
         best, most = "", NOBODY
-        for node in self.field.tree.children[cohort]:
-            if not self.field.tree.height[node] or node in self.out:
+        for node in self.field.children[cohort]:
+            if not self.field.children[node] or node in self.out:
                 continue
             share = share_of(self.field, node)
-            if not share[1] and node not in self.field.tree.path[self.claim.node]:
+            if not share[1] and node not in self.field.path[self.claim.node]:
                 self.out[node] = True
             elif share >= most:
                 best, most = node, share

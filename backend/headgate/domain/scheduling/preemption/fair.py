@@ -13,12 +13,10 @@ from headgate.domain.scheduling.preemption.candidates import (
     allowed,
     turn_to_go,
 )
-from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, Victim
+from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, ShareOrder, Victim
 from headgate.domain.scheduling.preemption.classical import own_candidates
 from headgate.domain.scheduling.preemption.contest import Contest
 from headgate.domain.scheduling.preemption.shares import counted_in, counted_out, share_of, sides
-from headgate.domain.scheduling.quota.fair_share import ShareOrder
-from headgate.domain.scheduling.quota.usage import is_within_quota
 
 Strategies: TypeAlias = tuple[FairStrategy, ...]
 
@@ -33,12 +31,10 @@ def fair_candidates(field: Field, claim: Claim, census: Census) -> tuple[Candida
     """Its own by `withinClusterQueue`, and those of every borrower by `reclaimWithinCohort`."""
     found = own_candidates(field, claim, census)
     policy = claim.policies.reclaim_within_cohort
-    path = field.tree.path[claim.node]
+    path = field.path[claim.node]
     if len(path) > 1 and policy != "Never":
         for node in _cluster_queues_below(field, path[-1]):
-            if node != claim.node and not is_within_quota(
-                field.tree, field.usage, node, claim.contested
-            ):
+            if node != claim.node and not field.is_within(node, claim.contested):
                 found.extend(allowed(claim, policy, field.holders(node), census))
     return tuple(sorted(found, key=lambda candidate: turn_to_go(claim, candidate)))
 
@@ -58,9 +54,8 @@ def _first_pass(
 ) -> Iterator[Victim]:
     field, claim = contest.field, contest.claim
     with counted_in(field, claim):
-        used = field.usage[claim.node]
         is_within_nominal = all(
-            used.get(key, 0) <= field.tree.nominal(claim.node, key) for key in claim.contested
+            field.used(claim.node, key) <= field.nominal(claim.node, key) for key in claim.contested
         )
     while (node := contest.next_node()) is not None:
         if node == claim.node:
@@ -106,7 +101,7 @@ def _second_pass(contest: Contest, strategy: FairStrategy) -> Iterator[Victim]:
 
 
 def _cluster_queues_below(field: Field, node: str) -> Iterator[str]:
-    if not field.tree.height[node]:
+    if not field.children[node]:
         yield node
-    for child in field.tree.children[node]:
+    for child in field.children[node]:
         yield from _cluster_queues_below(field, child)

@@ -10,7 +10,6 @@ from typing import TypeAlias
 from headgate.domain.scheduling.preemption.claims import Claim, Field, Victim
 from headgate.domain.scheduling.preemption.fair import RULES, Strategies
 from headgate.domain.scheduling.preemption.shares import counted_in, share_of, sides
-from headgate.domain.scheduling.quota.usage import add_usage, is_within_quota, remove_usage
 
 Wrongs: TypeAlias = dict[str, str]
 """Keys of victims that must not be taken, with the rule that protects them."""
@@ -49,23 +48,23 @@ def no_wrongs(
 
 def _owns_its_place(field: Field, claim: Claim, victim: Victim) -> bool:
     held = victim.candidate
-    add_usage(field.tree, field.usage, held.node, held.charge.amounts)
+    field.charge(held.node, held.amounts)
     try:
-        for node in field.tree.path[held.node]:
+        for node in field.path[held.node]:
             if node == victim.meets_at:
                 return False
-            if is_within_quota(field.tree, field.usage, node, claim.contested):
+            if field.is_within(node, claim.contested):
                 return True
         return False
     finally:
-        remove_usage(field.tree, field.usage, held.node, held.charge.amounts)
+        field.uncharge(held.node, held.amounts)
 
 
 def _is_unfair_still(field: Field, claim: Claim, victim: Victim, strategies: Strategies) -> bool:
     held = victim.candidate
     _, my_side, their_side = sides(field, claim.node, held.node)
     mine, after = share_of(field, my_side), share_of(field, their_side)
-    add_usage(field.tree, field.usage, held.node, held.charge.amounts)
+    field.charge(held.node, held.amounts)
     before = share_of(field, their_side)
-    remove_usage(field.tree, field.usage, held.node, held.charge.amounts)
+    field.uncharge(held.node, held.amounts)
     return any(RULES[strategy](mine, before, after) for strategy in strategies)

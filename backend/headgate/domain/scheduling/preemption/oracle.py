@@ -8,7 +8,6 @@ from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.preemption.claims import Claim
 from headgate.domain.scheduling.preemption.plan import SearchRules, plan_victims
 from headgate.domain.scheduling.preemption.removal import Room
-from headgate.domain.scheduling.quota.usage import borrowing_level
 
 
 def foresee(room: Room[bool], claim: Claim, rules: SearchRules) -> tuple[Mode, int]:
@@ -19,10 +18,7 @@ def foresee(room: Room[bool], claim: Claim, rules: SearchRules) -> tuple[Mode, i
     found = plan_victims(room, claim, rules)
     for victim in found.victims:
         room.remove(victim.candidate)
-    level = max(
-        borrowing_level(room.tree, room.usage, claim.node, key, amount)[0]
-        for key, amount in claim.amounts.items()
-    )
+    level = room.level(claim.node, claim.amounts)
     for victim in found.victims:
         room.restore(victim.candidate)
     if not found.victims:

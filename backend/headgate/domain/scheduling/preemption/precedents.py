@@ -7,16 +7,11 @@ stand under unchanged policies and quotas.
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import pairwise
 from typing import TypeAlias
 
-import msgspec
-
-from headgate.domain.config import Config
 from headgate.domain.rounds.events import PreemptionReason
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.quota.tree import QuotaTree
 from headgate.domain.workloads.protecting import protection_of
 from headgate.domain.workloads.state import Workload
 
@@ -96,22 +91,6 @@ class Precedents:
                     _open_circles(edges, victim, found.preemptor)
                 edges.setdefault(found.preemptor, {})[victim] = is_guaranteed
         return edges
-
-
-def epoch_name(config: Config, tree: QuotaTree, root: str) -> str:
-    """A name for the policies and quotas of one tree; another as soon as one of them changes."""
-    parts: list[object] = [config.configuration.fair_sharing]
-    for node in sorted(tree.path):
-        if tree.root_of(node) != root:
-            continue
-        kind, _, name = node.partition("/")
-        if kind == "clusterqueue":
-            spec = config.cluster_queues[name].spec
-            shares = (spec.fair_weight_milli, spec.preemption)
-            parts.append((node, spec.cohort_name, spec.resource_groups, shares))
-        elif name in config.cohorts:
-            parts.append((node, config.cohorts[name].spec))
-    return sha256(msgspec.json.encode(parts)).hexdigest()[:16]
 
 
 def _open_circles(edges: Followers, start: str, end: str) -> None:

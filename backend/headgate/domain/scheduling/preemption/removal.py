@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from headgate.domain.scheduling.preemption.claims import Claim, Field, Victim
-from headgate.domain.scheduling.quota.usage import available
 
 Place = TypeVar("Place")
 
@@ -48,11 +47,10 @@ class Fit(Generic[Place]):
 
     def has_quota(self) -> bool:
         """Whether quota has room for all it asks for."""
-        tree, usage, node = self.room.tree, self.room.usage, self.claim.node
-        used = usage[node]
+        room, node = self.room, self.claim.node
         return all(
-            (self.borrow or used.get(key, 0) + amount <= tree.nominal(node, key))
-            and amount <= available(tree, usage, node, key)
+            (self.borrow or room.used(node, key) + amount <= room.nominal(node, key))
+            and amount <= room.available(node, key)
             for key, amount in self.claim.amounts.items()
         )
 

@@ -3,16 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field
-from headgate.domain.scheduling.quota.fair_share import ShareOrder, fair_share
-from headgate.domain.scheduling.quota.usage import add_usage, remove_usage
+from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, ShareOrder
 
 
 def sides(field: Field, mine: str, theirs: str) -> tuple[str, str, str]:
     """The cohort in which two ClusterQueues meet, and its children on the way to each."""
-    theirs_path = field.tree.path[theirs]
+    theirs_path = field.path[theirs]
     below = mine
-    for node in field.tree.path[mine]:
+    for node in field.path[mine]:
         if node in theirs_path:
             return node, below, theirs_path[theirs_path.index(node) - 1]
         below = node
@@ -21,24 +19,24 @@ def sides(field: Field, mine: str, theirs: str) -> tuple[str, str, str]:
 
 def share_of(field: Field, node: str) -> ShareOrder:
     """The share of a node as the field stands, comparable with any other."""
-    return fair_share(field.tree, field.usage, node).order
+    return field.share(node)
 
 
 @contextmanager
 def counted_in(field: Field, claim: Claim) -> Iterator[None]:
     """What the preemptor asks for counts as used meanwhile."""
-    add_usage(field.tree, field.usage, claim.node, claim.amounts)
+    field.charge(claim.node, claim.amounts)
     try:
         yield
     finally:
-        remove_usage(field.tree, field.usage, claim.node, claim.amounts)
+        field.uncharge(claim.node, claim.amounts)
 
 
 @contextmanager
 def counted_out(field: Field, candidate: Candidate) -> Iterator[None]:
     """What a candidate holds of quota counts as free meanwhile."""
-    remove_usage(field.tree, field.usage, candidate.node, candidate.charge.amounts)
+    field.uncharge(candidate.node, candidate.amounts)
     try:
         yield
     finally:
-        add_usage(field.tree, field.usage, candidate.node, candidate.charge.amounts)
+        field.charge(candidate.node, candidate.amounts)
