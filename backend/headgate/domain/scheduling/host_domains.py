@@ -6,16 +6,19 @@ level after the other, and in the end all hosts together.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-
-import numpy as np
+from functools import partial
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.flavors.assign import PodSetFlavors
 from headgate.domain.scheduling.partition import Partition
-from headgate.domain.scheduling.placement.capacities import Capacities
-from headgate.domain.scheduling.placement.figures import Shape, capacities_for
+from headgate.domain.scheduling.placement.domain_room import (
+    domains_by_room,
+    has_room,
+    stretch_of,
+)
+from headgate.domain.scheduling.placement.figures import Shape
 from headgate.domain.scheduling.placement.ground import Ground
-from headgate.domain.scheduling.placement.hosts import EMPTY, PROJECTED, Bools, Ints
+from headgate.domain.scheduling.placement.hosts import EMPTY, PROJECTED, Bools
 from headgate.domain.scheduling.placement.wanted import slicing_of
 from headgate.domain.scheduling.seating import Where, flavor_with_topology, ground_of
 from headgate.domain.topology.specs import ResourceFlavorSpec
@@ -83,52 +86,16 @@ def _domains_at(
 ) -> list[HostDomain]:
     now = ground_of(partition, flavor, Where((PROJECTED,)), {})
     empty = ground_of(partition, flavor, Where((EMPTY,)), {})
-    workers = group[0]
-    shape = Shape(*group, slicing_of(workers, now.topology.levels))
+    shape = Shape(*group, slicing_of(group[0], now.topology.levels))
     most = partition.config.configuration.preemption.most_domains
-    with capacities_for(empty, shape) as figures:
-        could = _pods(figures, level)
-        candidates = np.flatnonzero(could >= workers.count)
-    with capacities_for(now, shape) as figures:
-        can = _pods(figures, level)
-        ranked = sorted(candidates.tolist(), key=lambda domain: (-int(can[domain]), domain))
-    domains = (_Places(partition, now, shape, level, domain) for domain in ranked[:most])
-    return [_domain(places) for places in domains]
+    ranked = domains_by_room(empty, now, shape, level)[:most]
+    return [_domain(partition, now, shape, (level, domain)) for domain in ranked]
 
 
-@dataclass(frozen=True, slots=True)
-class _Places:
-    partition: Partition
-    ground: Ground
-    shape: Shape
-    level: int
-    domain: int
-
-
-def _domain(places: _Places) -> HostDomain:
-    ground, shape, level, domain = places.ground, places.shape, places.level, places.domain
-    topology = ground.topology
-    starts = topology.starts[level]
-    first = int(starts[domain])
-    end = int(starts[domain + 1]) if domain + 1 < len(starts) else len(topology.paths)
-    within = np.zeros(len(topology.paths), dtype=np.bool_)
-    within[first:end] = True
-
-    inside = np.zeros(len(topology.place_of_row), dtype=np.bool_)
-    inside[topology.rows[first:end]] = True
+def _domain(partition: Partition, now: Ground, shape: Shape, at: tuple[int, int]) -> HostDomain:
+    stretch = stretch_of(now.topology, *at)
 
     def occupied_by(workload: Workload) -> bool:
-        held = places.partition.held_by(workload)
-        return any(bool(inside[rows].any()) for rows, _, _ in held.pods)
+        return stretch.holds_any(rows for rows, _, _ in partition.held_by(workload).pods)
 
-    def has_room() -> bool:
-        with capacities_for(ground, shape) as figures:
-            return int(_pods(figures, level)[domain]) >= shape.workers.count
-
-    return HostDomain("/".join(topology.domain_path(level, domain)), within, occupied_by, has_room)
-
-
-def _pods(figures: Capacities, level: int) -> Ints:
-    """How many pods the domains of a level can take, the leader among them if there is one."""
-    pods = figures.slices_led[level] * figures.slicing.size
-    return pods * (figures.leads[level] > 0) if figures.has_leader else pods
+    return HostDomain(stretch.name, stretch.within, occupied_by, partial(has_room, now, shape, *at))
