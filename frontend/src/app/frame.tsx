@@ -1,6 +1,6 @@
 // Around every page: where one is, where one can go, how fresh it all is, and who one is.
 import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
-import { Menu as MenuIcon, Search } from "lucide-react";
+import { History as HistoryIcon, Menu as MenuIcon, Search } from "lucide-react";
 import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
@@ -12,15 +12,19 @@ import { FreshnessBadge } from "./freshness-badge";
 import { HelpDialog } from "./help-dialog";
 import { DESTINATIONS } from "./navigation";
 import { Palette } from "./palette";
+import { PastBar } from "./past-bar";
 import { PersonMenu } from "./person-menu";
 import styles from "./frame.module.css";
 import { ThemeSwitch } from "./theme-switch";
+import { useShownMoment } from "./use-shown-moment";
 
 export function Frame() {
   const { history } = useRouter();
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
   const [navigation, setNavigation] = useState(false);
+  const [past, setPast] = useState(false);
+  const moment = useShownMoment();
   const pages: Hotkeys = Object.fromEntries(DESTINATIONS.map(({ key, path }) => [`g ${key}`, () => history.push(path)]));
   useHotkeys({ ...pages, "?": () => setHelp(true), "Ctrl+k": () => setPalette((open) => !open) });
   return (
@@ -49,13 +53,17 @@ export function Frame() {
           <kbd>Ctrl K</kbd>
         </button>
         <span className={styles.grow} />
+        <Button look="quiet" shape="icon" aria-label="See the past" hint="See the past" aria-expanded={past || moment !== ""} onClick={() => setPast(!past)}>
+          <HistoryIcon aria-hidden="true" />
+        </Button>
         <FreshnessBadge />
         <ThemeSwitch />
         <PersonMenu onHelp={() => setHelp(true)} />
       </header>
+      {(past || moment !== "") && <PastBar onClose={() => setPast(false)} />}
       <Sidebar open={navigation} onGone={() => setNavigation(false)} />
       <main id="content" className={styles.main} tabIndex={-1}>
-        <Outlet />
+        <Outlet key={moment === "" ? "now" : "past"} />
       </main>
       <Palette open={palette} onClose={() => setPalette(false)} />
       <HelpDialog open={help} onClose={() => setHelp(false)} />

@@ -5,13 +5,16 @@ import { useEffect } from "react";
 import { Coalescer } from "@/lib/live/coalescer";
 import { LiveConnection } from "@/lib/live/connection";
 import { publishFacts, publishFreshness } from "@/lib/live/live-store";
+import { shownMoment } from "@/lib/past";
 import { TOPICS, isTouched, topicsOf } from "@/lib/live/topics";
 
 export function Live() {
   const client = useQueryClient();
   useEffect(() => {
-    const refresh = (topics: ReadonlySet<string>) =>
-      client.invalidateQueries({ predicate: (query) => isTouched(query.queryKey, topics) });
+    const refresh = async (topics: ReadonlySet<string>) => {
+      // What is past changes no more.
+      if (shownMoment() === "") await client.invalidateQueries({ predicate: (query) => isTouched(query.queryKey, topics) });
+    };
     const coalescer = new Coalescer(refresh);
     const stop = new LiveConnection({
       freshness: publishFreshness,

@@ -1,5 +1,5 @@
 // The pages in the order of the sidebar, with the key that follows "g".
-import { Boxes, Inbox, LifeBuoy, LayoutDashboard, type LucideIcon, ScrollText, Swords, Waypoints } from "lucide-react";
+import { Boxes, FlaskConical, GitCompareArrows, Inbox, LifeBuoy, LayoutDashboard, type LucideIcon, RefreshCw, ScrollText, Swords, Waypoints } from "lucide-react";
 
 export interface Destination {
   key: string;
@@ -15,5 +15,8 @@ export const DESTINATIONS: Destination[] = [
   { key: "i", words: "Inbox", path: "/inbox", icon: LifeBuoy },
   { key: "t", words: "Topology", path: "/topology", icon: Waypoints },
   { key: "p", words: "Preemptions", path: "/preemptions", icon: Swords },
+  { key: "f", words: "What-if", path: "/what-if", icon: FlaskConical },
+  { key: "c", words: "Cycles", path: "/cycles", icon: RefreshCw },
+  { key: "h", words: "History", path: "/history", icon: GitCompareArrows },
   { key: "e", words: "Events", path: "/events", icon: ScrollText },
 ];

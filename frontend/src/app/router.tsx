@@ -3,7 +3,10 @@ import { createRootRoute, createRoute, createRouter } from "@tanstack/react-rout
 
 import { Empty, Failed } from "@/components/ui/states";
 import { Go } from "@/components/ui/go";
+import { CyclePage } from "@/features/cycles/components/cycle-page";
+import { CyclesPage } from "@/features/cycles/components/cycles-page";
 import { EventsPage } from "@/features/events/components/events-page";
+import { HistoryPage } from "@/features/history/components/history-page";
 import { InboxPage } from "@/features/inbox/components/inbox-page";
 import { OverviewPage } from "@/features/overview/components/overview-page";
 import { PreemptionsPage } from "@/features/preemptions/components/preemptions-page";
@@ -11,6 +14,7 @@ import { RoundPage } from "@/features/preemptions/components/round-page";
 import { QueuePage } from "@/features/queues/components/queue-page";
 import { QueuesPage } from "@/features/queues/components/queues-page";
 import { TopologyPage } from "@/features/topology/components/topology-page";
+import { WhatIfPage } from "@/features/what-if/components/what-if-page";
 import { WorkloadPage } from "@/features/workloads/components/workload-page";
 import { WorkloadsPage } from "@/features/workloads/components/workloads-page";
 
@@ -60,8 +64,20 @@ const round = createRoute({
 });
 const events = createRoute({ getParentRoute: () => root, path: "/events", component: EventsPage });
 
+const whatIf = createRoute({ getParentRoute: () => root, path: "/what-if", component: WhatIfPage });
+const history = createRoute({ getParentRoute: () => root, path: "/history", component: HistoryPage });
+const cycles = createRoute({ getParentRoute: () => root, path: "/cycles", component: CyclesPage });
+const cycle = createRoute({
+  getParentRoute: () => root,
+  path: "/cycles/$id",
+  component: function CycleRoute() {
+    const { id } = cycle.useParams();
+    return <CyclePage key={id} id={id} />;
+  },
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, workloads, workload, inbox, topology, preemptions, round, events]),
+  routeTree: root.addChildren([overview, queues, queue, workloads, workload, inbox, topology, preemptions, round, events, whatIf, history, cycles, cycle]),
   // Parameters are plain text, so that addresses stay short and can be typed.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: (search) => {

@@ -1,6 +1,8 @@
 // Every request of the interface: signed, at least as fresh as what is already known, problems as exceptions.
 import createClient, { type Middleware } from "openapi-fetch";
 
+import { PAST_REFUSAL, shownMoment, withMoment } from "@/lib/past";
+
 import type { paths } from "./generated/schema";
 import { knownPosition, notePosition } from "./position";
 import { ProblemError, UNREACHABLE, problemFrom } from "./problem";
@@ -13,16 +15,19 @@ export const api = createClient<paths>({
   baseUrl: typeof window === "undefined" ? "" : window.location.origin,
 });
 
+/** What is tried out in the past changes nothing there. */
+const SIMULATIONS = "/v1/simulations";
+const IN_THE_PAST = { type: "/problems/past", title: "The past is on screen", status: 422, detail: PAST_REFUSAL };
+
 const manners: Middleware = {
   onRequest({ request }) {
     sign(request.headers);
-    if (request.method !== "GET") {
-      request.headers.set("Idempotency-Key", crypto.randomUUID());
-      return request;
-    }
-    if (knownPosition() === 0) return request;
     const address = new URL(request.url);
-    address.searchParams.set("minPosition", String(knownPosition()));
+    if (request.method === "GET") return new Request(withMoment(address, shownMoment(), knownPosition()), request);
+    request.headers.set("Idempotency-Key", crypto.randomUUID());
+    if (shownMoment() === "") return request;
+    if (address.pathname !== SIMULATIONS) throw new ProblemError(IN_THE_PAST);
+    address.searchParams.set("at", shownMoment());
     return new Request(address, request);
   },
   async onResponse({ request, response }) {

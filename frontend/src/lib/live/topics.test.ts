@@ -19,5 +19,5 @@ test("a round touches the ledger", () => {
 });
 
 test("an unknown kind of object still refreshes the log and the objects", () => {
-  expect(topicsOf("holiday.declared", "holiday/x")).toEqual(["events", "objects"]);
+  expect(topicsOf("holiday.declared", "holiday/x")).toEqual(["events", "history", "objects"]);
 });

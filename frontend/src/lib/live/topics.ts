@@ -12,6 +12,8 @@ export const TOPICS = [
   "preemptions",
   "events",
   "objects",
+  "cycles",
+  "history",
 ] as const;
 
 export type Topic = (typeof TOPICS)[number];
@@ -38,10 +40,11 @@ const OF_OBJECTS: Record<string, Topic[]> = {
 /** What to read again after an event of this type in this stream. One workload's pages are named by its key. */
 export function topicsOf(type: string, stream: string): string[] {
   const kind = type.slice(0, type.indexOf("."));
-  if (kind !== "workload") return ["events", ...(OF_OBJECTS[kind] ?? ["objects"])];
+  if (kind === "round") return ["events", "cycles", ...(OF_OBJECTS[kind] ?? [])];
+  if (kind !== "workload") return ["events", "history", ...(OF_OBJECTS[kind] ?? ["objects"])];
   const key = stream.slice(stream.indexOf("/") + 1);
   const topics = ["events", "overview", "workloads", "queues", "queue", "pending", `workload/${key}`];
-  return PLACE_CHANGING.has(type) ? [...topics, "topology"] : topics;
+  return PLACE_CHANGING.has(type) ? [...topics, "topology", "cycles"] : topics;
 }
 
 /** Whether a query under this key shows one of the topics. */

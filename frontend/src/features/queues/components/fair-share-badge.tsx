@@ -16,7 +16,7 @@ export function FairShareBadge({ node }: { node: QueueNode }) {
   return (
     <Hint text={MEANING}>
       <span tabIndex={0}>
-        <Badge tone="neutral" icon={Scale}>
+        <Badge tone="idle" icon={Scale}>
           {words}
         </Badge>
       </span>

@@ -28,6 +28,7 @@ export function WorkloadPage({ workloadKey }: { workloadKey: string }) {
       over={
         <>
           <Go to="/workloads">Workloads</Go>
+          <Go to={`/what-if?workload=${encodeURIComponent(workloadKey)}`}>Try out a change of it</Go>
           {workload.data && <Over workload={workload.data} />}
         </>
       }

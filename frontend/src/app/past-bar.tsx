@@ -1,0 +1,124 @@
+// The slider through the log: marks for decisions and configuration, and the banner of the past.
+import { useQuery } from "@tanstack/react-query";
+import { ChevronLeft, ChevronRight, History, Undo2 } from "lucide-react";
+import { type SubmitEvent, useState } from "react";
+
+import { Button } from "@/components/ui/button";
+import { TextField } from "@/components/ui/fields";
+import { Go } from "@/components/ui/go";
+import { Moment } from "@/components/ui/moment";
+import { useMoment } from "@/lib/hooks/use-moment";
+import { showMoment } from "@/lib/past";
+
+import { type Mark, markAfter, markBefore, marksQuery, momentQuery, shareOf } from "./past-marks";
+import styles from "./past-bar.module.css";
+
+const NONE: Mark[] = [];
+
+export function PastBar({ onClose }: { onClose: () => void }) {
+  const moment = useMoment();
+  const marks = useQuery(marksQuery());
+  const shown = useQuery(momentQuery(moment));
+  const head = marks.data?.head ?? 0;
+  const position = moment === "" ? head : (shown.data?.position ?? head);
+  const known = marks.data?.marks ?? NONE;
+  const close = () => {
+    showMoment("");
+    onClose();
+  };
+  return (
+    <section className={styles.bar} aria-label="Time travel" data-past={moment !== "" || undefined}>
+      <div className={styles.words}>
+        <History aria-hidden="true" />
+        {moment === "" ? (
+          <span>Now, at position #{head}. Drag back to see everything as it was.</span>
+        ) : (
+          <strong role="status">
+            This is the past: position #{position}, <Moment at={shown.data?.at} />. Nothing can be changed here.
+          </strong>
+        )}
+        <span className={styles.grow} />
+        <Button onClick={close}>
+          <Undo2 aria-hidden="true" />
+          Back to now
+        </Button>
+      </div>
+      <div className={styles.controls}>
+        <Step label="Earlier mark" mark={markBefore(known, position)} />
+        <Slider key={position} head={head} position={position} marks={known} />
+        <Step label="Later mark" mark={markAfter(known, position)} />
+        <Jump />
+      </div>
+      <Latest mark={known.find((mark) => mark.position <= position)} cycle={known.find((mark) => mark.kind === "decision" && mark.position <= position)} />
+    </section>
+  );
+}
+
+function Slider({ head, position, marks }: { head: number; position: number; marks: Mark[] }) {
+  const [draft, setDraft] = useState(position);
+  const settle = () => {
+    if (draft !== position) showMoment(draft >= head ? "" : String(draft));
+  };
+  return (
+    <div className={styles.slider}>
+      <input
+        type="range"
+        min={0}
+        max={head}
+        value={draft}
+        aria-label="Log position"
+        aria-valuetext={`Position ${draft} of ${head}`}
+        onChange={(event) => setDraft(Number(event.target.value))}
+        onPointerUp={settle}
+        onKeyUp={settle}
+        onBlur={settle}
+      />
+      <div className={styles.marks} aria-hidden="true">
+        {marks.map((mark) => (
+          <span key={`${mark.kind}${mark.position}`} data-kind={mark.kind} title={mark.words} style={{ left: shareOf(mark.position, head) }} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Step({ label, mark }: { label: string; mark: Mark | undefined }) {
+  const refusal = mark === undefined ? "There is none." : undefined;
+  const Icon = label.startsWith("Earlier") ? ChevronLeft : ChevronRight;
+  return (
+    <Button
+      look="quiet"
+      shape="icon"
+      aria-label={label}
+      hint={mark === undefined ? label : `${label}: ${mark.words}`}
+      refusal={refusal}
+      onClick={() => mark && showMoment(String(mark.position))}
+    >
+      <Icon aria-hidden="true" />
+    </Button>
+  );
+}
+
+function Jump() {
+  const [text, setText] = useState("");
+  const go = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (text.trim() !== "") showMoment(text.trim());
+  };
+  return (
+    <form className={styles.jump} onSubmit={go}>
+      <TextField label="Position or time" placeholder="2026-09-24T12:00:00Z" value={text} onChange={(event) => setText(event.target.value)} />
+      <Button type="submit">Go there</Button>
+    </form>
+  );
+}
+
+function Latest({ mark, cycle }: { mark: Mark | undefined; cycle: Mark | undefined }) {
+  if (mark === undefined) return null;
+  return (
+    <p className={styles.latest}>
+      Last before: {mark.words} at #{mark.position}.{" "}
+      {cycle && <Go to={cycle.address}>Open the cycle that decided last (#{cycle.position})</Go>}
+    </p>
+  );
+}

@@ -1,0 +1,85 @@
+// What workers planned: how long it took, who was looked at, what came of it.
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
+import { useCallback, useMemo } from "react";
+
+import { Card, Page } from "@/components/ui/layout";
+import { type Column, LongTable } from "@/components/ui/long-table";
+import { Moment } from "@/components/ui/moment";
+import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
+import type { Cycle } from "@/lib/api/types";
+
+import { cyclesQuery } from "../api/cycles";
+import { durationWords, figuresOf, outcomeWords } from "../model/cycles";
+import styles from "./cycles.module.css";
+
+const COLUMNS: Column<Cycle>[] = [
+  { id: "at", header: "When", width: "6rem", narrow: "5rem", cell: (cycle) => <Moment at={cycle.at} /> },
+  { id: "partition", header: "Partition", width: "minmax(0, 1.2fr)", narrow: "minmax(0, 1fr)", cell: (cycle) => <span className="mono">{cycle.partition}</span> },
+  { id: "outcome", header: "Outcome", width: "minmax(0, 1.4fr)", narrow: "minmax(0, 1fr)", cell: outcomeWords },
+  { id: "heads", header: "Looked at", width: "5.5rem", end: true, cell: (cycle) => <span className="number">{cycle.heads}</span> },
+  { id: "parked", header: "Parked", width: "5rem", end: true, cell: (cycle) => <span className="number">{cycle.parked}</span> },
+  { id: "plan", header: "Planning", width: "6rem", end: true, cell: (cycle) => <span className="number">{durationWords(cycle.planningMicroseconds)}</span> },
+  { id: "commit", header: "Commit", width: "6rem", end: true, cell: (cycle) => <span className="number">{durationWords(cycle.commitMicroseconds)}</span> },
+  { id: "input", header: "Input", width: "6rem", end: true, cell: (cycle) => <span className="number">#{cycle.inputPosition}</span> },
+];
+
+export function CyclesPage() {
+  const { history } = useRouter();
+  const list = useInfiniteQuery(cyclesQuery());
+  const cycles = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data]);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
+  const onEnd = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  return (
+    <Page title="Cycles" lead="What workers planned, on what, how long it took, and what came of it. Each can be run again.">
+      {list.data !== undefined && list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
+      {cycles.length > 0 && <Figures cycles={cycles} />}
+      <Card>
+        {list.data === undefined ? (
+          list.isError ? (
+            <Failed error={list.error} onRetry={() => void list.refetch()} />
+          ) : (
+            <Skeleton rows={8} />
+          )
+        ) : cycles.length === 0 ? (
+          <Empty title="Nothing has been decided yet">
+            <p>Submit a workload: the cycle that finds it a place, or a reason why not, stands here.</p>
+          </Empty>
+        ) : (
+          <LongTable
+            label="Cycles, newest first"
+            columns={COLUMNS}
+            rows={cycles}
+            rowKey={(cycle) => cycle.id}
+            onOpen={(cycle) => history.push(`/cycles/${encodeURIComponent(cycle.id)}`)}
+            onEnd={onEnd}
+          />
+        )}
+      </Card>
+    </Page>
+  );
+}
+
+function Figures({ cycles }: { cycles: Cycle[] }) {
+  const figures = figuresOf(cycles);
+  return (
+    <dl className={styles.figures}>
+      <Figure words="Cycles shown" value={String(figures.count)} />
+      <Figure words="Decisions" value={String(figures.decisions)} />
+      <Figure words="Workloads looked at" value={String(figures.heads)} />
+      <Figure words="Refused as stale" value={String(figures.conflicts)} />
+      <Figure words="Slowest" value={durationWords(figures.slowest)} />
+    </dl>
+  );
+}
+
+function Figure({ words, value }: { words: string; value: string }) {
+  return (
+    <div>
+      <dt>{words}</dt>
+      <dd className="number">{value}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,94 @@
+// Who changed which configuration when, what differs, and taking it back.
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Undo2 } from "lucide-react";
+import { useState } from "react";
+
+import { Button } from "@/components/ui/button";
+import { Card, Page } from "@/components/ui/layout";
+import { Moment } from "@/components/ui/moment";
+import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
+import type { Revision } from "@/lib/api/types";
+import { useIdentity } from "@/lib/hooks/use-session";
+import { useUrl } from "@/lib/hooks/use-url";
+import { refusalFor } from "@/lib/permissions";
+
+import { revisionsQuery } from "../api/history";
+import { actorWords, placeWords, valueWords } from "../model/revisions";
+import styles from "./history.module.css";
+import { RevertDialog } from "./revert-dialog";
+
+export function HistoryPage() {
+  const url = useUrl();
+  const [chosen, setChosen] = useState<Revision | null>(null);
+  const stream = url.get("stream");
+  const kind = url.get("kind");
+  const list = useInfiniteQuery(revisionsQuery(kind, stream));
+  const revisions = list.data?.pages.flatMap((page) => page.items) ?? [];
+  return (
+    <Page
+      title="Configuration history"
+      lead="Who changed what when, and what differs. Taking a change back is a new change; look first at what it would do."
+      actions={(stream || kind) && <Button onClick={() => url.change({ stream: "", kind: "" })}>Show all, not only {stream || kind}</Button>}
+    >
+      {list.data !== undefined && list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
+      {list.data === undefined ? (
+        list.isError ? (
+          <Failed error={list.error} onRetry={() => void list.refetch()} />
+        ) : (
+          <Skeleton rows={6} />
+        )
+      ) : revisions.length === 0 ? (
+        <Empty title="Nothing has been configured">
+          <p>Apply queues, flavors and nodes; every change of them will stand here for ever.</p>
+        </Empty>
+      ) : (
+        <ol className={styles.list}>
+          {revisions.map((revision) => (
+            <li key={revision.position}>
+              <RevisionCard revision={revision} onRevert={() => setChosen(revision)} onOnly={() => url.change({ stream: revision.stream })} />
+            </li>
+          ))}
+        </ol>
+      )}
+      {list.hasNextPage && <Button onClick={() => void list.fetchNextPage()}>Show earlier changes</Button>}
+      {chosen !== null && <RevertDialog revision={chosen} onClose={() => setChosen(null)} />}
+    </Page>
+  );
+}
+
+function RevisionCard({ revision, onRevert, onOnly }: { revision: Revision; onRevert: () => void; onOnly: () => void }) {
+  const role = refusalFor(useIdentity(), { on: "queue" });
+  const refusal = revision.kind === "Node" ? "What nodes report cannot be taken back." : role;
+  return (
+    <Card
+      title={`${revision.kind} ${revision.name}`}
+      aside={
+        <span className={styles.aside}>
+          #{revision.position}, <Moment at={revision.at} /> by {actorWords(revision.actor)}
+        </span>
+      }
+      padded
+    >
+      {revision.reason && <p className={styles.reason}>“{revision.reason}”</p>}
+      <dl className={styles.differences}>
+        {revision.differences.map((difference) => (
+          <div key={difference.path}>
+            <dt className="mono">{placeWords(difference)}</dt>
+            <dd>
+              <del>{valueWords(difference.before)}</del> <ins>{valueWords(difference.after)}</ins>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <div className={styles.foot}>
+        <Button look="quiet" onClick={onOnly}>
+          Only this object
+        </Button>
+        <Button refusal={refusal} onClick={onRevert}>
+          <Undo2 aria-hidden="true" />
+          Make it again what it was then
+        </Button>
+      </div>
+    </Card>
+  );
+}

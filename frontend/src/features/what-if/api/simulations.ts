@@ -1,0 +1,40 @@
+// Trying out changes, and making them.
+import { queryOptions } from "@tanstack/react-query";
+
+import { api, contentOf } from "@/lib/api/request";
+import type { Simulation, WorkloadObject } from "@/lib/api/types";
+
+const YAML = { "Content-Type": "application/yaml" };
+
+export interface Others {
+  priority: string;
+  remove: string;
+  cordon: string;
+}
+
+/** What would happen if these documents were applied and the rest done; nothing is written. */
+export async function tryOut(documents: string, others: Others): Promise<Simulation> {
+  const query = { delete: others.remove || undefined, priority: others.priority || undefined, cordon: others.cordon || undefined };
+  const call = api.POST("/v1/simulations", { params: { query }, headers: YAML, body: documents as never, bodySerializer: asText });
+  return contentOf(call);
+}
+
+/** Applies the documents in earnest. */
+export function applyDocuments(documents: string) {
+  return contentOf(api.POST("/v1/apply", { headers: YAML, body: documents as never, bodySerializer: asText }));
+}
+
+/** A workload to begin with. */
+export function patternQuery(key: string) {
+  const [namespace = "", name = ""] = key.split("/");
+  return queryOptions({
+    queryKey: ["workload", key],
+    queryFn: async ({ signal }): Promise<WorkloadObject> =>
+      contentOf(api.GET("/v1/namespaces/{namespace}/workloads/{name}", { params: { path: { namespace, name } }, signal })),
+    enabled: key !== "",
+  });
+}
+
+function asText(body: unknown): string {
+  return body as string;
+}

@@ -1,0 +1,118 @@
+// What would happen: to what was asked, to everybody else, and in which order others would have to go.
+import { ArrowRight, CirclePlay, CircleX } from "lucide-react";
+
+import { Badge } from "@/components/ui/badge";
+import { Go } from "@/components/ui/go";
+import { Card } from "@/components/ui/layout";
+import type { Effect, Foreseen, Simulation } from "@/lib/api/types";
+import { workloadAddress } from "@/lib/events";
+
+import { effectTone, effectWords, verdictWords } from "../model/outcomes";
+import styles from "./what-if.module.css";
+
+export function Outcome({ found }: { found: Simulation }) {
+  return (
+    <>
+      {found.workloads.map((workload) => (
+        <OneWorkload key={workload.workload} workload={workload} />
+      ))}
+      <Card title="Everybody else" aside={`${found.starts} would start, ${found.evictions} would be evicted`}>
+        {found.effects.length === 0 ? <p className={styles.quiet}>Nobody else would be touched.</p> : <Effects effects={found.effects} />}
+      </Card>
+      {found.rounds.length > 0 && (
+        <Card title="Who would make room for whom, in order" padded>
+          <ol className={styles.rounds}>
+            {found.rounds.map((round, number) => (
+              <li key={number}>
+                <strong>{round.preemptor}</strong>
+                {round.because ? " (itself a victim before)" : ""}: {round.victims.map((victim) => `${victim.workload} (${victim.reason})`).join(", ")}
+              </li>
+            ))}
+          </ol>
+        </Card>
+      )}
+      <p className={styles.assumptions}>
+        As of position #{found.asOf.position}; nothing was written. {found.assumptions.join(" ")}
+      </p>
+    </>
+  );
+}
+
+function OneWorkload({ workload }: { workload: Foreseen }) {
+  const { position, blockers = [], wouldUnblock = [], victims = [] } = workload;
+  return (
+    <Card title={workload.workload} padded>
+      <div className={styles.stack} role="status" data-verdict={workload.verdict}>
+        <p className={styles.verdict}>It {verdictWords(workload)}.</p>
+        <p>{workload.sentence}</p>
+        {position?.clusterQueue && (
+          <p>
+            Position {position.clusterQueue} of {position.of} in {workload.clusterQueue}.
+          </p>
+        )}
+        {victims.length > 0 && <p>For it {victims.map((victim) => victim.workload).join(", ")} would have to go.</p>}
+        {workload.admission && <Places admission={workload.admission} />}
+        {blockers.length > 0 && (
+          <ul className={styles.blockers}>
+            {blockers.map((blocker) => (
+              <li key={blocker.message}>{blocker.message}</li>
+            ))}
+          </ul>
+        )}
+        {wouldUnblock.length > 0 && <p>Would help: {wouldUnblock.join("; ")}.</p>}
+      </div>
+    </Card>
+  );
+}
+
+interface Assigned {
+  name: string;
+  count: number;
+  flavors: Record<string, string>;
+}
+
+function Places({ admission }: { admission: Record<string, unknown> }) {
+  const assigned = (admission["podSetAssignments"] ?? []) as Assigned[];
+  return (
+    <ul>
+      {assigned.map((one) => (
+        <li key={one.name}>
+          {one.count} × {one.name}: {Object.entries(one.flavors).map(([resource, flavor]) => `${resource} from ${flavor}`).join(", ")}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Effects({ effects }: { effects: Effect[] }) {
+  return (
+    <div className={styles.scroll} tabIndex={0} role="region" aria-label="Everybody else">
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            <th scope="col">Workload</th>
+            <th scope="col">What</th>
+            <th scope="col">Without and with it</th>
+          </tr>
+        </thead>
+        <tbody>
+          {effects.map((effect) => (
+            <tr key={effect.workload}>
+              <td>
+                <Go to={workloadAddress(effect.workload)}>{effect.workload}</Go>
+              </td>
+              <td>
+                <Badge tone={effectTone(effect)} icon={effectTone(effect) === "bad" ? CircleX : CirclePlay}>
+                  {effectWords(effect)}
+                </Badge>
+              </td>
+              <td className={styles.change}>
+                {effect.without ?? "not there"} <ArrowRight aria-label="becomes" /> {effect.withChange ?? "gone"}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+// The document that is tried out, made from a form or from a workload that is there.
+import { stringify } from "yaml";
+
+import type { WorkloadObject } from "@/lib/api/types";
+
+export interface Draft {
+  name: string;
+  namespace: string;
+  queue: string;
+  pods: string;
+  cpu: string;
+  gpu: string;
+  priority: string;
+}
+
+export const FIRST_DRAFT: Draft = { name: "what-if", namespace: "default", queue: "", pods: "1", cpu: "1", gpu: "", priority: "" };
+
+const GPU = "nvidia.com/gpu";
+const API_VERSION = "kueue.x-k8s.io/v1beta2";
+
+/** The manifest of a workload of one pod set. */
+export function documentOf(draft: Draft): string {
+  const requests: Record<string, string> = {};
+  if (draft.cpu.trim() !== "") requests["cpu"] = draft.cpu.trim();
+  if (draft.gpu.trim() !== "") requests[GPU] = draft.gpu.trim();
+  const containers = [{ name: "main", image: "main", resources: { requests } }];
+  const spec: Record<string, unknown> = {
+    queueName: draft.queue.trim(),
+    podSets: [{ name: "main", count: Number(draft.pods) || 1, template: { spec: { containers } } }],
+  };
+  if (draft.priority.trim() !== "") spec["priority"] = Number(draft.priority);
+  const metadata = { name: draft.name.trim(), namespace: draft.namespace.trim() };
+  return stringify({ apiVersion: API_VERSION, kind: "Workload", metadata, spec });
+}
+
+/** The same work under another name, to be made smaller or larger. */
+export function likeness(workload: WorkloadObject, suffix = "-again"): string {
+  const { apiVersion, kind, metadata, spec } = workload;
+  const { name, namespace, labels } = metadata;
+  return stringify({ apiVersion, kind, metadata: { name: `${name}${suffix}`, namespace, ...(labels && { labels }) }, spec });
+}

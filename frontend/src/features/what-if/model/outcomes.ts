@@ -1,0 +1,35 @@
+// What would happen, in words.
+import type { Effect, Foreseen } from "@/lib/api/types";
+
+const VERDICTS: Record<Foreseen["verdict"], string> = {
+  Admitted: "would be admitted at once",
+  MakesRoom: "would preempt others to make room",
+  Waits: "would wait",
+  Gone: "would be gone",
+};
+
+const EFFECTS: Record<Effect["what"], string> = {
+  Starts: "Would start",
+  DoesNotStart: "Would not start",
+  Evicted: "Would be evicted",
+  EvictedAndStartsAgain: "Would be evicted and start again",
+  NotEvicted: "Would not be evicted",
+  Changes: "Would get another place",
+};
+
+/** What becomes of a workload, as the end of a sentence that begins with its name. */
+export function verdictWords({ verdict, inTheEnd }: Foreseen): string {
+  const first = VERDICTS[verdict];
+  return inTheEnd === verdict ? first : `${first}; once they have stopped it ${VERDICTS[inTheEnd]}`;
+}
+
+/** How another workload would fare. */
+export function effectWords(effect: Effect): string {
+  return EFFECTS[effect.what];
+}
+
+/** Whether an effect is good or bad for the workload it is about. */
+export function effectTone(effect: Effect): "good" | "bad" | "move" {
+  if (effect.what === "Starts" || effect.what === "NotEvicted") return "good";
+  return effect.what === "Changes" ? "move" : "bad";
+}

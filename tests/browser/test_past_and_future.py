@@ -1,0 +1,123 @@
+"""Nobody has to ask why: the two stories of time travel and what-if, in a real browser."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from headgate.cli.commands.waiting import goal_of, wait_for
+from headgate.client.client import HeadgateClient
+from tests.browser.cluster import NAMESPACE, workload
+from tests.browser.conftest import client_of, new_context, sign_in
+from tests.browser.screen import Screen
+from tests.processes.up import Up
+
+pytestmark = pytest.mark.browser
+
+HOLDER, GANG, SMALLER = "holder", "gang", "gang-again"
+PAGES = {
+    "/cycles": "Cycles",
+    "/what-if": "What-if",
+    "/history": "Configuration history",
+    "/queues?at=3": "Queues",
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def work(headgate: Up) -> Iterator[None]:
+    """Somebody holds three GPUs of a host, so that a gang of four has to wait."""
+    with client_of(headgate) as client:
+        client.submit_batch([workload(HOLDER, gpus=3)])
+        wait_for(client, f"{NAMESPACE}/{HOLDER}", goal_of("condition=Admitted"), 30)
+        client.submit_batch([workload(GANG, gpus=8)])
+        yield
+        for name in (HOLDER, GANG, SMALLER):
+            client.act(f"/v1/namespaces/{NAMESPACE}/workloads/{name}/cancel", {"reason": "done"})
+
+
+def _bar(screen: Screen) -> Locator:
+    return screen.page.get_by_role("region", name="Time travel")
+
+
+def test_a_submitter_learns_why_tries_a_smaller_one_and_sees_it_start(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    page = screen.page
+    screen.open(f"/workloads/{NAMESPACE}/{GANG}", f"{NAMESPACE}/{GANG}")
+    expect(page.get_by_text("Needs").first).to_be_visible()
+    page.get_by_role("link", name="Try out a change of it").click()
+
+    editor = page.get_by_label("Documents to try out")
+    expect(editor).to_have_value(re.compile(SMALLER))
+    page.get_by_role("button", name="Try it out").click()
+    expect(page.get_by_text("It would wait.")).to_be_visible()
+
+    smaller = editor.input_value().replace('nvidia.com/gpu: "8"', 'nvidia.com/gpu: "1"')
+    editor.fill(smaller)
+    before = client.head()
+    page.get_by_role("button", name="Try it out").click()
+    expect(page.get_by_text("It would be admitted at once.")).to_be_visible()
+    assert client.head() == before
+
+    page.get_by_role("button", name="Apply it in earnest").click()
+    expect(page.get_by_text("1 applied")).to_be_visible()
+    screen.open(f"/workloads/{NAMESPACE}/{SMALLER}", f"{NAMESPACE}/{SMALLER}")
+    expect(page.get_by_text("Starting").first).to_be_visible()
+
+
+def test_an_admin_drags_the_slider_to_an_incident_and_opens_the_cycle_that_decided_it(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    page = screen.page
+    incident = client.read("/v1/events", {"type": "workload.admitted", "limit": "1"})["items"][0]
+    name = incident["stream"].rpartition("/")[2]
+    screen.open("/workloads", "Workloads")
+    page.get_by_role("button", name="See the past").click()
+    slider = _bar(screen).get_by_label("Log position")
+    expect(slider).to_be_visible()
+    slider.fill(str(incident["position"]))
+    slider.press("Tab")
+
+    expect(_bar(screen).get_by_text("This is the past")).to_contain_text(f"#{incident['position']}")
+    expect(page).to_have_url(f"{screen.url}/workloads?at={incident['position']}")
+    _bar(screen).get_by_role("link", name="Open the cycle that decided last").click()
+    expect(page.get_by_role("heading", level=1, name="Cycle")).to_be_visible()
+    expect(page.get_by_role("main").get_by_role("link", name=name).first).to_be_visible()
+    page.get_by_role("button", name="Run it again").click()
+    expect(page.get_by_text("facts to the byte")).to_be_visible()
+
+
+def test_nothing_can_be_changed_in_the_past(screen: Screen, client: HeadgateClient) -> None:
+    page = screen.page
+    position = client.head()
+    screen.open(f"/queues/gpu?at={position}", "gpu")
+    button = page.get_by_role("button", name="Stop", exact=True)
+    expect(button).to_have_attribute("aria-disabled", "true")
+    _bar(screen).get_by_role("button", name="Back to now").click()
+    expect(page.get_by_role("button", name="Stop", exact=True)).not_to_have_attribute(
+        "aria-disabled", "true"
+    )
+    expect(page).to_have_url(f"{screen.url}/queues/gpu")
+
+
+def test_the_history_tells_what_taking_a_change_back_would_do(screen: Screen) -> None:
+    page = screen.page
+    screen.open("/history?stream=clusterqueue/gpu", "Configuration history")
+    page.get_by_role("button", name="Make it again what it was then").first.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("would start")).to_be_visible()
+    dialog.get_by_role("button", name="Leave as it is").click()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_are_for_everyone(browser: Browser, headgate: Up, scheme: str) -> None:
+    context = new_context(browser, scheme)
+    screen = sign_in(context.new_page(), headgate)
+    found = {}
+    for path, title in PAGES.items():
+        screen.open(path, title)
+        found[path] = screen.serious_violations()
+    context.close()
+    assert {path: violations for path, violations in found.items() if violations} == {}
+    assert screen.complaints == []
