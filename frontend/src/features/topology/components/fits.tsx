@@ -39,7 +39,7 @@ function FitTable({ fits }: { fits: LevelFit[] }) {
   const url = useUrl();
   const flavors = new Set(fits.map((fit) => fit.flavor)).size;
   return (
-    <div className={styles.scroll}>
+    <div className={styles.scroll} role="group" aria-label="Gangs by level" tabIndex={0}>
       <table className={styles.table}>
         <thead>
           <tr>
