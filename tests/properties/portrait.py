@@ -22,9 +22,10 @@ def portrait_text(cell: Cell) -> str:
                 {node: dict(sorted(a.items())) for node, a in sorted(view.items())}
                 for view in partition["usage"]
             ]
-            partition["pending"] = {
-                n: dict(sorted(m.items())) for n, m in sorted(partition["pending"].items())
-            }
+            for waiting in ("pending", "beside"):
+                partition[waiting] = {
+                    n: dict(sorted(m.items())) for n, m in sorted(partition[waiting].items())
+                }
             partition["timers"] = dict(sorted(partition["timers"].items()))
             partition["rounds"] = dict(sorted(partition["rounds"].items()))
     return repr(found)
@@ -39,6 +40,8 @@ def folded(cell: Cell) -> tuple[Any, ...]:
         cell.rounds,
         cell.versions,
         cell.config,
+        cell.changed_at,
+        cell.usage_history.queues,
     )
 
 
@@ -54,6 +57,7 @@ def _partition(cell: Cell, key: str) -> dict[str, Any]:
         "free": [view.tolist() for view in partition.hosts.free],
         "usable": partition.hosts.usable.tolist(),
         "pending": {name: queue.members for name, queue in partition.pending.items()},
+        "beside": {name: queue.beside for name, queue in partition.pending.items()},
         "holding": {name: sorted(keys) for name, keys in partition.holding.items()},
         "timers": partition.timers.due,
         "leases": partition.leases.due,

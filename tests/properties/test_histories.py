@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from headgate.domain.cell import Cell
+from headgate.domain.configuration.specs import AdmissionFairSharing
 from headgate.domain.queues.events import (
     ClusterQueueResumed,
     ClusterQueueStopped,
@@ -94,6 +95,8 @@ class Histories(RuleBasedStateMachine):
         for path in HOSTS:
             world.node(path)
         world.admission_check("budget")
+        usage = AdmissionFairSharing(usage_half_life_seconds=90)
+        world.configure(admission_fair_sharing=usage)
         world.cohort("team")
         lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
         newer = ClusterQueuePreemption(within_cluster_queue="LowerOrNewerEqualPriority")
@@ -109,8 +112,9 @@ class Histories(RuleBasedStateMachine):
             wait_for_pods_ready=waits,
         )  # fmt: skip
         world.cluster_queue(
-            "b", quotas(plain=6), cohort_name="team", preemption=newer, admission_checks=CHECKS
-        )
+            "b", quotas(plain=6), cohort_name="team", preemption=newer, admission_checks=CHECKS,
+            admission_mode="UsageBasedAdmissionFairSharing",
+        )  # fmt: skip
         world.cluster_queue("c", quotas(tas=30), preemption=lower, wait_for_pods_ready=waits)
         world.cluster_queue("tight", quotas(tas=12), queueing_strategy="StrictFIFO")
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.cycle import in_turn, plan_cycle
-from headgate.domain.scheduling.evaluation import Evaluation, evaluate
+from headgate.domain.scheduling.evaluation import evaluate
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.usage import add_usage, available, no_usage
@@ -92,22 +92,21 @@ def _run(world: World, key: str) -> None:
         trial.keep(cell.position)
 
 
-def _heads(world: World, key: str) -> list[Evaluation]:
-    """A fresh look at whoever is first in each line, parked or not."""
-    cell = world.cell
-    partition = cell.partition(key)
-    found = []
-    for name in partition.cluster_queues:
-        first = partition.pending[name].first(ranks_at(cell, name, world.at))
-        if first is not None:
-            found.append(evaluate(partition, cell.workloads, cell.workloads[first]))
-    return found
-
-
 def _most_deserving(world: World, key: str) -> str | None:
-    """Who must be admitted in the next cycle: the first in turn of those who fit at all."""
-    fitting = [found for found in _heads(world, key) if found.mode == Mode.FIT]
-    return next((e.workload.key for e in in_turn(world.cell.partition(key), fitting)), None)
+    """Who must be admitted in the next cycle: the first in turn of those who want any room.
+
+    One before it that does not fit keeps what it could have from those after it, for that cycle.
+    """
+    cell, partition = world.cell, world.cell.partition(key)
+    heads = [
+        head
+        for name in partition.cluster_queues
+        if (head := partition.pending[name].head(ranks_at(cell, name, world.at))) is not None
+    ]
+    found = [evaluate(partition, cell.workloads, cell.workloads[head]) for head in heads]
+    wanting = [one for one in found if one.mode == Mode.FIT or one.wanted is not None]
+    first = next(in_turn(partition, wanting), None)
+    return first.workload.key if first is not None and first.mode == Mode.FIT else None
 
 
 def _is_settled(world: World) -> None:
@@ -115,11 +114,11 @@ def _is_settled(world: World) -> None:
     cell = world.cell
     for key in cell.partition_keys():
         partition = cell.partition(key)
-        assert all(found.mode != Mode.FIT for found in _heads(world, key))
-        for line in partition.pending.values():
-            for name in () if line.strict else line.members:
-                found = evaluate(partition, cell.workloads, cell.workloads[name])
-                assert found.mode != Mode.FIT, f"{name} fits and waits"
+        for name, line in partition.pending.items():
+            first = line.first(ranks_at(cell, name, world.at))
+            for waiting in (first,) if line.strict and first else line.members:
+                found = evaluate(partition, cell.workloads, cell.workloads[waiting])
+                assert found.mode != Mode.FIT, f"{waiting} fits and waits"
 
 
 def _usage_adds_up(cell: Cell, partition: Partition) -> None:

@@ -74,15 +74,20 @@ def plan_cycle(
     run = CycleRun(cell, partition_key, at, cycle_id, round_ttl_seconds)
     keep_house(run)
     second_passes(run)
+    while evaluations := _nominate(run):
+        _take_turns(run, evaluations)
+        if run.decisions:
+            break
+    return Plan(tuple(run.decisions), next_due(run), run.looked_at)
+
+
+def _take_turns(run: CycleRun, evaluations: list[Evaluation]) -> None:
+    """Settle each in its turn; what one keeps from those after it is free again for the next."""
     try:
-        while evaluations := _nominate(run):
-            for evaluation in in_turn(run.partition, evaluations):
-                _settle(run, evaluation)
-            if run.decisions:
-                break
+        for evaluation in in_turn(run.partition, evaluations):
+            _settle(run, evaluation)
     finally:
         free_room(run)
-    return Plan(tuple(run.decisions), next_due(run), run.looked_at)
 
 
 def in_turn(partition: Partition, found: Iterable[Evaluation]) -> Iterator[Evaluation]:
@@ -141,7 +146,8 @@ def _settle(run: CycleRun, evaluation: Evaluation) -> None:
     current = _up_to_date(run, evaluation)
     if current is None:
         return
-    if current is not evaluation and current.mode != Mode.NO_FIT and _lost_room(run, evaluation):
+    is_known = current.mode == Mode.NO_FIT and not run.kept
+    if current is not evaluation and not is_known and _lost_room(run, evaluation):
         pass_over(run, evaluation)
     elif current.mode == Mode.FIT and must_wait_for_pods(run, current):
         hold_back(run, current)
