@@ -170,11 +170,15 @@ def _group(*amounts: tuple[int, Any]) -> ClusterQueueSpec:
 
 
 def test_a_sum_that_cannot_be_counted_is_refused_with_the_numbers() -> None:
-    (found,) = cluster_queue_violations(_group((MAXIMUM_AMOUNT, None), (5, None)))
-    assert str(MAXIMUM_AMOUNT + 5) in found.rule
-    assert found.remedy == "Lower the quotas by 5."
+    (found,) = cluster_queue_violations(_group((MAXIMUM_AMOUNT - 1, None), (5, None)))
+    assert str(MAXIMUM_AMOUNT + 4) in found.rule
+    assert found.remedy == "Lower the quotas by 4."
 
 
 def test_lending_more_than_there_is_is_refused_with_the_numbers() -> None:
     (found,) = cluster_queue_violations(_group((5, 7)))
     assert found.rule == "A ClusterQueue lends at most its nominal quota, 5; not 7."
+
+
+def test_a_quota_without_a_limit_may_stand_beside_others() -> None:
+    assert cluster_queue_violations(_group((MAXIMUM_AMOUNT, None), (5, None))) == ()

@@ -9,6 +9,7 @@ from headgate.application.wanted import Wanted
 from headgate.domain.facts import Origin
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.default_queue import with_queue
 from headgate.domain.workloads.divergence import diverging_pod_sets
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.priority import resolved
@@ -50,7 +51,7 @@ def submission(installation: Installation, wanted: Wanted) -> Change:
     def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
         classes = situation.priority_classes
         spec = resolved(
-            wanted.spec,
+            with_queue(wanted.spec, wanted.namespace, situation.cell.config.local_queues),
             classes,
             states_priority=wanted.states_priority,
             rules=situation.cell.config.configuration.preemption,
@@ -76,12 +77,14 @@ def change_of_spec(installation: Installation, wanted: Wanted, version: int | No
     def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
         state = situation.state
         classes = situation.priority_classes
+        config = situation.cell.config
+        before = state.spec if isinstance(state, Workload) else None
         spec = resolved(
-            wanted.spec,
+            with_queue(wanted.spec, wanted.namespace, config.local_queues, before),
             classes,
             states_priority=wanted.states_priority,
-            before=state.spec if isinstance(state, Workload) else None,
-            rules=situation.cell.config.configuration.preemption,
+            before=before,
+            rules=config.configuration.preemption,
         )
         command = ChangeSpec(
             labels=wanted.labels,

@@ -9,6 +9,7 @@ from tests.conformance.families import (
     lifecycle,
     placement_steps,
     preemptions,
+    priorities,
     queues,
     quota_tree,
     reconciling,
@@ -37,10 +38,12 @@ _BY_FOLDER: tuple[tuple[str, dict[str, Family]], ...] = (
     ("pkg/scheduler/preemption/common", preemptions.POLICY_FAMILIES),
     ("pkg/util/admissionfairsharing", consumption.FAMILIES),
     ("pkg/visibility/storage", visibility.FAMILIES),
+    ("pkg/util/priority", priorities.FAMILIES),
     ("pkg/webhooks", validation.FAMILIES),
     ("pkg/workload", lifecycle.FAMILIES),
     ("pkg/controller/core", requeueing.CHECK_FAMILIES),
     ("pkg/workload", requeueing.FAMILIES),
+    ("pkg/workload/patching", lifecycle.PATCHING_FAMILIES),
     ("pkg/workload/evict", lifecycle.EVICTION_FAMILIES),
 )
 

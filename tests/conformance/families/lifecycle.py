@@ -10,11 +10,15 @@ from headgate.domain.scheduling.checks import required_checks
 from headgate.domain.scheduling.consequences import consequences
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.values.quantities import scaled
+from headgate.domain.workloads.checking import state_of
+from headgate.domain.workloads.commands import ReportCheckState
+from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import WorkloadQuotaReserved
 from headgate.domain.workloads.state import Workload, condition, holds
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
+from tests.conformance.families.reports import updates_in, with_reservation
 from tests.conformance.families.validation import judged, problem_of_creation
 from tests.conformance.installed import Installed, read
 from tests.conformance.instants import instant_of
@@ -73,14 +77,51 @@ def checks_by_flavor(case: Case) -> Iterator[str]:
     yield from differences("checks", sorted(case.want["wantAdmissionChecks"] or ()), sorted(found))
 
 
+def checks_of_an_admission(case: Case) -> Iterator[str]:
+    """The checks of a ClusterQueue that the case does not show."""
+    if case.given("cq") is None:
+        yield "the case does not say which checks its ClusterQueue has"
+    else:
+        yield from checks_by_flavor(case)
+
+
+def check_states(case: Case) -> Iterator[str]:
+    """What all checks have said, after one of them spoke."""
+    before, said = case.inputs["origStates"], case.inputs["state"]
+    named = {
+        update["name"] for check in (*before, said) for update in check.get("podSetUpdates") or ()
+    }
+    pod_sets = [{"name": name, "count": 1, "template": {}} for name in sorted(named or {"main"})]
+    installed = Installed()
+    value = {"metadata": {"name": "wl"}, "spec": {"podSets": pod_sets}}
+    value["status"] = {"admissionChecks": before}
+    installed.add("Workload", with_reservation(value))
+    (workload,) = installed.cell.workloads.values()
+    report = ReportCheckState(
+        uid=workload.uid,
+        check=said["name"],
+        state=said["state"],
+        message=said.get("message", ""),
+        pod_set_updates=updates_in(said),
+    )
+    for event in WORKLOAD.decide(workload, report, installed.at):
+        installed.record(f"workload/{workload.key}", event)
+    (workload,) = installed.cell.workloads.values()
+    for wanted in case.want["wantStates"]:
+        found = state_of(workload, wanted["name"])
+        told = (found.state, found.message, found.pod_set_updates)
+        expected = (wanted["state"], wanted.get("message", ""), updates_in(wanted))
+        yield from differences(wanted["name"], expected, told)
+
+
 def admitted_condition(case: Case) -> Iterator[str]:
     """Whether a workload is admitted by its reservation and its checks."""
     checks = case.given("checkStates") or []
     rules = [{"name": check["name"]} for check in checks]
     strategy = {"admissionChecksStrategy": {"admissionChecks": rules}} if rules else {}
-    spec = {"namespaceSelector": {}, **strategy}
+    queue_spec = {"namespaceSelector": {}, **strategy}
     installed = Installed()
-    installed.add("ClusterQueue", {"metadata": {"name": "cq"}, "spec": spec})
+    installed.add("ClusterQueue", {"metadata": {"name": "cq"}, "spec": queue_spec})
     alone: Given = {"podSetAssignments": [{"name": "main", "count": 1}]}
     admission = {**(case.given("admission") or alone), "clusterQueue": "cq"}
     status = {
@@ -185,6 +226,7 @@ def _named(value: Given) -> Given:
 FAMILIES = {
     "TestNewInfo": Family(total_requests),
     "TestGetQueueOrderTimestamp": Family(order_timestamp),
+    "TestAdmissionChecksForWorkload": Family(checks_of_an_admission),
     "TestFilterChecksForAdmission": Family(checks_by_flavor),
     "TestSyncAdmittedCondition": Family(admitted_condition),
     "TestAdjustResources": Family(resources_after_defaults),
@@ -192,6 +234,7 @@ FAMILIES = {
     "TestSetQuotaReservation": Family(reservation),
     "TestValidateLimitRange": Family(valid_resources),
 }
+PATCHING_FAMILIES = {"TestSetCheckState": Family(check_states)}
 EVICTION_FAMILIES = {
     "TestIsEvictedByDeactivation": evicted_by("Deactivated", "want"),
     "TestIsEvictedByPodsReadyTimeout": evicted_by("PodsReadyTimeout", "wantEvictedByTimeout"),

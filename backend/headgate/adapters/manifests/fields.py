@@ -6,7 +6,13 @@ from difflib import get_close_matches
 from typing import Any
 
 from headgate.domain.rejection import Violation
-from headgate.domain.values.amounts import NotAQuantity, amount_of, milli_of
+from headgate.domain.values.amounts import (
+    MAXIMUM_AMOUNT,
+    NotAQuantity,
+    amount_of,
+    is_beyond_count,
+    milli_of,
+)
 from headgate.domain.values.pointers import child
 
 Problems = list[Violation]
@@ -140,6 +146,14 @@ class Fields:
         """An amount of `resource` from a quantity, or None where it is absent."""
         value = self.raw(name)
         return None if value is None else self._amount(child("", name)[1:], resource, value)
+
+    def quota(self, name: str, resource: str) -> int | None:
+        """The same, where more than can be counted is as good as the most: `1E` cores of cpu."""
+        value = self.raw(name)
+        text = quantity_text(value)
+        if text and is_beyond_count(resource, text):
+            return MAXIMUM_AMOUNT
+        return self.amount(name, resource)
 
     def milli(self, name: str, default: int) -> int:
         """A number in thousandths from a quantity."""

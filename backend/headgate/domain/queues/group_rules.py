@@ -86,14 +86,18 @@ def _repetitions(groups: tuple[ResourceGroup, ...]) -> Iterator[Violation]:
 
 
 def _impossible_sums(groups: tuple[ResourceGroup, ...]) -> Iterator[Violation]:
-    """Resources of which all flavors together have more than can be counted."""
+    """Resources of which all flavors together have more than can be counted.
+
+    A quota of the most that can be counted stands for one without a limit.
+    """
     totals: dict[str, int] = {}
     for index, group in enumerate(groups):
         for flavor in group.flavors:
             for quota in flavor.resources:
                 before = totals.get(quota.name, 0)
                 totals[quota.name] = before + quota.nominal_quota
-                if before <= MAXIMUM_AMOUNT < totals[quota.name]:
+                is_countable = max(before, quota.nominal_quota) < MAXIMUM_AMOUNT
+                if is_countable and totals[quota.name] > MAXIMUM_AMOUNT:
                     yield Violation(
                         pointer=child(_GROUPS, index),
                         rule=f"All flavors together have {totals[quota.name]} of {quota.name}; at "

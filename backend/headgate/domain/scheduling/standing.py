@@ -67,7 +67,8 @@ def local_queue_obstacle(config: Config, workload: Workload) -> Obstacle | None:
     """Why its LocalQueue lets it not through; a missing LocalQueue included."""
     name = workload.spec.queue_name
     if not name:
-        return Obstacle("NoQueue", "It names no queue")
+        where = f"namespace {workload.namespace}"
+        return Obstacle("NoQueue", f"It names no queue, and {where} had no LocalQueue default")
     local = local_queue_of(config, workload)
     if local is None:
         where = f"in namespace {workload.namespace}"

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 MAXIMUM_AMOUNT = 2**63 - 1
 NANO = 10**9
+LARGEST_QUANTITY = 10**60
 LONGEST_QUANTITY = 64
 LARGEST_EXPONENT = 40
 
@@ -29,6 +30,15 @@ class NotAQuantity(ValueError):
 def amount_of(resource: str, text: str) -> int:
     """The amount of `resource` that the quantity `text` stands for; raises `NotAQuantity`."""
     return scaled_amount(text, 1000 if resource == "cpu" else 1)
+
+
+def is_beyond_count(resource: str, text: str) -> bool:
+    """Whether the text is a quantity, and of more than the largest amount."""
+    try:
+        scale = 1000 if resource == "cpu" else 1
+        return scaled_amount(text, scale, LARGEST_QUANTITY) > MAXIMUM_AMOUNT
+    except NotAQuantity:
+        return False
 
 
 def milli_of(text: str) -> int:

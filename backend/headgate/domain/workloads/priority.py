@@ -25,6 +25,9 @@ PriorityClasses: TypeAlias = Mapping[str, Configured[WorkloadPriorityClassSpec]]
 
 USUAL_RULES = PreemptionRules()
 
+DEFAULT_CLASS = "default"
+"""The class of workloads that name none themselves; it goes before a class of their pods."""
+
 _PREEMPTION_CLASS = "/spec/preemptionPriorityClassName"
 
 
@@ -74,7 +77,12 @@ def _with_class(
     states_priority: bool,
     before: WorkloadSpec | None,
 ) -> WorkloadSpec:
-    if spec.priority_class is not None or states_priority:
+    named = spec.priority_class
+    if states_priority or (named is not None and named.kind == "WorkloadPriorityClass"):
+        return spec
+    if before is None and DEFAULT_CLASS in classes:
+        return replace(spec, priority_class=PriorityClassReference(name=DEFAULT_CLASS))
+    if named is not None:
         return spec
     if before is not None:
         return replace(spec, priority_class=before.priority_class, priority=before.priority)

@@ -123,9 +123,9 @@ def _quota(fields: Fields) -> ResourceQuota:
         fields.note("nominalQuota", "nominalQuota is required.", "Give an amount, or 0.")
     read = ResourceQuota(
         name=name,
-        nominal_quota=fields.amount("nominalQuota", name) or 0,
-        borrowing_limit=fields.amount("borrowingLimit", name),
-        lending_limit=fields.amount("lendingLimit", name),
+        nominal_quota=fields.quota("nominalQuota", name) or 0,
+        borrowing_limit=fields.quota("borrowingLimit", name),
+        lending_limit=fields.quota("lendingLimit", name),
     )
     fields.close()
     return read

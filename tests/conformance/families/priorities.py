@@ -1,0 +1,82 @@
+"""Where the priority of a workload comes from (`pkg/util/priority`)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from headgate.domain.configured import Configured
+from headgate.domain.rejection import Rejection
+from headgate.domain.workloads.priority import DEFAULT_CLASS, resolved
+from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
+from tests.conformance.cases import Case
+from tests.conformance.comparing import differences
+from tests.conformance.families.family import Family
+from tests.conformance.installed import Installed, read
+
+Given = dict[str, Any]
+PODS = PodSet(scheduling=Scheduling(requests={}))
+
+
+def stated(case: Case) -> Iterator[str]:
+    """The number that a workload states itself."""
+    found = read("Workload", case.inputs["workload"]).spec.priority
+    yield from differences("priority", case.want["want"], found)
+
+
+def boost(case: Case) -> Iterator[str]:
+    """What the annotation adds: nothing, as the feature is off by default."""
+    spec = read("Workload", case.inputs["workload"]).spec
+    stated_priority = case.inputs["workload"]["spec"].get("priority", 0)
+    yield from differences("boost", case.want["wantBoost"], spec.priority - stated_priority)
+
+
+def of_class(kind: str, field: str) -> Family:
+    """The class and number of a workload whose pods, or that itself, may name a class."""
+
+    def drive(case: Case) -> Iterator[str]:
+        name = case.given(f"{field}Name") or ""
+        classes = _classes(case.inputs[f"{field}List"])
+        named = PriorityClassReference(kind=kind, name=name) if name else None  # type: ignore[arg-type]
+        spec = WorkloadSpec(pod_sets=(PODS,), priority_class=named)
+        try:
+            found = resolved(spec, classes, states_priority=False)
+        except Rejection:
+            yield from differences("refused", case.want["wantErr"] is not None, True)
+            return
+        yield from differences("refused", case.want["wantErr"] is not None, False)
+        wanted = case.want.get("wantPriorityClassRef") or {}
+        reference = found.priority_class
+        yield from differences("class", wanted.get("name", ""), reference.name if reference else "")
+        yield from differences("value", case.want["wantPriorityClassValue"], found.priority)
+
+    return Family(drive)
+
+
+def default_exists(case: Case) -> Iterator[str]:
+    """Whether workloads that name no class get the one named default."""
+    classes = _classes(case.inputs["workloadPriorityClassList"])
+    spec = resolved(WorkloadSpec(pod_sets=(PODS,)), classes, states_priority=False)
+    is_given = spec.priority_class is not None and spec.priority_class.name == DEFAULT_CLASS
+    yield from differences("default", case.want["wantExist"], is_given)
+
+
+def _classes(listed: Given) -> dict[str, Configured[Any]]:
+    """Classes by name; what Kueue's fixtures call in other cases than Kubernetes allows is kept."""
+    installed = Installed()
+    names = {}
+    for value in listed.get("items") or ():
+        name = value["metadata"]["name"]
+        names[name.lower()] = name
+        installed.add("WorkloadPriorityClass", {**value, "metadata": {"name": name.lower()}})
+    found = installed.cell.config.priority_classes
+    return {names[name]: known for name, known in found.items()}
+
+
+FAMILIES = {
+    "TestPriority": Family(stated),
+    "TestPriorityBoost": Family(boost),
+    "TestGetPriorityFromPriorityClass": of_class("PriorityClass", "priorityClass"),
+    "TestGetPriorityFromWorkloadPriorityClass": of_class(
+        "WorkloadPriorityClass", "workloadPriorityClass"
+    ),
+    "TestDefaultWorkloadPriorityClassExist": Family(default_exists),
+}

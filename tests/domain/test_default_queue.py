@@ -1,0 +1,72 @@
+"""The queue and the class of workloads that name none."""
+
+from typing import Any
+
+from headgate.domain.configured import Configured
+from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
+from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.workloads.default_queue import with_queue
+from headgate.domain.workloads.priority import resolved
+from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
+from tests.builders.policies import a_priority_class
+from tests.builders.world import World, quotas
+
+SPEC = WorkloadSpec(pod_sets=(PodSet(scheduling=Scheduling(requests={"gpu": 1})),))
+DEFAULT = {"team/default"}
+
+
+def named(queue: str) -> WorkloadSpec:
+    return WorkloadSpec(pod_sets=SPEC.pod_sets, queue_name=queue)
+
+
+def test_a_workload_without_a_queue_gets_the_default_one_of_its_namespace() -> None:
+    assert with_queue(SPEC, "team", DEFAULT).queue_name == "default"
+    assert with_queue(SPEC, "other", DEFAULT).queue_name == ""
+    assert with_queue(named("main"), "team", DEFAULT).queue_name == "main"
+
+
+def test_a_change_that_names_no_queue_leaves_it_as_it_is() -> None:
+    assert with_queue(SPEC, "team", DEFAULT, named("main")).queue_name == "main"
+    assert with_queue(SPEC, "team", DEFAULT, SPEC).queue_name == "default"
+
+
+def test_who_has_no_queue_is_told_that_there_was_no_default() -> None:
+    world = World()
+    world.flavor("one")
+    world.cluster_queue("q", quotas(one=1))
+    key = world.submit("w", "")
+    found = explain_waiting(world.cell, world[key], world.at)
+    assert found is not None
+    assert found.dominant == "NoQueue"
+    assert "namespace team had no LocalQueue default" in found.sentence
+
+
+def classes(**values: int) -> dict[str, Configured[WorkloadPriorityClassSpec]]:
+    return {name: a_priority_class(name, value) for name, value in values.items()}
+
+
+def priority_of(spec: WorkloadSpec, **values: int) -> tuple[Any, int]:
+    found = resolved(spec, classes(**values), states_priority=False)
+    return found.priority_class and found.priority_class.name, found.priority
+
+
+def test_the_class_named_default_is_for_workloads_that_name_none() -> None:
+    assert priority_of(SPEC, default=7, high=9) == ("default", 7)
+
+
+def test_a_class_of_the_pods_gives_way_to_the_default_one() -> None:
+    pods = PriorityClassReference(kind="PriorityClass", group="scheduling.k8s.io", name="high")
+    spec = WorkloadSpec(pod_sets=SPEC.pod_sets, priority_class=pods)
+    assert priority_of(spec, default=7, high=9) == ("default", 7)
+    assert priority_of(spec, high=9) == ("high", 9)
+
+
+def test_a_class_that_the_workload_names_itself_stands() -> None:
+    spec = WorkloadSpec(pod_sets=SPEC.pod_sets, priority_class=PriorityClassReference(name="high"))
+    assert priority_of(spec, default=7, high=9) == ("high", 9)
+
+
+def test_a_priority_that_is_stated_stands() -> None:
+    spec = WorkloadSpec(pod_sets=SPEC.pod_sets, priority=3)
+    found = resolved(spec, classes(default=7), states_priority=True)
+    assert (found.priority_class, found.priority) == (None, 3)
