@@ -11,6 +11,7 @@ from headgate.cli.commands import (
     applying,
     clinic,
     describing,
+    draining,
     explaining,
     linting,
     overseeing,
@@ -93,6 +94,11 @@ top = typer.Typer(help="What is fullest.", no_args_is_help=True)
 top.command("queues")(overseeing.top_queues)
 top.command("nodes")(overseeing.top_nodes)
 app.add_typer(top, name="top")
+nodes = typer.Typer(help="Take nodes out of service and back.", no_args_is_help=True)
+nodes.command("drain")(draining.drain_node)
+nodes.command("cordon")(acting.cordon)
+nodes.command("uncordon")(acting.uncordon)
+app.add_typer(nodes, name="node")
 app.add_typer(accounts.tokens, name="token")
 app.add_typer(replays, name="replay")
 

@@ -2,16 +2,17 @@
 
 from typing import Annotated
 
-from litestar import Controller, post
+from litestar import Controller, get, post
 from litestar.params import JSONBody, PathParameter
 
-from headgate.api.answers import Answer, shows
-from headgate.api.callers import Caller
+from headgate.api.answers import Answer, answer_view, shows
+from headgate.api.callers import Caller, installation_of
 from headgate.api.executors.schemas import Heartbeat
 from headgate.api.nodes import writing
 from headgate.api.objects.place_shapes import NodeObject
 from headgate.api.parameters import IdempotencyHeader
 from headgate.api.workloads.schemas import Action
+from headgate.application.queries.drains import DrainPreview, drain_preview
 
 Name = Annotated[str, PathParameter(description="The node's name", max_length=253)]
 
@@ -57,6 +58,17 @@ class NodeActions(Controller):
     ) -> Answer:
         """Whoever finds no other place is evicted; `drain-preview` tells who that would be."""
         return await writing.drain(request, name, data, idempotency_key)
+
+    @get(
+        "/drain-preview",
+        operation_id="previewDrain",
+        summary="Who stands on a node, and what would become of each if it were drained",
+        responses=shows(DrainPreview),
+    )
+    async def drain_preview(self, request: Caller, name: Name) -> Answer:
+        """Nothing is changed; other teams' workloads are not named for submitters."""
+        scope = request.user.namespaces
+        return answer_view(drain_preview(installation_of(request), name, scope))
 
     @post(
         "/uncordon",

@@ -4,10 +4,11 @@ Reference topology.md §7.2. Flavors are kept, quota is not charged again and no
 whoever holds quota already looks before anyone who does not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
+from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
 from headgate.domain.scheduling.answers import Unplaced
 from headgate.domain.scheduling.partition import Partition
@@ -44,7 +45,7 @@ def second_passes(run: CycleRun) -> None:
     """
     watch = run.partition.watch
     found = [each for key, each in watch.searching.items() if key not in watch.in_vain]
-    for workload in sorted(found, key=_turn):
+    for workload in in_turn(found):
         run.looked_at += 1
         try:
             events = _look(run, workload)
@@ -72,8 +73,16 @@ def find_hosts(partition: Partition, workload: Workload) -> Admission | Unplaced
     return _first_placed(partition, workload, replaced)
 
 
-def _turn(workload: Workload) -> tuple[int, int, str]:
-    return -workload.spec.priority, workload.created_at, workload.key
+def in_turn(workloads: Iterable[Workload]) -> list[Workload]:
+    """Those of higher priority look first, of equals the older one."""
+    return sorted(workloads, key=lambda each: (-each.spec.priority, each.created_at, each.key))
+
+
+def gives_up(config: Config, workload: Workload) -> bool:
+    """Whether it is evicted where no hosts are found for it, instead of waiting for some."""
+    rules = config.configuration.topology
+    must_go = rules.fail_fast or not rules.replace_failed_nodes or not _goes_to_hosts(workload)
+    return bool(workload.unhealthy_nodes) and must_go
 
 
 def _look(run: CycleRun, workload: Workload) -> tuple[WorkloadEvent, ...]:
@@ -83,8 +92,7 @@ def _look(run: CycleRun, workload: Workload) -> tuple[WorkloadEvent, ...]:
         found = find_hosts(run.partition, workload)
     if not isinstance(found, Unplaced):
         return (WorkloadPlaced(admission=found, replaced=_lost(workload)),)
-    must_go = rules.fail_fast or not rules.replace_failed_nodes or not _goes_to_hosts(workload)
-    if not workload.unhealthy_nodes or not must_go:
+    if not gives_up(run.partition.config, workload):
         return ()
     return (_sent_away(run, workload, found),)
 

@@ -1,0 +1,107 @@
+"""What draining a node would do: who stands there, and who would find another place or be evicted.
+
+Nothing is changed: each workload is moved on trial, in the order in which it would look, so that no
+two count on the same room.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from msgspec.structs import replace
+
+from headgate.domain.cell import Cell
+from headgate.domain.scheduling.answers import Unplaced
+from headgate.domain.scheduling.partition import Charge, Partition
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, host_name
+from headgate.domain.scheduling.second_pass import find_hosts, gives_up, in_turn
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.state import Workload
+
+Outcome = Literal["Moves", "Waits", "Evicted"]
+DRAINED = "Drained"
+
+_Change = Callable[[int, Charge], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A workload on the node: its pods there, and which hosts they would go to, if any.
+
+    `reason` says why there is none.
+    """
+
+    workload: str
+    pods: int
+    outcome: Outcome
+    hosts: tuple[tuple[str, int], ...] = ()
+    reason: str = ""
+
+
+def preview_drain(cell: Cell, node: str) -> tuple[Departure, ...]:
+    """What would become of everyone on a node, those first who would look first."""
+    known = cell.config.nodes[node]
+    host = host_name(known)
+    found: list[Departure] = []
+    for key in cell.partition_keys():
+        partition = cell.partition(key)
+        if node in partition.hosts.node_names():
+            found.extend(_departures(partition, host))
+    return tuple(found)
+
+
+def _departures(partition: Partition, host: str) -> list[Departure]:
+    undo: list[tuple[_Change, Charge]] = []
+    try:
+        return [
+            _departure(partition, workload, host, undo)
+            for workload in in_turn(partition.watch.standing_on(host))
+        ]
+    finally:
+        for change, charge in reversed(undo):
+            for view in (ACTUAL, PROJECTED):
+                change(view, charge)
+
+
+def _departure(
+    partition: Partition, workload: Workload, host: str, undo: list[tuple[_Change, Charge]]
+) -> Departure:
+    lost = {**workload.unhealthy_nodes, host: DRAINED}
+    leaving = replace(workload, unhealthy_nodes=lost)
+    assert workload.admission is not None, "who stands on a host has a place"
+    before = _places(workload.admission)
+    found: Admission | Unplaced = Unplaced("hosts are not replaced in this installation")
+    if partition.config.configuration.topology.replace_failed_nodes:
+        found = find_hosts(partition, leaving)
+    if isinstance(found, Unplaced):
+        outcome: Outcome = "Evicted" if gives_up(partition.config, leaving) else "Waits"
+        return Departure(workload.key, before[host], outcome, reason=found.reason)
+    _move(partition, workload, found, undo)
+    after = _places(found)
+    gained = tuple(
+        (name, pods - before.get(name, 0))
+        for name, pods in after.items()
+        if pods > before.get(name, 0)
+    )
+    return Departure(workload.key, before[host], "Moves", gained)
+
+
+def _move(
+    partition: Partition, workload: Workload, to: Admission, undo: list[tuple[_Change, Charge]]
+) -> None:
+    there, here = partition.held_by(workload), partition.charge_of(workload, to)
+    for view in (ACTUAL, PROJECTED):
+        partition.give_back(view, there)
+        partition.take(view, here)
+    undo.append((partition.take, there))
+    undo.append((partition.give_back, here))
+
+
+def _places(admission: Admission) -> dict[str, int]:
+    """Pods by host, of all pod sets together."""
+    found: dict[str, int] = {}
+    for given in admission.pod_set_assignments:
+        for domain in given.topology_assignment.domains if given.topology_assignment else ():
+            name = ",".join(domain.values)
+            found[name] = found.get(name, 0) + domain.count
+    return found
