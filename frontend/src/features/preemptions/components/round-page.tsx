@@ -13,7 +13,7 @@ import { formatAmountOf } from "@/lib/format/amounts";
 import { formatDuration } from "@/lib/format/times";
 
 import { chainQuery, roundQuery } from "../api/preemptions";
-import { amountOfFlavor, freedWords, lostWords, outcomeWords, releasedCount, ruleWords, stageWords } from "../model/rounds";
+import { amountOfFlavor, freedWords, isOpen, lostWords, outcomeWords, releasedCount, ruleWords, stageWords } from "../model/rounds";
 import { StageBadge } from "./stage-badge";
 import { StorylineView } from "./storyline-view";
 import styles from "./preemptions.module.css";
@@ -45,7 +45,7 @@ function Body({ round }: { round: Round }) {
     <>
       <div className={styles.columns}>
         <Decision round={round} />
-        <div>
+        <div className={styles.stack}>
           <Figures round={round} />
           <Protected round={round} />
         </div>
@@ -82,7 +82,12 @@ function Decision({ round }: { round: Round }) {
       <dl className={styles.facts}>
         <dt>Preemptor</dt>
         <dd>
-          <Go to={workloadAddress(round.preemptor)}>{round.preemptor}</Go>, priority {round.preemptorPriority}, in{" "}
+          <Go to={workloadAddress(round.preemptor)}>{round.preemptor}</Go>
+        </dd>
+        <dt>Priority</dt>
+        <dd className="number">{round.preemptorPriority}</dd>
+        <dt>ClusterQueue</dt>
+        <dd>
           <Go to={`/queues/${encodeURIComponent(round.clusterQueue)}`}>{round.clusterQueue}</Go>
         </dd>
         <dt>Decided</dt>
@@ -106,7 +111,7 @@ function Decision({ round }: { round: Round }) {
           </>
         )}
         <dt>Started</dt>
-        <dd>{round.startedAt ? <Moment at={round.startedAt} /> : "not by this round"}</dd>
+        <dd>{round.startedAt ? <Moment at={round.startedAt} /> : isOpen(round) ? "not yet" : "not by this round"}</dd>
         {round.endedAt && (
           <>
             <dt>Ended</dt>
@@ -208,7 +213,7 @@ function VictimRow({ victim }: { victim: RoundVictim }) {
         {victim.mode === "Soft" && victim.stage !== "Released" && victim.stage !== "Cancelled" && (
           <span className={styles.soft}>
             {" "}
-            {victim.handler && `${victim.handler}, `}until <Moment at={victim.deadlineAt} />
+            {victim.handler && `by ${victim.handler}, `}time is up <Moment at={victim.deadlineAt} />
             {victim.note && `: ${victim.note}`}
           </span>
         )}

@@ -1,6 +1,7 @@
 // Rounds as they followed each other: a column each, from who made room needed to who had to go.
+import { useRouter } from "@tanstack/react-router";
 import { Pause, Play } from "lucide-react";
-import { useEffect, useMemo, useState } from "react";
+import { type MouseEvent, useEffect, useMemo, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { Go } from "@/components/ui/go";
@@ -17,6 +18,7 @@ const COLUMN = 44;
 const ROW = 28;
 const DOT = 5;
 const MARGIN = 22;
+const FEWEST_COLUMNS = 18;
 
 export function StorylineView({ rounds, current }: { rounds: Round[]; current?: string }) {
   const story = useMemo(() => storyline(rounds), [rounds]);
@@ -88,7 +90,7 @@ export function StorylineView({ rounds, current }: { rounds: Round[]; current?: 
 
 function Picture({ story, shown, current }: { story: Storyline; shown: number; current?: string }) {
   const height = story.workloads.length * ROW;
-  const width = story.columns.length * COLUMN;
+  const width = Math.max(story.columns.length, FEWEST_COLUMNS) * COLUMN;
   return (
     <div className={styles.picture} tabIndex={0} role="region" aria-label="Who made whom leave, over time">
       <ol className={styles.names}>
@@ -117,9 +119,16 @@ function Picture({ story, shown, current }: { story: Storyline; shown: number; c
 }
 
 function Fall({ column, index, emphasis }: { column: Column; index: number; emphasis: boolean }) {
+  const { history } = useRouter();
   const at = x(index);
+  const address = `/preemptions/${encodeURIComponent(column.round.id)}`;
+  const open = (event: MouseEvent) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    history.push(address);
+  };
   return (
-    <a href={`/preemptions/${encodeURIComponent(column.round.id)}`} aria-label={sentenceOf(column.round)} className={emphasis ? styles.now : styles.past}>
+    <a href={address} onClick={open} aria-label={sentenceOf(column.round)} className={emphasis ? styles.now : styles.past}>
       <title>{sentenceOf(column.round)}</title>
       <line className={styles.fall} x1={at} x2={at} y1={y(column.top)} y2={y(column.bottom)} />
       {column.victimRows.map((row) => (
