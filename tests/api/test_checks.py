@@ -58,7 +58,7 @@ def test_executors_are_told_what_checks_add_to_the_pods(
     (mine,) = [item for item in items if item["workload"] == "team-a/grows"]
     (added,) = mine["podSetUpdates"]
     assert added["nodeSelector"] == {"pool": "new"}
-    assert added["tolerations"] == [{"key": "fresh", "operator": "Exists"}]
+    assert added["tolerations"] == [{"key": "fresh", "operator": "Exists", "tolerationSeconds": 5}]
 
 
 def test_the_controller_of_a_check_says_whether_it_serves_it(

@@ -3,6 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
+from headgate.application.verify.history import History
+from headgate.domain.namespaces.events import NamespaceCreated
+from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.queues.specs import AdmissionCheckRule, ClusterQueuePreemption
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.scheduling.waiting import explain_waiting
@@ -182,3 +185,21 @@ def submit(annotations: dict[str, str], pod_set: PodSet) -> Submit:
 def test_what_cannot_be_elastic_is_refused(annotations: dict[str, str], pod_set: PodSet) -> None:
     refusal = Scenario(WORKLOAD).refuses(submit(annotations, pod_set), InvalidObject)
     assert all(pointer.startswith("/metadata/annotations/") for pointer in pointers(refusal))
+
+
+def test_a_recount_of_the_whole_history_agrees() -> None:
+    world = a_world(one=9)
+    world.record("namespace/team", NamespaceCreated(uid="n", name="team", spec=NamespaceSpec()))
+    key = world.submit_pod_sets("a", "q", pods(6), annotations={ELASTIC: "true"})
+    world.settle()
+    world.reclaim(key, 2)
+    shrink(world, key, 4)
+    world.reclaim(key, 1)
+    new = grown(world, "b", key, 9)
+    world.settle()
+    assert phase_of(world[new]) == "Starting"
+    book = History()
+    for recorded in world.history:
+        book.read(recorded)
+    assert [finding.rule for finding in book.findings.found] == []
+    assert book.quota.used["q"] == {("one", "gpu"): 9}

@@ -29,7 +29,13 @@ async def check_state(request: Caller, workload: str, check: str, data: CheckSta
 
 def _update(told: UpdateOfPodSet) -> PodSetUpdate:
     tolerations = (
-        Toleration(key=t.key, operator=t.operator, value=t.value, effect=t.effect)
+        Toleration(
+            key=t.key,
+            operator=t.operator,
+            value=t.value,
+            effect=t.effect,
+            seconds=t.toleration_seconds,
+        )
         for t in told.tolerations
     )
     return PodSetUpdate(

@@ -9,17 +9,19 @@ from headgate.application.verify.quota_book import QuotaBook
 from headgate.application.verify.round_book import RoundBook
 from headgate.application.verify.sequence_book import SequenceBook
 from headgate.application.verify.settings_book import SettingsBook
+from headgate.application.verify.size_book import SizeBook
 from headgate.application.verify.waiting_book import unexplained
 from headgate.domain.facts import Recorded
 from headgate.domain.rounds.events import RoundEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.events import (
+    WorkloadDeleted,
     WorkloadEvent,
     WorkloadPlaced,
     WorkloadPodsReclaimed,
     WorkloadQuotaReserved,
+    WorkloadSpecChanged,
 )
-from headgate.domain.workloads.remaining import needed_admission
 from headgate.domain.workloads.specs import WorkloadSpec
 
 GRACE = 10 * MICROSECONDS_PER_SECOND
@@ -38,6 +40,7 @@ class History:
         self.lives = LifeBook(self.findings)
         self.quota = QuotaBook(self.settings, self.findings)
         self.hosts = HostBook(self.settings, self.findings)
+        self.sizes = SizeBook()
         self._placed: dict[str, WorkloadSpec] = {}
         self.rounds = RoundBook(self.lives.lives, self.findings)
 
@@ -72,15 +75,21 @@ class History:
                 self.quota.give_back(held)
                 self.hosts.give_back(self._placed[key], held)
             self._check_door(before.namespace, before.spec.queue_name, event)
+            self.sizes.reserved(key, event.admission)
             self.quota.take(event.admission)
             self.hosts.take(before.spec, event.admission)
             self._placed[key] = before.spec
-        if isinstance(event, WorkloadPodsReclaimed) and before is not None and held is not None:
-            before.quota = needed_admission(held, before.spec.pod_sets, event.reclaimable)
+        if isinstance(event, WorkloadPodsReclaimed):
+            self.sizes.ended(key, event.reclaimable)
+        resized = isinstance(event, WorkloadPodsReclaimed | WorkloadSpecChanged)
+        if resized and before is not None and held is not None:
+            before.quota = self.sizes.now(key, before.spec, held)
             self.quota.shrink(held, before.quota)
         if isinstance(event, WorkloadPlaced) and before is not None and held is not None:
             self.hosts.move(self._placed[key], held, event.admission)
             before.quota = moved(held, event.admission)
+        if isinstance(event, WorkloadDeleted):
+            self.sizes.forget(key)
         if released is not None and before is not None:
             self.quota.give_back(released)
             self.hosts.give_back(self._placed[key], released)
