@@ -125,7 +125,9 @@ def _add_differences(found: Capacities, places: Ints, pods: Ints) -> None:
 
 def _firsts(numbers: Ints) -> Ints:
     """Where each number of an ascending list stands first."""
-    return np.flatnonzero(np.diff(numbers, prepend=-1))
+    is_first = np.ones(len(numbers), dtype=np.bool_)
+    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
+    return np.flatnonzero(is_first)
 
 
 def set_leaves(found: Capacities, places: "slice | Ints", leaves: LeafFigures) -> None:

@@ -17,6 +17,8 @@ from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec
 from headgate.domain.values.selectors import NodeSelectorTerm
 from headgate.domain.workloads.specs import Scheduling
 
+MOST_TEMPLATES = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Eligible:
@@ -36,7 +38,7 @@ def eligible_hosts(ground: Ground, pod: Scheduling) -> Eligible:
     known: Eligible | None = ground.topology.eligible.get(key)
     if known is None:
         known = _looked_up(ground, pod)
-        ground.topology.eligible[key] = known
+        _keep(ground.topology.eligible, key, known)
     return known
 
 
@@ -53,8 +55,15 @@ def scores(ground: Ground, pod: Scheduling) -> Ints:
         terms = tuple(wish.term for wish in wished)
         found = _of_each_place(ground, _keys(terms), score)
         known = np.array(found, dtype=np.int64)
-        ground.topology.eligible[wished] = known
+        _keep(ground.topology.eligible, wished, known)
     return known
+
+
+def _keep(kept: dict[object, Any], key: object, found: object) -> None:
+    """Keep an answer in place of the oldest, where there are many."""
+    if len(kept) >= MOST_TEMPLATES:
+        del kept[next(iter(kept))]
+    kept[key] = found
 
 
 def _looked_up(ground: Ground, pod: Scheduling) -> Eligible:

@@ -17,8 +17,6 @@ from headgate.domain.scheduling.placement.wanted import slicing_of, wanted_of
 from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
 from headgate.domain.workloads.specs import PodSet
 
-__all__ = ["Ground", "Placed", "assume", "per_pod"]
-
 
 @dataclass(frozen=True, slots=True)
 class Seat:
@@ -44,14 +42,16 @@ def place_pod_sets(seats: Sequence[Seat]) -> dict[str, Placed] | Misplaced:
     of the first of them; both lie in the flavor of the workers.
     """
     found: dict[str, Placed] = {}
-    for workers, leader in _groups(seats):
+    groups = tuple(_groups(seats))
+    for number, (workers, leader) in enumerate(groups, 1):
         placed = place_group(workers, None if leader is None else leader.pod_set)
         if isinstance(placed, Unplaced):
             return Misplaced(workers.pod_set.name, workers.ground.topology.flavor, placed)
         for seat, place in zip((workers, leader), placed, strict=False):
             if seat is not None:
-                assume(workers.ground, place, per_pod(seat.pod_set))
                 found[seat.pod_set.name] = place
+                if number < len(groups):
+                    assume(workers.ground, place, per_pod(seat.pod_set))
     return found
 
 
