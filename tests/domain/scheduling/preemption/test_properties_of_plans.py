@@ -1,0 +1,170 @@
+"""What holds of every plan, in random cohorts (the invariants of preemption.md §6.12 by number)."""
+
+from collections.abc import Iterator
+from dataclasses import replace as with_changes
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from headgate.domain.scheduling.preemption.claims import GUARANTEEING, Candidate, Victim
+from headgate.domain.scheduling.preemption.legality import wrongs_in_the_end
+from headgate.domain.scheduling.preemption.plan import SearchRules
+from headgate.domain.scheduling.preemption.precedents import Epoch
+from headgate.domain.workloads.protecting import protection_of
+from tests.simulation.termination import (
+    GPU,
+    WAITING,
+    Cohort,
+    a_claim,
+    a_cohort,
+    commit,
+    live_through,
+    plan_for,
+    rules_of,
+)
+
+SEEDS = st.integers(min_value=0, max_value=10**9)
+Plan = tuple[Cohort, str, tuple[Victim, ...]]
+
+
+def plain(cohort: Cohort) -> SearchRules:
+    return SearchRules(cohort.strategies)
+
+
+def plans(seed: int) -> Iterator[Plan]:
+    """The plan of everyone who waits in one cohort, where there is one."""
+    cohort = a_cohort(Random(seed))
+    for key in sorted(cohort.workloads):
+        if cohort.stands[key] == WAITING and (victims := plan_for(cohort, key, plain(cohort))):
+            yield cohort, key, victims
+
+
+def fits(cohort: Cohort, key: str, *, borrow: bool) -> bool:
+    ask, yard = cohort.asks[key], cohort.yard
+    amount = ask.amounts[GPU]
+    within = yard.used(ask.node, GPU) + amount <= yard.nominal(ask.node, GPU)
+    return yard.available(ask.node, GPU) >= amount and (borrow or within)
+
+
+def guard_own(cohort: Cohort, key: str, **spec: object) -> None:
+    """Change the spec of one that holds a place."""
+    changed = replace(cohort.workloads[key], spec=replace(cohort.workloads[key].spec, **spec))
+    cohort.workloads[key] = changed
+    cohort.asks[key] = with_changes(cohort.asks[key], workload=changed)
+    held = cohort.yard.held.get(cohort.asks[key].node, {})
+    if key in held:
+        held[key] = cohort.asks[key]
+
+
+@given(SEEDS)
+def test_i1_what_may_not_be_preempted_is_never_a_victim(seed: int) -> None:
+    for cohort, key, victims in plans(seed):
+        safe = victims[0].workload.key
+        guard_own(cohort, safe, preemptibility="NonPreemptible")
+        again = plan_for(cohort, key, plain(cohort))
+        assert safe not in [victim.workload.key for victim in again]
+
+
+@given(SEEDS)
+def test_i3_i4_it_fits_once_all_have_left_and_not_before(seed: int) -> None:
+    for cohort, key, victims in plans(seed):
+        for victim in victims:
+            cohort.yard.remove(victim.candidate)
+        assert fits(cohort, key, borrow=True)
+        stays_within = fits(cohort, key, borrow=False)
+        for victim in victims:
+            cohort.yard.restore(victim.candidate)
+            assert not fits(cohort, key, borrow=not stays_within)
+            cohort.yard.remove(victim.candidate)
+
+
+@given(SEEDS)
+def test_i5_a_victim_at_discretion_is_less_important_or_newer(seed: int) -> None:
+    for cohort, key, victims in plans(seed):
+        mine = cohort.workloads[key]
+        for victim in victims:
+            if victim.scope in {"Own", "WhileBorrowing"}:
+                theirs = victim.workload
+                older = mine.created_at < theirs.created_at
+                assert (mine.spec.priority, older) > (protection_of(theirs.spec), False)
+
+
+@given(SEEDS)
+def test_i6_nobody_is_wronged_in_the_end(seed: int) -> None:
+    for cohort, key, victims in plans(seed):
+        for victim in victims:
+            cohort.yard.remove(victim.candidate)
+        claim = a_claim(cohort, key)
+        assert wrongs_in_the_end(cohort.yard, claim, victims, cohort.strategies) == {}
+        for victim in victims:
+            cohort.yard.restore(victim.candidate)
+
+
+@given(SEEDS)
+def test_i7_discretionary_evictions_of_an_epoch_form_no_circle(seed: int) -> None:
+    random = Random(seed)
+    cohort = a_cohort(random)
+    assert live_through(cohort, random, rules_of(cohort, guarded=True)).settled
+    edges = cohort.precedents.followers(Epoch(cohort.workloads, ""))
+    left = {p: [v for v, right in victims.items() if not right] for p, victims in edges.items()}
+    while free := [p for p in sorted(left) if not any(v in left for v in left[p])]:
+        for preemptor in free:
+            del left[preemptor]
+    assert left == {}
+
+
+@given(SEEDS)
+def test_i13_no_victim_turns_round_and_evicts_who_evicted_it(seed: int) -> None:
+    for cohort, key, victims in list(plans(seed))[:1]:
+        commit(cohort, key, victims)
+        ask = cohort.asks[key]
+        cohort.yard.held.setdefault(ask.node, {})[key] = ask
+        for victim in victims:
+            back = plan_for(cohort, victim.workload.key, plain(cohort))
+            assert key not in [turned.workload.key for turned in back]
+
+
+@given(SEEDS, SEEDS)
+def test_i14_the_order_of_what_is_given_changes_nothing(seed: int, shuffle: int) -> None:
+    for cohort, key, victims in plans(seed):
+        chance = Random(shuffle)
+        for node, held in cohort.yard.held.items():
+            mixed = sorted(held.items(), key=lambda _: chance.random())
+            cohort.yard.held[node] = dict(mixed)
+        again = plan_for(cohort, key, plain(cohort))
+        assert [(v.workload.key, v.scope) for v in again] == [
+            (v.workload.key, v.scope) for v in victims
+        ]
+
+
+@given(SEEDS)
+def test_i16_what_a_queue_owns_it_can_always_get_back(seed: int) -> None:
+    cohort = a_cohort(Random(seed))
+    for key, ask in sorted(cohort.asks.items()):
+        policies = cohort.policies[ask.node]
+        owned = cohort.yard.nominal(ask.node, GPU) - cohort.yard.used(ask.node, GPU)
+        waits = cohort.stands[key] == WAITING and ask.amounts[GPU] <= owned
+        if waits and policies.reclaim_within_cohort == "Any":
+            victims = plan_for(cohort, key, plain(cohort))
+            assert victims or fits(cohort, key, borrow=True)
+            assert all(v.scope in GUARANTEEING for v in victims)
+
+
+@given(SEEDS)
+def test_i20_more_protection_never_makes_a_victim(seed: int) -> None:
+    for cohort, key, victims in plans(seed):
+        spared = next((c for c in holders(cohort) if c.workload not in of(victims)), None)
+        if spared is not None:
+            guard_own(cohort, spared.workload.key, preemption_priority=9)
+            again = plan_for(cohort, key, plain(cohort))
+            assert spared.workload.key not in [victim.workload.key for victim in again]
+
+
+def holders(cohort: Cohort) -> list[Candidate]:
+    return [found for _, held in sorted(cohort.yard.held.items()) for found in held.values()]
+
+
+def of(victims: tuple[Victim, ...]) -> list[object]:
+    return [victim.workload for victim in victims]

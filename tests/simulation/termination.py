@@ -1,0 +1,369 @@
+"""Whether preemption comes to an end in random cohorts without arrivals, whenever victims stop.
+
+`python -m tests.simulation.termination` lives through 20,000 of them with the rules in force, and
+through the same again with the guard and the rules of the end state switched off, which must find
+loops, so that the check is known to bite (preemption.md §6.9).
+"""
+
+import argparse
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from random import Random
+
+from headgate.domain.config import Config
+from headgate.domain.configuration.specs import DEFAULT_FAIR_STRATEGIES
+from headgate.domain.configured import Configured
+from headgate.domain.queues.specs import (
+    BorrowWithinCohort,
+    ClusterQueuePreemption,
+    ClusterQueueSpec,
+)
+from headgate.domain.rounds.events import RoundVictim
+from headgate.domain.rounds.state import Round
+from headgate.domain.scheduling.preemption.claims import (
+    Amounts,
+    Candidate,
+    Claim,
+    ShareOrder,
+    Victim,
+)
+from headgate.domain.scheduling.preemption.guard import closes_circle
+from headgate.domain.scheduling.preemption.legality import no_wrongs
+from headgate.domain.scheduling.preemption.plan import SearchRules, plan_victims
+from headgate.domain.scheduling.preemption.precedents import Epoch, Precedents
+from headgate.domain.scheduling.quota.fair_share import fair_share
+from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
+from headgate.domain.scheduling.quota.usage import (
+    Usage,
+    add_usage,
+    available,
+    borrowing_level,
+    is_within_quota,
+    no_usage,
+    remove_usage,
+    serve,
+)
+from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.state import Workload
+from tests.builders.world import quotas
+
+GPU: FlavorResource = ("default", "gpu")
+ENDLESS = 150
+"""So many evictions of a handful of workloads are a loop; with the rules none came near."""
+
+RUNNING, WAITING, LEAVING = "running", "waiting", "leaving"
+
+
+@dataclass
+class Yard:
+    """A cohort tree with its usage, as the search for victims sees it (`removal.Room`)."""
+
+    tree: QuotaTree
+    usage: Usage
+    held: dict[str, dict[str, Candidate]] = field(default_factory=dict)
+
+    @property
+    def path(self) -> dict[str, tuple[str, ...]]:
+        return self.tree.path
+
+    @property
+    def children(self) -> dict[str, tuple[str, ...]]:
+        return self.tree.children
+
+    def used(self, node: str, key: FlavorResource, /) -> int:
+        return self.usage[node].get(key, 0)
+
+    def nominal(self, node: str, key: FlavorResource, /) -> int:
+        return self.tree.nominal(node, key)
+
+    def available(self, node: str, key: FlavorResource, /) -> int:
+        return available(self.tree, self.usage, node, key)
+
+    def is_within(self, node: str, keys: Iterable[FlavorResource], /) -> bool:
+        return is_within_quota(self.tree, self.usage, node, keys)
+
+    def serve(self, node: str, asked: Amounts, /) -> tuple[bool, Amounts]:
+        return serve(self.tree, self.usage, node, asked)
+
+    def share(self, node: str, /) -> ShareOrder:
+        return fair_share(self.tree, self.usage, node).order
+
+    def level(self, node: str, amounts: Amounts, /) -> int:
+        return borrowing_level(self.tree, self.usage, node, GPU, amounts[GPU])[0]
+
+    def charge(self, node: str, amounts: Amounts, /) -> None:
+        add_usage(self.tree, self.usage, node, amounts)
+
+    def uncharge(self, node: str, amounts: Amounts, /) -> None:
+        remove_usage(self.tree, self.usage, node, amounts)
+
+    def holders(self, node: str, /) -> Iterator[Candidate]:
+        yield from self.held.get(node, {}).values()
+
+    def remove(self, candidate: Candidate, /) -> None:
+        self.uncharge(candidate.node, candidate.amounts)
+
+    def restore(self, candidate: Candidate, /) -> None:
+        self.charge(candidate.node, candidate.amounts)
+
+    def has_place(self) -> bool:
+        return True
+
+    def place(self) -> bool:
+        return True
+
+    def is_free(self, place: bool, /) -> bool:
+        return place
+
+
+@dataclass
+class Cohort:
+    """Workloads with where they want to run, what they ask for and how they stand.
+
+    `actual` is used now; the usage of `yard` is what will be used once everyone leaving has left
+    and everyone for whom room is made has come.
+    """
+
+    yard: Yard
+    actual: Usage
+    policies: dict[str, ClusterQueuePreemption]
+    workloads: dict[str, Workload]
+    asks: dict[str, Candidate]
+    strategies: tuple[str, ...]
+    stands: dict[str, str] = field(default_factory=dict)
+    kept_for: dict[str, list[str]] = field(default_factory=dict)
+    rounds: int = 0
+    precedents: Precedents = field(default_factory=Precedents)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one cohort ended: after so many evictions, or never."""
+
+    evictions: int
+    settled: bool
+
+
+def live(seed: int, *, guarded: bool) -> Outcome:
+    """One random cohort until nothing moves any more, or for ever."""
+    random = Random(seed)
+    cohort = a_cohort(random)
+    return live_through(cohort, random, rules_of(cohort, guarded=guarded))
+
+
+def live_through(cohort: Cohort, random: Random, rules: SearchRules) -> Outcome:
+    """One cohort under these rules; victims stop in an order of chance."""
+    evictions = 0
+    while evictions < ENDLESS:
+        moved, evicted = _serve(cohort, rules)
+        evictions += evicted
+        leaving = sorted(key for key, stand in cohort.stands.items() if stand == LEAVING)
+        if leaving:
+            _stop(cohort, random.choice(leaving))
+        elif not moved:
+            return Outcome(evictions, settled=True)
+    return Outcome(evictions, settled=False)
+
+
+def a_cohort(random: Random) -> Cohort:
+    """Two or three queues, some under a cohort of their own, with up to nine workloads."""
+    names = ["q0", "q1", "q2"][: random.choice((2, 3, 3))]
+    config = Config()
+    for name in names:
+        config.cluster_queues[name] = _queue(random, name)
+    tree = build_tree(config, names)
+    yard = Yard(tree, no_usage(tree))
+    policies = {f"clusterqueue/{n}": config.cluster_queues[n].spec.preemption for n in names}
+    workloads, asks = {}, {}
+    for number in range(random.randint(3, 9)):
+        key = f"team/w{number}"
+        queue = random.choice(names)
+        most = sum(tree.nominal(node, GPU) for node in policies)
+        spec = WorkloadSpec(pod_sets=(), priority=random.randint(0, 2))
+        created = random.randint(0, 9)
+        workloads[key] = Workload(
+            uid=key, namespace="team", name=f"w{number}", created_at=created, spec=spec
+        )
+        size = random.randint(1, max(1, most))
+        asks[key] = Candidate(workloads[key], f"clusterqueue/{queue}", {GPU: size})
+    strategies = DEFAULT_FAIR_STRATEGIES if random.random() < 0.5 else ()
+    cohort = Cohort(yard, no_usage(tree), policies, workloads, asks, strategies)
+    cohort.stands = dict.fromkeys(workloads, WAITING)
+    for key in sorted(workloads, key=lambda _: random.random()):
+        if random.random() < 0.7 and _fits(cohort, key):
+            _start(cohort, key)
+    return cohort
+
+
+def _queue(random: Random, name: str) -> Configured[ClusterQueueSpec]:
+    preemption = ClusterQueuePreemption(
+        within_cluster_queue=random.choice(("Never", "LowerPriority", "LowerOrNewerEqualPriority")),
+        reclaim_within_cohort=random.choice(("Never", "LowerPriority", "Any", "Any")),
+        borrow_within_cohort=BorrowWithinCohort(policy=random.choice(("Never", "LowerPriority"))),
+    )
+    spec = ClusterQueueSpec(
+        cohort_name="all",
+        resource_groups=quotas(default=random.randint(0, 6)),
+        preemption=preemption,
+    )
+    return Configured(name=name, uid=name, created_at=0, spec=spec)
+
+
+def rules_of(cohort: Cohort, *, guarded: bool) -> SearchRules:
+    """The rules in force, or Kueue's, which look at no end state and remember nothing."""
+    if not guarded:
+        return SearchRules(cohort.strategies, judge=no_wrongs)  # type: ignore[arg-type]
+
+    def guard(claim: Claim, victims: Iterable[Victim]) -> dict[str, str]:
+        epoch = Epoch(cohort.workloads, "")
+        return closes_circle(cohort.precedents, epoch, claim.preemptor.key, victims)
+
+    return SearchRules(cohort.strategies, guard=guard)  # type: ignore[arg-type]
+
+
+def _serve(cohort: Cohort, rules: SearchRules) -> tuple[bool, int]:
+    """Everyone who waits, in order: start, begin a round, or go on waiting."""
+    moved, evicted = False, 0
+    for key in sorted(cohort.workloads, key=lambda k: _order(cohort.workloads[k])):
+        if cohort.stands[key] != WAITING:
+            continue
+        if key in cohort.kept_for:
+            if not _is_used_up(cohort, key):
+                continue
+            _take_kept(cohort, key)
+            moved = True
+        elif _fits(cohort, key):
+            _start(cohort, key)
+            moved = True
+        else:
+            victims = plan_for(cohort, key, rules)
+            evicted += len(victims)
+            moved = moved or bool(victims)
+            if victims:
+                commit(cohort, key, victims)
+    return moved, evicted
+
+
+def _order(workload: Workload) -> tuple[int, int, str]:
+    return -workload.spec.priority, workload.created_at, workload.uid
+
+
+def _fits(cohort: Cohort, key: str) -> bool:
+    ask = cohort.asks[key]
+    tree = cohort.yard.tree
+    return all(
+        ask.amounts[GPU] <= available(tree, usage, ask.node, GPU)
+        for usage in (cohort.actual, cohort.yard.usage)
+    )
+
+
+def plan_for(cohort: Cohort, key: str, rules: SearchRules) -> tuple[Victim, ...]:
+    """Who must leave for one that waits; nobody if it need only wait."""
+    ask = cohort.asks[key]
+    yard = cohort.yard
+    if yard.available(ask.node, GPU) >= ask.amounts[GPU]:
+        return ()
+    return plan_victims(yard, a_claim(cohort, key), rules).victims
+
+
+def a_claim(cohort: Cohort, key: str) -> Claim:
+    """What one of them claims."""
+    ask = cohort.asks[key]
+    return Claim(
+        cohort.workloads[key],
+        ask.node,
+        cohort.policies[ask.node],
+        lambda workload: workload.created_at,
+        ask.amounts,
+        (GPU,),
+    )
+
+
+def commit(cohort: Cohort, key: str, victims: tuple[Victim, ...]) -> None:
+    """The victims leave, and their room is kept for who made them."""
+    ask = cohort.asks[key]
+    for victim in victims:
+        cohort.yard.remove(victim.candidate)
+        del cohort.yard.held[victim.candidate.node][victim.workload.key]
+        cohort.stands[victim.workload.key] = LEAVING
+    cohort.yard.charge(ask.node, ask.amounts)
+    cohort.kept_for[key] = [victim.workload.key for victim in victims]
+    cohort.rounds += 1
+    cohort.precedents.put(_round(cohort, key, victims))
+
+
+def _round(cohort: Cohort, key: str, victims: tuple[Victim, ...]) -> Round:
+    named = tuple(
+        RoundVictim(
+            workload=victim.workload.key,
+            cluster_queue=victim.candidate.node,
+            reason=victim.reason,
+            priority=victim.workload.spec.priority,
+            protection=victim.workload.spec.priority,
+            pods=1,
+            freed={},
+            running_seconds=0,
+        )
+        for victim in victims
+    )
+    return Round(
+        id=f"r{cohort.rounds}",
+        stage="Draining",
+        preemptor=key,
+        preemptor_priority=cohort.workloads[key].spec.priority,
+        cluster_queue=cohort.asks[key].node,
+        admission=Admission(cluster_queue=cohort.asks[key].node, pod_set_assignments=()),
+        victims=named,
+        considered=len(named),
+        basis_position=0,
+        committed_at=0,
+    )
+
+
+def _is_used_up(cohort: Cohort, key: str) -> bool:
+    ask = cohort.asks[key]
+    free = available(cohort.yard.tree, cohort.actual, ask.node, GPU)
+    return ask.amounts[GPU] <= free
+
+
+def _start(cohort: Cohort, key: str) -> None:
+    cohort.yard.charge(cohort.asks[key].node, cohort.asks[key].amounts)
+    _take_kept(cohort, key)
+
+
+def _take_kept(cohort: Cohort, key: str) -> None:
+    """What is kept for it already counts in the projected view."""
+    ask = cohort.asks[key]
+    cohort.kept_for.pop(key, None)
+    add_usage(cohort.yard.tree, cohort.actual, ask.node, ask.amounts)
+    cohort.yard.held.setdefault(ask.node, {})[key] = ask
+    cohort.stands[key] = RUNNING
+
+
+def _stop(cohort: Cohort, key: str) -> None:
+    ask = cohort.asks[key]
+    remove_usage(cohort.yard.tree, cohort.actual, ask.node, ask.amounts)
+    cohort.stands[key] = WAITING
+
+
+def main() -> int:
+    """Exit code 1 if a guarded cohort never settled, or no unguarded one was a loop."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.simulation.termination", description=__doc__
+    )
+    parser.add_argument("--cohorts", type=int, default=20_000)
+    cohorts = parser.parse_args().cohorts
+    guarded = [live(seed, guarded=True) for seed in range(cohorts)]
+    open_ended = [live(seed, guarded=False) for seed in range(cohorts)]
+    endless = sum(not outcome.settled for outcome in guarded)
+    loops = sum(not outcome.settled for outcome in open_ended)
+    most = max(outcome.evictions for outcome in guarded)
+    print(f"guarded: {endless} of {cohorts} endless, at most {most} evictions in one")  # noqa: T201
+    print(f"unguarded: {loops} of {cohorts} endless")  # noqa: T201
+    return 1 if endless or not loops else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,16 @@
+"""Preemption comes to an end, and what makes it do so is the guard with the rules of the end."""
+
+import pytest
+
+from tests.simulation.termination import live
+
+
+def test_every_cohort_settles() -> None:
+    endless = [seed for seed in range(400) if not live(seed, guarded=True).settled]
+    assert endless == []
+
+
+@pytest.mark.parametrize("seed", [37, 491, 888])
+def test_a_loop_without_the_guard_ends_with_it(seed: int) -> None:
+    assert not live(seed, guarded=False).settled
+    assert live(seed, guarded=True).settled
