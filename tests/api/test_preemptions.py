@@ -22,7 +22,7 @@ def a_class(name: str, value: int, **fields: Any) -> dict[str, Any]:
 def _queues(admin: Api) -> None:
     lower = {"withinClusterQueue": "LowerPriority", "softEviction": {"maxGraceSeconds": 600}}
     admin.post("/v1/resourceflavors", flavor())
-    for name in ("soft", "listed", "chained", "gated", "other"):
+    for name in ("soft", "listed", "chained", "gated", "other", "watched"):
         made = admin.post("/v1/clusterqueues", cluster_queue(name, cpu="2", preemption=lower))
         assert made.status_code == 201, made.text
         admin.post("/v1/namespaces/team-a/localqueues", local_queue(name, name))
@@ -149,3 +149,46 @@ def test_a_setting_is_shown_with_its_source(submitted: Callable[..., dict[str, A
     status = submitted("kept", "other", preemptibility="NonPreemptible")["status"]
     assert status["preemptibility"] == {"value": "NonPreemptible", "source": "Spec"}
     assert status["canPreempt"] == {"value": True, "source": "Default"}
+
+
+def test_a_budget_says_how_many_may_be_taken(
+    admin: Api, submitted: Callable[..., dict[str, Any]]
+) -> None:
+    spec = {"selector": {"matchLabels": {"app": "none"}}, "maxUnavailable": 1}
+    metadata = {"name": "serve", "namespace": "team-a"}
+    version = "headgate.dev/v1"
+    body = {"apiVersion": version, "kind": "DisruptionBudget", "metadata": metadata, "spec": spec}
+    made = admin.post("/v1/namespaces/team-a/disruptionbudgets", body)
+    assert made.status_code == 201, made.text
+    found = admin.get("/v1/namespaces/team-a/disruptionbudgets/serve").json()
+    assert found["status"] == {"expected": 0, "healthy": 0, "allowed": 0, "disrupted": []}
+    everyone = body | {"spec": {"selector": {}, "maxUnavailable": 1}}
+    position = found["metadata"]["resourceVersion"]
+    everyone["metadata"] = metadata | {"resourceVersion": position}
+    submitted("watched", "watched")
+    changed = admin.put("/v1/namespaces/team-a/disruptionbudgets/serve", everyone, If_Match='"1"')
+    assert changed.status_code == 200, changed.text
+    status = admin.get("/v1/namespaces/team-a/disruptionbudgets/serve").json()["status"]
+    assert status["expected"] >= 1
+    assert status["allowed"] <= 1
+
+
+def test_a_queue_shows_the_policies_it_was_given(admin: Api) -> None:
+    ours = {
+        "orderProfile": "PriorityFirst",
+        "minRuntime": {"preempt": "10m0s", "reclaim": "1h0m0s"},
+        "softEviction": {"default": "Soft", "maxGraceSeconds": 600},
+        "reserveForPendingNonPreemptible": True,
+        "rateLimit": {"perMinute": 6, "burst": 2},
+    }
+    made = admin.post("/v1/clusterqueues", cluster_queue("policies", preemption=ours))
+    assert made.status_code == 201, made.text
+    shown = admin.get("/v1/clusterqueues/policies").json()["spec"]["preemption"]
+    assert {name: shown[name] for name in ours} == ours
+    wrong = ours | {"minRuntime": {"preempt": "48h"}, "rateLimit": {"perMinute": 0}}
+    refused = admin.post("/v1/clusterqueues", cluster_queue("wrong", preemption=wrong))
+    assert refused.status_code == 422
+    assert [error["pointer"] for error in refused.json()["errors"]] == [
+        "/spec/preemption/minRuntime/preempt",
+        "/spec/preemption/rateLimit/perMinute",
+    ]

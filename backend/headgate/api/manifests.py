@@ -18,9 +18,11 @@ from headgate.application.position_marks import OPEN_RESOURCE_VERSION
 from headgate.application.queries.consumption import Consumed, consumed_by
 from headgate.application.queries.queue_status import Status, status_of, weighted_share_of
 from headgate.application.wanted import Wanted
+from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Absent, Configured
 from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec
 from headgate.domain.rejection import Rejection
+from headgate.domain.scheduling.disruption import budget_standings
 
 PRIORITY = "priority"
 ENDING_LENGTH = 5
@@ -110,6 +112,9 @@ def _extras(installation: Installation, state: Any) -> Extras | None:  # noqa: A
             )
         case CohortSpec():
             return Extras(weighted_share=weighted_share_of(cell, f"cohort/{state.name}"))
+        case DisruptionBudgetSpec():
+            (standing,) = budget_standings({state.name: state}, cell.workloads.values())
+            return Extras(budget_standing=standing)
         case _:
             return None
 

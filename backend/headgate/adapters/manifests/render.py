@@ -11,6 +11,7 @@ from headgate.adapters.manifests.rendering.metadata import rendered_head
 from headgate.adapters.manifests.rendering.policies import (
     admission_check_body,
     budget_body,
+    budget_status,
     namespace_body,
     node_body,
     priority_class_body,
@@ -27,8 +28,10 @@ from headgate.adapters.manifests.rendering.queues import (
     rendered_share,
 )
 from headgate.adapters.manifests.rendering.workloads import workload_spec, workload_status
+from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Configured
 from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec
+from headgate.domain.scheduling.disruption import BudgetStanding
 from headgate.domain.workloads.state import Workload
 
 KIND_OF_STREAM: dict[str, ObjectKind] = {kind.lower(): kind for kind in get_args(ObjectKind)}
@@ -39,12 +42,14 @@ class Extras(msgspec.Struct, frozen=True, kw_only=True):
     """What belongs to an object and is not in its own state.
 
     `queue_status` for ClusterQueues and LocalQueues; `cluster_queue` is the spec of the one that a
-    LocalQueue leads to, for the flavors of its usage; `weighted_share` is a Cohort's.
+    LocalQueue leads to, for the flavors of its usage; `weighted_share` is a Cohort's,
+    `budget_standing` a DisruptionBudget's.
     """
 
     queue_status: QueueStatus | None = None
     cluster_queue: ClusterQueueSpec | None = None
     weighted_share: int | None = None
+    budget_standing: BudgetStanding | None = None
 
 
 def render(
@@ -79,6 +84,12 @@ def _cohort(cohort: Configured[CohortSpec], extras: Extras) -> dict[str, Any]:
     return {"spec": cohort_spec(cohort.spec), **({"status": status} if status else {})}
 
 
+def _budget(budget: Configured[DisruptionBudgetSpec], extras: Extras) -> dict[str, Any]:
+    standing = extras.budget_standing
+    status = {} if standing is None else {"status": budget_status(standing)}
+    return {**budget_body(budget), **status}
+
+
 def _plain(body: Callable[[Any], dict[str, Any]]) -> Callable[[Any, Extras], dict[str, Any]]:
     return lambda state, _: body(state)
 
@@ -93,7 +104,7 @@ _BODIES: dict[str, Callable[[Any, Extras], dict[str, Any]]] = {
     "Node": _plain(node_body),
     "WorkloadPriorityClass": _plain(priority_class_body),
     "AdmissionCheck": _plain(admission_check_body),
-    "DisruptionBudget": _plain(budget_body),
+    "DisruptionBudget": _budget,
     "Namespace": _plain(namespace_body),
     "Configuration": _plain(configuration_body),
 }

@@ -77,6 +77,15 @@ class DisruptionBudgetSpecShape(Shape, kw_only=True, frozen=True):
     enforcement: Literal["BestEffort", "Strict"] = "BestEffort"
 
 
+class DisruptionBudgetStatusShape(Shape, kw_only=True, frozen=True):
+    """In units of the budget: those there are, those that run, and how many more may be taken."""
+
+    expected: int
+    healthy: int
+    allowed: int
+    disrupted: list[str] = []
+
+
 class DisruptionBudgetObject(Shape, kw_only=True, frozen=True):
     """A DisruptionBudget."""
 
@@ -84,6 +93,7 @@ class DisruptionBudgetObject(Shape, kw_only=True, frozen=True):
     kind: Literal["DisruptionBudget"]
     metadata: ObjectMeta
     spec: DisruptionBudgetSpecShape
+    status: DisruptionBudgetStatusShape | None = None
 
 
 class DisruptionBudgetList(Shape, kw_only=True, frozen=True):

@@ -45,12 +45,38 @@ class BorrowWithinCohortShape(Shape, kw_only=True, frozen=True):
     max_priority_threshold: int | None = None
 
 
+class MinimumRuntimeShape(Shape, kw_only=True, frozen=True):
+    """How long a workload runs before it may be a victim, of its own queue and of others."""
+
+    preempt: str | None = None
+    reclaim: str | None = None
+
+
+class SoftEvictionShape(Shape, kw_only=True, frozen=True):
+    """How workloads without an evictionPolicy leave, and the longest anyone may take."""
+
+    default: Literal["Immediate", "Soft"] = "Immediate"
+    max_grace_seconds: int = 1800
+
+
+class PreemptionRateShape(Shape, kw_only=True, frozen=True):
+    """How many rounds may start in a minute, and how many at once."""
+
+    per_minute: int
+    burst: int = 1
+
+
 class PreemptionShape(Shape, kw_only=True, frozen=True):
     """Whom the workloads of this ClusterQueue may preempt."""
 
     within_cluster_queue: str | None = None
     reclaim_within_cohort: str | None = None
     borrow_within_cohort: BorrowWithinCohortShape | None = None
+    order_profile: Literal["ScopeFirst", "PriorityFirst"] | None = None
+    min_runtime: MinimumRuntimeShape | None = None
+    soft_eviction: SoftEvictionShape | None = None
+    reserve_for_pending_non_preemptible: bool = False
+    rate_limit: PreemptionRateShape | None = None
 
 
 class FairSharingShape(Shape, kw_only=True, frozen=True):

@@ -19,7 +19,7 @@ from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.streams import stream_of
 from headgate.domain.values.selectors import LabelSelector
 
-WITH_DERIVED_STATUS = ("ClusterQueue", "LocalQueue")
+WITH_DERIVED_STATUS = ("ClusterQueue", "LocalQueue", "DisruptionBudget")
 """Their status changes without a change of their own version, so that they are never unmodified."""
 
 

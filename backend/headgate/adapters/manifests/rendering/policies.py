@@ -14,6 +14,7 @@ from headgate.domain.checks.specs import AdmissionCheckSpec
 from headgate.domain.configured import Configured
 from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
+from headgate.domain.scheduling.disruption import BudgetStanding
 from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
 from headgate.domain.values.amounts import quantity_of
 
@@ -109,6 +110,16 @@ def budget_body(budget: Configured[DisruptionBudgetSpec]) -> dict[str, Any]:
             **{name: bound for name, bound in bounds.items() if bound is not None},
             "enforcement": spec.enforcement,
         }
+    }
+
+
+def budget_status(standing: BudgetStanding) -> dict[str, Any]:
+    """How many there are, how many run, how many more may be taken, and who is gone or going."""
+    return {
+        "expected": standing.expected,
+        "healthy": standing.healthy,
+        "allowed": standing.allowed,
+        "disrupted": list(standing.disrupted),
     }
 
 
