@@ -60,12 +60,12 @@ def near_fits_of(installation: Installation, name: str, key: str, scope: Scope) 
             NearFitView(
                 pod_set=fit.pod_set,
                 flavor=fit.flavor,
-                level=fit.level,
-                domain=list(fit.domain),
-                unit=fit.unit,
-                fits=fit.fits,
-                needs=fit.needs,
-                resource=fit.resource,
+                level=fit.nearest.level,
+                domain=list(fit.nearest.domain),
+                unit=fit.nearest.unit,
+                fits=fit.nearest.fits,
+                needs=fit.nearest.needs,
+                resource=fit.nearest.resource,
                 in_the_way=[_shown(each, scope) for each in fit.in_the_way],
             )
             for fit in near_fits(cell, name, workload)

@@ -1,0 +1,111 @@
+"""What would fit now: the largest gang of each level, and the domains nearest to taking pods."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from headgate.domain.scheduling.placement.capacities import Slicing
+from headgate.domain.scheduling.placement.domains import FlavorTopology
+from headgate.domain.scheduling.placement.figures import Shape, capacities_for
+from headgate.domain.scheduling.placement.ground import Ground, free_of
+from headgate.domain.scheduling.placement.hosts import PODS, Ints
+from headgate.domain.scheduling.placement.wanted import slicing_of, wanted_of
+from headgate.domain.values.quantities import Requests
+from headgate.domain.workloads.specs import PodSet, Scheduling
+
+MOST_DOMAINS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class LevelFit:
+    """The most pods of one kind that one domain of a level takes now, and all of them together.
+
+    What is free but not in the largest domain is of no use to a gang that must stay together: the
+    share of it is how fragmented the level is.
+    """
+
+    flavor: str
+    level: str
+    domains: int
+    with_room: int
+    largest: int
+    domain: tuple[str, ...]
+    together: int
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """How many units of a pod set a domain takes, what it is shortest of, and its rows."""
+
+    level: str
+    domain: tuple[str, ...]
+    unit: str
+    fits: int
+    needs: int
+    resource: str
+    rows: frozenset[int]
+
+
+def largest_gangs(ground: Ground, requests: Requests) -> Iterator[LevelFit]:
+    """The largest gang of pods that ask for `requests`, widest level first."""
+    topology = ground.topology
+    if not topology.paths:
+        return
+    pod_set = PodSet(scheduling=Scheduling(requests=requests))
+    shape = Shape(pod_set, None, Slicing(1, len(topology.levels) - 1))
+    with capacities_for(ground, shape) as capacities:
+        for level, name in enumerate(topology.levels):
+            pods = capacities.pods[level]
+            best = int(np.argmax(pods))
+            yield LevelFit(
+                flavor=topology.flavor,
+                level=name,
+                domains=len(pods),
+                with_room=int((pods > 0).sum()),
+                largest=int(pods[best]),
+                domain=topology.domain_path(level, best) if pods[best] else (),
+                together=int(pods.sum()),
+            )
+
+
+def nearest_domains(ground: Ground, pod_set: PodSet) -> Iterator[Nearest]:
+    """The domains of the level a pod set asks for that come nearest to taking it, nearest first."""
+    topology = ground.topology
+    wanted = wanted_of(pod_set, topology.levels, ground.rules)
+    if isinstance(wanted, str) or not topology.paths:
+        return
+    slicing = slicing_of(pod_set, topology.levels)
+    with capacities_for(ground, Shape(pod_set, None, slicing)) as capacities:
+        slices, pods = capacities.slices[wanted.level], capacities.pods[wanted.level]
+        order = np.lexsort([np.arange(len(slices)), -pods, -slices])
+        for domain in order[:MOST_DOMAINS].tolist():
+            places = _places(topology, wanted.level, domain)
+            yield Nearest(
+                level=topology.levels[wanted.level],
+                domain=topology.domain_path(wanted.level, domain),
+                unit="slices" if slicing.size > 1 else "pods",
+                fits=int(slices[domain]),
+                needs=pod_set.count // slicing.size,
+                resource=_shortest_of(ground, pod_set, places),
+                rows=frozenset(topology.rows[places].tolist()),
+            )
+
+
+def pods_within(rows: frozenset[int], places: Ints, counts: Ints) -> int:
+    """How many of the pods that lie so lie in these rows."""
+    held = zip(places.tolist(), counts.tolist(), strict=True)
+    return sum(count for row, count in held if row in rows)
+
+
+def _places(topology: FlavorTopology, level: int, domain: int) -> Ints:
+    starts = topology.starts[level]
+    end = int(starts[domain + 1]) if domain + 1 < len(starts) else len(topology.paths)
+    return np.arange(int(starts[domain]), end)
+
+
+def _shortest_of(ground: Ground, pod_set: PodSet, places: Ints) -> str:
+    """The resource that the fewest pods fit in, all hosts of the domain taken together."""
+    asked = {n: a for n, a in sorted(pod_set.scheduling.requests.items()) if a > 0}
+    pods = {name: int(free_of(ground, name, places).sum()) // a for name, a in asked.items()}
+    return min(pods, key=lambda name: (pods[name], name), default=PODS)
