@@ -50,7 +50,7 @@ class Config(msgspec.Struct, kw_only=True):
     def configuration(self) -> ConfigurationSpec:
         """What holds for the whole installation; Kueue's defaults where nobody has said so."""
         written = self.configurations.get(ONLY_CONFIGURATION)
-        return written.spec if written else ConfigurationSpec()
+        return written.spec if written else USUAL_CONFIGURATION
 
     def copied(self) -> "Config":
         """The same objects in containers of their own."""
@@ -61,6 +61,9 @@ class Config(msgspec.Struct, kw_only=True):
         objects: dict[str, Configured[Any]] = getattr(self, FIELDS[kind])
         return objects
 
+
+USUAL_CONFIGURATION = ConfigurationSpec()
+"""What holds while nobody has written a Configuration."""
 
 ONLY_CONFIGURATION = "default"
 """The name of the one Configuration."""

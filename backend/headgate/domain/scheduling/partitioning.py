@@ -13,7 +13,7 @@ from headgate.domain.scheduling.standing import cluster_queue_of, expiring_stops
 from headgate.domain.topology.rules import silent_at
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.state import Workload, phase_of
+from headgate.domain.workloads.state import Phase, Workload, phase_of
 
 
 class Partitioning:
@@ -73,8 +73,7 @@ class Partitioning:
                 self.partitions[before].replace(old, None)
             if after is not None:
                 self.partitions[after].replace(None, new)
-        self._count(old, -1)
-        self._count(new, +1)
+        self._recount(old, new)
         self._charge_strays(old, new)
         self._block(old, new)
 
@@ -104,13 +103,26 @@ class Partitioning:
             partition.unpark()
             partition.watch.may_be_too_small = True
 
-    def _count(self, workload: Workload | None, change: int) -> None:
-        if workload is None:
+    def _recount(self, old: Workload | None, new: Workload | None) -> None:
+        """Most facts change nothing of what is counted."""
+        before = self._counted(old) if old is not None else None
+        after = self._counted(new) if new is not None else None
+        if before == after:
             return
-        phase = phase_of(workload)
-        local = f"localqueue/{workload.namespace}/{workload.spec.queue_name}"
-        queue = f"clusterqueue/{cluster_queue_of(self.config, workload)}"
-        for name in ("", local, queue):
+        if before is not None:
+            self._count(*before, -1)
+        if after is not None:
+            self._count(*after, +1)
+
+    def _counted(self, workload: Workload) -> tuple[Phase, str, str, str]:
+        """Its phase, and what counts it: its LocalQueue and its ClusterQueue."""
+        queue = cluster_queue_of(self.config, workload)
+        return phase_of(workload), workload.namespace, workload.spec.queue_name, queue
+
+    def _count(
+        self, phase: Phase, namespace: str, local_queue: str, queue: str, change: int
+    ) -> None:
+        for name in ("", f"localqueue/{namespace}/{local_queue}", f"clusterqueue/{queue}"):
             counts = self.counts.setdefault(name, {})
             counts[phase] = counts.get(phase, 0) + change
             if not counts[phase]:

@@ -176,7 +176,10 @@ WorkloadState = Absent | Workload
 
 def condition(workload: Workload, kind: ConditionType) -> Condition | None:
     """The condition of that type, if it was ever set."""
-    return next((c for c in workload.conditions if c.type == kind), None)
+    for found in workload.conditions:
+        if found.type == kind:
+            return found
+    return None
 
 
 def holds(workload: Workload, kind: ConditionType) -> bool:
