@@ -25,8 +25,8 @@ from headgate.adapters.postgres.state_cache import PostgresStateCache
 from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.postgres.tokens import PostgresTokens
 from headgate.adapters.system.stopwatch import wall_clock
+from headgate.application.cycles.book import CycleBook
 from headgate.application.ports import (
-    CycleBook,
     EventLog,
     Followers,
     Partitions,

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from headgate.application.cycles.book import CycleBook
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.group_commit import GroupCommit
 from headgate.application.past.machine import TimeMachine
 from headgate.application.past.reading import PastClock, PastReader
 from headgate.application.ports import (
-    CycleBook,
     EventLog,
     Followers,
     Ids,

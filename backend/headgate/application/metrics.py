@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from headgate.application.installation import Installation
 from headgate.application.ports import PartitionRow
+from headgate.application.queries.attention import attention
+from headgate.application.queries.detectors import drifting, findings
 from headgate.application.queries.queue_figures import standing_of
 from headgate.application.queries.queue_tree import queue_counts
 from headgate.application.tally import WAIT_BUCKETS, Tally
@@ -12,6 +14,7 @@ from headgate.domain.cell import Cell
 from headgate.domain.queues.activity import cluster_queue_activity
 from headgate.domain.values.quantities import FlavorUsage
 
+DETECTORS = ("Starvation", "Thrash", "LineBlocked", "NotStarted", "Configuration", "FollowerDrift")
 Labels = dict[str, str]
 Sample = tuple[Labels, float]
 
@@ -44,9 +47,25 @@ async def exposition(installation: Installation) -> bytes:
         *_written(
             "headgate_stream_watchers", "gauge", "Open streams", [({}, installation.hub.watchers)]
         ),
+        *_written(
+            "headgate_findings",
+            "gauge",
+            "What detectors find amiss, and what else needs attention, by kind",
+            _findings(installation, positions),
+        ),
         *_written("headgate_set_aside", "gauge", "Objects left out", [({}, len(cell.set_aside))]),
     ]
     return ("\n".join(lines) + "\n").encode()
+
+
+def _findings(installation: Installation, positions: dict[str, int]) -> list[Sample]:
+    """Every kind of detector has a figure, also while it finds nothing."""
+    cell, now = installation.reader.cell, installation.clock.now()
+    detected = (*findings(cell, now), *drifting(positions, cell.position))
+    counts = dict.fromkeys(DETECTORS, 0)
+    for kind in (*(d.kind for d in detected), *(a.kind for a in attention(cell, now, None))):
+        counts[kind] = counts.get(kind, 0) + 1
+    return [({"kind": kind}, count) for kind, count in sorted(counts.items())]
 
 
 def _queue_lines(cell: Cell) -> Iterator[str]:

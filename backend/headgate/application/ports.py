@@ -10,7 +10,6 @@ from typing import Any, Protocol, Self
 import msgspec
 
 from headgate.application.access import Token
-from headgate.application.cycles.records import CycleQuery, CycleRecord
 from headgate.application.followed.answers import Ledger, LedgerQuery, QueueHistory
 from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.values.instants import Instant
@@ -382,22 +381,6 @@ class Ids(Protocol):
 
     def new(self) -> str:
         """A new time-ordered UUID."""
-
-
-class CycleBook(Protocol):
-    """What workers planned, for people; losing some of it loses no truth."""
-
-    def put(self, record: CycleRecord) -> None:
-        """Keep a record."""
-
-    def find(self, cycle_id: str) -> CycleRecord | None:
-        """The record of that id, if it is kept."""
-
-    def page(self, query: CycleQuery) -> list[CycleRecord]:
-        """Records that match, newest first, keyset paged."""
-
-    def forget(self, *, keep: int) -> int:
-        """Delete all but the newest so many; how many went."""
 
 
 class Tail(Protocol):

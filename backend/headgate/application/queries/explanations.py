@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from headgate.application.installation import Installation
+from headgate.application.queries.expected import expected_start
 from headgate.application.queries.lines import Line, line_of, line_of_tree
 from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.application.queries.workload_views import (
@@ -69,6 +70,7 @@ async def explanation_view(
         attempts=sum(
             isinstance(one.event, WorkloadExplained | WorkloadQuotaReserved) for one in past
         ),
+        expected_start=expected_start(cell, workload, found, installation.clock.now()),
         history=_history(installation, past, scope),
     )
 

@@ -7,7 +7,8 @@ from headgate.application.installation import Installation
 from headgate.application.ports import EventFilter
 from headgate.application.queries import events
 from headgate.application.queries.attention import attention
-from headgate.application.queries.overview_views import CountAt, Overview
+from headgate.application.queries.detectors import drifting, findings
+from headgate.application.queries.overview_views import Attention, CountAt, Overview
 from headgate.application.queries.views import timestamp
 from headgate.application.visibility import Scope
 from headgate.domain.cell import Cell
@@ -17,6 +18,12 @@ MINUTES = 60
 MICROSECONDS_PER_MINUTE = 60_000_000
 RECENT = 20
 ADMITTED = "workload.admitted"
+MOST_DETECTED = 20
+TITLES = {
+    "Starvation": "{} starves",
+    "Thrash": "{} and another evict each other again and again",
+    "FollowerDrift": "Read model {} has fallen behind",
+}
 
 
 async def overview(installation: Installation, scope: Scope) -> Overview:
@@ -29,10 +36,34 @@ async def overview(installation: Installation, scope: Scope) -> Overview:
         position=cell.position,
         at=timestamp(now),
         counts=_counts(cell, scope),
-        attention=attention(cell, now, scope),
+        attention=[*await _detected(installation, scope, now), *attention(cell, now, scope)],
         recent=recent.items,
         admitted_per_minute=await _admitted(installation, scope, now),
     )
+
+
+async def _detected(installation: Installation, scope: Scope, now: int) -> list[Attention]:
+    """What the detectors found, with the position that shows it."""
+    cell = installation.reader.cell
+    positions = await asyncio.to_thread(installation.followers.positions)
+    found = [
+        one
+        for one in (*findings(cell, now), *drifting(positions, installation.reader.position))
+        if scope is None or one.namespace in scope
+    ][:MOST_DETECTED]
+    places = [(one.evidence, cell.version_of(one.evidence)) for one in found]
+    shown_at = await asyncio.to_thread(installation.log.positions_of, places)
+    return [
+        Attention(
+            kind=one.kind,
+            severity="warning",
+            title=TITLES[one.kind].format(one.about),
+            detail=installation.tenants.redacted(one.sentence, scope),
+            link=f"/workloads/{one.about}" if one.namespace else "/events",
+            position=position,
+        )
+        for one, position in zip(found, shown_at, strict=True)
+    ]
 
 
 def _counts(cell: Cell, scope: Scope) -> dict[str, int]:

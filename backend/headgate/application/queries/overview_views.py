@@ -7,13 +7,14 @@ from headgate.application.queries.views import Position, Timestamp, Whole
 
 
 class Attention(Whole, kw_only=True, frozen=True):
-    """One thing a person should look at, and where."""
+    """One thing a person should look at, and where; `position` shows it in the log, where told."""
 
     kind: str
     severity: Literal["info", "warning", "critical"]
     title: str
     detail: str
     link: str
+    position: int = 0
 
 
 class CountAt(Whole, kw_only=True, frozen=True):

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from headgate.application.queries.expected import ExpectedStart
 from headgate.application.queries.views import Free, Position, Shape, Timestamp
 from headgate.domain.workloads.state import Phase
 
@@ -72,6 +73,7 @@ class ExplanationView(Shape, kw_only=True, frozen=True):
     would_unblock: list[str]
     position: QueuePosition | None = None
     attempts: int = 0
+    expected_start: ExpectedStart | None = None
     history: list[ReasonThen] = []
 
 

@@ -36,7 +36,11 @@ def why(
     if show_value(explanation, output):
         return
     show(explanation["sentence"])
-    for line in (_standing(explanation), blocker_table(explanation["blockers"])):
+    for line in (
+        _standing(explanation),
+        _expected(explanation),
+        blocker_table(explanation["blockers"]),
+    ):
         if line:
             show("")
             show(line)
@@ -44,6 +48,18 @@ def why(
         show("\nWould unblock it:")
         for step in explanation["wouldUnblock"]:
             show(f"  - {step}")
+
+
+def _expected(explanation: Object) -> str:
+    expected = explanation.get("expectedStart")
+    if not expected:
+        return ""
+    if expected.get("cannotSay"):
+        return str(expected["cannotSay"])
+    told = f"Expected to start from {expected['earliest']} to {expected['latest']}"
+    proved = expected.get("calibration", {})
+    held = f"; such a range held for {proved['held']} of {proved['predictions']}" if proved else ""
+    return f"{told}. {expected['basis']}{held}"
 
 
 def workload_place(word: str, namespace: str) -> tuple[str, str]:

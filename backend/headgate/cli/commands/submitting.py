@@ -32,6 +32,9 @@ Object = dict[str, Any]
 RunSeconds = Annotated[
     int | None, typer.Option(min=0, help="How long a simulated executor runs it.")
 ]
+Simulated = Annotated[
+    bool, typer.Option(help="Only say whether it would be admitted, and where; nothing is written.")
+]
 MaximumSeconds = Annotated[int | None, typer.Option(min=1, help="Stop it after that long.")]
 
 
@@ -78,12 +81,7 @@ def submit(
     ] = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     dry_run: DryRun = False,
-    simulate: Annotated[
-        bool,
-        typer.Option(
-            help="Only say whether it would be admitted, and where; as --dry-run=admission."
-        ),
-    ] = False,
+    simulate: Simulated = False,
     wait: Waiting = False,
     timeout: Timeout = "10m",
     output: Output = Format.TABLE,
@@ -112,15 +110,20 @@ def submit(
             tell(client.simulate(documents), output)
             return
         batch = client.apply(documents, dry_run=dry_run)
-        if not show_value(batch, output):
-            tell_results(batch, dry_run=dry_run)
-        code = code_of_results(batch)
-        if code is not ExitCode.OK:
-            raise typer.Exit(code)
-        if not dry_run:
-            _say_what_next(batch)
+        _tell_batch(batch, output, dry_run)
         if wait and not dry_run:
             _wait_for_admissions(client, batch, seconds_of(timeout))
+
+
+def _tell_batch(batch: Batch, output: Format, dry_run: bool) -> None:
+    """What became of each; ends the command if any was refused."""
+    if not show_value(batch, output):
+        tell_results(batch, dry_run=dry_run)
+    code = code_of_results(batch)
+    if code is not ExitCode.OK:
+        raise typer.Exit(code)
+    if not dry_run:
+        _say_what_next(batch)
 
 
 def _documents_alone(files: list[str], *flags: str) -> bytes:

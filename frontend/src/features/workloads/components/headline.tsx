@@ -25,9 +25,21 @@ export function Headline({ workloadKey }: { workloadKey: string }) {
             {found.verdict === "Waiting" && !found.evaluated && "The scheduler had no need to look at it yet. "}
             As of position <span className="number">#{found.asOf.position}</span>.
           </p>
+          {found.expectedStart && <Expected expected={found.expectedStart} />}
         </div>
       )}
     </View>
+  );
+}
+
+function Expected({ expected }: { expected: NonNullable<Explanation["expectedStart"]> }) {
+  const { earliest, latest, basis, cannotSay, calibration } = expected;
+  if (cannotSay) return <p className={styles.asOf}>{cannotSay}</p>;
+  return (
+    <p className={styles.asOf}>
+      Expected to start between <Moment at={earliest} /> and <Moment at={latest} />. {basis}{" "}
+      {calibration && calibration.predictions > 0 && `Such a range held for ${calibration.held} of ${calibration.predictions} before.`}
+    </p>
   );
 }
 

@@ -480,6 +480,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/nodes/{name}/drain-preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who stands on a node, and what would become of each if it were drained
+         * @description Nothing is changed; other teams' workloads are not named for submitters.
+         */
+        get: operations["previewDrain"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/nodes/{name}/heartbeat": {
         parameters: {
             query?: never;
@@ -2101,6 +2121,8 @@ export interface components {
             title: string;
             detail: string;
             link: string;
+            /** @default 0 */
+            position?: number;
         };
         /** Batch */
         Batch: {
@@ -2222,6 +2244,11 @@ export interface components {
             eligible: number;
             ineligible: number;
             items: components["schemas"]["BulkItem"][];
+        };
+        /** Calibration */
+        Calibration: {
+            predictions: number;
+            held: number;
         };
         /** CanI */
         CanI: {
@@ -2548,6 +2575,15 @@ export interface components {
             planningMicroseconds: number;
             commitMicroseconds: number;
         };
+        /** DepartureView */
+        DepartureView: {
+            workload: string;
+            pods: number;
+            /** @enum {string} */
+            outcome: "Moves" | "Waits" | "Evicted";
+            hosts: components["schemas"]["HostPods"][];
+            reason: string;
+        };
         /** Difference */
         Difference: {
             path: string;
@@ -2569,6 +2605,7 @@ export interface components {
             kind: "DisruptionBudget";
             metadata: components["schemas"]["ObjectMeta"];
             spec: components["schemas"]["DisruptionBudgetSpecShape"];
+            status?: components["schemas"]["DisruptionBudgetStatusShape"] | null;
         };
         /** DisruptionBudgetSpecShape */
         DisruptionBudgetSpecShape: {
@@ -2585,6 +2622,13 @@ export interface components {
              * @enum {string}
              */
             enforcement?: "BestEffort" | "Strict";
+        };
+        /** DisruptionBudgetStatusShape */
+        DisruptionBudgetStatusShape: {
+            expected: number;
+            healthy: number;
+            allowed: number;
+            disrupted?: string[];
         };
         /** DomainNode */
         DomainNode: {
@@ -2605,6 +2649,21 @@ export interface components {
             };
             children: components["schemas"]["DomainNode"][];
             host?: components["schemas"]["HostView"] | null;
+        };
+        /** DrainPreview */
+        DrainPreview: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            node: string;
+            workloads: components["schemas"]["DepartureView"][];
         };
         /** EffectView */
         EffectView: {
@@ -2696,6 +2755,24 @@ export interface components {
              */
             expectedEndAt?: string | null;
         };
+        /** ExpectedStart */
+        ExpectedStart: {
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            earliest?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            latest?: string | null;
+            /** @default  */
+            basis?: string;
+            /** @default  */
+            cannotSay?: string;
+            calibration?: components["schemas"]["Calibration"] | null;
+        };
         /** ExplanationView */
         ExplanationView: {
             workload: string;
@@ -2717,6 +2794,7 @@ export interface components {
             position?: components["schemas"]["QueuePosition"] | null;
             /** @default 0 */
             attempts?: number;
+            expectedStart?: components["schemas"]["ExpectedStart"] | null;
             history?: components["schemas"]["ReasonThen"][];
         };
         /** FairSharingShape */
@@ -2845,6 +2923,11 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /** HostPods */
+        HostPods: {
+            host: string;
+            pods: number;
+        };
         /** HostView */
         HostView: {
             name: string;
@@ -2965,6 +3048,11 @@ export interface components {
             flavorsReservation?: components["schemas"]["FlavorUsageShape"][];
             flavorsUsage?: components["schemas"]["FlavorUsageShape"][];
             fairSharing?: components["schemas"]["LocalQueueFairSharingShape"] | null;
+        };
+        /** MinimumRuntimeShape */
+        MinimumRuntimeShape: {
+            preempt?: string | null;
+            reclaim?: string | null;
         };
         /** NamespaceList */
         NamespaceList: {
@@ -3277,6 +3365,12 @@ export interface components {
         PreemptionGateShape: {
             name: string;
         };
+        /** PreemptionRateShape */
+        PreemptionRateShape: {
+            perMinute: number;
+            /** @default 1 */
+            burst?: number;
+        };
         /** PreemptionRulesShape */
         PreemptionRulesShape: {
             defaultPreemptible?: boolean | null;
@@ -3298,6 +3392,13 @@ export interface components {
             withinClusterQueue?: string | null;
             reclaimWithinCohort?: string | null;
             borrowWithinCohort?: components["schemas"]["BorrowWithinCohortShape"] | null;
+            /** @enum {null|string} */
+            orderProfile?: "ScopeFirst" | "PriorityFirst" | null;
+            minRuntime?: components["schemas"]["MinimumRuntimeShape"] | null;
+            softEviction?: components["schemas"]["SoftEvictionShape"] | null;
+            /** @default false */
+            reserveForPendingNonPreemptible?: boolean;
+            rateLimit?: components["schemas"]["PreemptionRateShape"] | null;
         };
         /** PriorityClassRefShape */
         PriorityClassRefShape: {
@@ -3712,6 +3813,16 @@ export interface components {
             evictions: number;
             facts: number;
             assumptions: string[];
+        };
+        /** SoftEvictionShape */
+        SoftEvictionShape: {
+            /**
+             * @default Immediate
+             * @enum {string}
+             */
+            default?: "Immediate" | "Soft";
+            /** @default 1800 */
+            maxGraceSeconds?: number;
         };
         /** StopRequest */
         StopRequest: {
@@ -5656,6 +5767,43 @@ export interface operations {
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
+        };
+    };
+    previewDrain: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The node's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Everyone who stands on a node, and what would become of each if it were drained now. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrainPreview"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
         };
     };
     reportNode: {

@@ -1,0 +1,115 @@
+"""What goes wrong without anyone doing wrong: found in the state, each with its evidence.
+
+Starvation (others of no better claim start before it, again and again) and thrash (the same two
+evict each other) are asked about by users of every queue manager (kueue#3779, volcano#3729,
+kueue#6947). Blocked lines, work that does not start and useless configuration are told beside them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from headgate.domain.cell import Cell
+from headgate.domain.rounds.state import Round
+from headgate.domain.scheduling.standing import cluster_queue_of
+from headgate.domain.streams import round_stream, workload_stream
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.state import Workload, condition, phase_of
+
+Kind = Literal["Starvation", "Thrash", "FollowerDrift"]
+LONG_WAIT_SECONDS = 3_600
+OVERTAKERS = 5
+"""So many younger ones of no higher priority must have started while it waited."""
+THRASH_SECONDS = 3_600
+THRASH_ROUNDS = 3
+"""So many rounds between the same two in an hour are no coincidence."""
+DRIFT_EVENTS = 10_000
+"""A read model that is so far behind is not just catching up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that goes wrong; `evidence` is the stream whose last event shows it."""
+
+    kind: Kind
+    about: str
+    sentence: str
+    evidence: str = ""
+    namespace: str = ""
+
+
+def findings(cell: Cell, at: Instant) -> list[Finding]:
+    """Everything that the state shows, in a fixed order."""
+    return [*_starving(cell, at), *_thrashing(cell, at)]
+
+
+def drifting(positions: Mapping[str, int], head: int) -> list[Finding]:
+    """Read models that are too far behind the log."""
+    return [
+        Finding("FollowerDrift", name, f"Read model {name} is {head - position} events behind.")
+        for name, position in sorted(positions.items())
+        if head - position > DRIFT_EVENTS
+    ]
+
+
+def _starving(cell: Cell, at: Instant) -> Iterator[Finding]:
+    started = _started_by_queue(cell)
+    for key, workload in sorted(cell.workloads.items()):
+        waited = (at - workload.created_at) // MICROSECONDS_PER_SECOND
+        if phase_of(workload) != "Pending" or waited < LONG_WAIT_SECONDS:
+            continue
+        queue = cluster_queue_of(cell.config, workload)
+        overtakers = [other for other in started.get(queue, ()) if _overtook(other, workload)]
+        if len(overtakers) >= OVERTAKERS:
+            last = max(overtakers, key=lambda one: (_reserved_at(one), one.key))
+            yield Finding(
+                "Starvation",
+                key,
+                f"{len(overtakers)} younger workloads of no higher priority started before it in "
+                f"{queue}, {last.key} the last of them.",
+                workload_stream(last.key),
+                workload.namespace,
+            )
+
+
+def _started_by_queue(cell: Cell) -> dict[str, list[Workload]]:
+    found: dict[str, list[Workload]] = {}
+    for workload in cell.workloads.values():
+        if workload.admission is not None:
+            found.setdefault(workload.admission.cluster_queue, []).append(workload)
+    return found
+
+
+def _overtook(other: Workload, waiting: Workload) -> bool:
+    return other.created_at > waiting.created_at and other.spec.priority <= waiting.spec.priority
+
+
+def _reserved_at(workload: Workload) -> Instant:
+    found = condition(workload, "QuotaReserved")
+    return found.last_transition_at if found else 0
+
+
+def _thrashing(cell: Cell, at: Instant) -> Iterator[Finding]:
+    since = at - THRASH_SECONDS * MICROSECONDS_PER_SECOND
+    pairs: dict[tuple[str, str], list[Round]] = {}
+    for _, found in sorted(cell.rounds.items()):
+        if found.committed_at >= since:
+            for victim in found.victims:
+                one, other = sorted((found.preemptor, victim.workload))
+                pairs.setdefault((one, other), []).append(found)
+    for (one, other), rounds in sorted(pairs.items()):
+        if len(rounds) >= THRASH_ROUNDS:
+            last = max(rounds, key=lambda found: (found.committed_at, found.id))
+            yield Finding(
+                "Thrash",
+                one,
+                f"{one} and {other} made each other go {len(rounds)} times in an hour, the last "
+                f"time by the rule {_rule_of(last, (one, other))}.",
+                round_stream(last.id),
+                one.partition("/")[0],
+            )
+
+
+def _rule_of(found: Round, pair: Iterable[str]) -> str:
+    names = tuple(pair)
+    return next(victim.reason for victim in found.victims if victim.workload in names)

@@ -1,0 +1,106 @@
+"""When a workload may start: a range from those like it before, or why nobody can say.
+
+Only waits that were lived through count: those of workloads of the same ClusterQueue and about the
+same size. How well such ranges held before is told with them.
+"""
+
+from collections.abc import Sequence
+
+from headgate.application.queries.views import Shape, Timestamp, timestamp
+from headgate.domain.cell import Cell
+from headgate.domain.scheduling.standing import cluster_queue_of
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.state import Workload, condition, phase_of
+
+ENOUGH = 8
+MOST = 500
+HALF, NINE_TENTHS = 50, 90
+UNFORESEEABLE = {
+    "ExceedsMaxQuota": "it needs more than its queue can ever have",
+    "NoMatchingFlavor": "no flavor of its queue suits it",
+    "OnHold": "somebody holds it",
+    "Deactivated": "it is inactive",
+    "Stopped": "its queue is stopped",
+    "SetAside": "it is left out",
+}
+
+
+class Calibration(Shape, kw_only=True, frozen=True):
+    """Of so many earlier starts, how many fell within the range that would have been told."""
+
+    predictions: int
+    held: int
+
+
+class ExpectedStart(Shape, kw_only=True, frozen=True):
+    """From the middle of what others waited to what nine of ten did; or why nobody can say."""
+
+    earliest: Timestamp | None = None
+    latest: Timestamp | None = None
+    basis: str = ""
+    cannot_say: str = ""
+    calibration: Calibration | None = None
+
+
+def expected_start(
+    cell: Cell, workload: Workload, why: Explanation, at: Instant
+) -> ExpectedStart | None:
+    """None for one that has a place or needs none any more."""
+    phase = phase_of(workload)
+    if phase not in {"Pending", "Nominated", "BackingOff", "Held", "Inactive"}:
+        return None
+    if why.dominant in UNFORESEEABLE:
+        return ExpectedStart(cannot_say=f"Cannot say: {UNFORESEEABLE[why.dominant]}.")
+    waits = _waits_like(cell, workload)
+    waited = at - workload.created_at
+    longer = sorted(wait for wait in waits if wait > waited)
+    if len(waits) < ENOUGH:
+        told = f"Cannot say: only {len(waits)} like it have started in its queue so far."
+        return ExpectedStart(cannot_say=told)
+    if len(longer) < ENOUGH // 2:
+        told = f"Cannot say: it has waited longer than nearly all of {len(waits)} like it."
+        return ExpectedStart(cannot_say=told, calibration=_calibration(waits))
+    return ExpectedStart(
+        earliest=timestamp(workload.created_at + _percentile(longer, HALF)),
+        latest=timestamp(workload.created_at + _percentile(longer, NINE_TENTHS)),
+        basis=f"Middle and nine of ten of {len(longer)} like it in its queue that waited longer "
+        f"than it has so far ({waited // MICROSECONDS_PER_SECOND} s).",
+        calibration=_calibration(waits),
+    )
+
+
+def _waits_like(cell: Cell, workload: Workload) -> list[int]:
+    """What others of its queue and size waited, in the order they started."""
+    queue, size = cluster_queue_of(cell.config, workload), _size(workload)
+    found = []
+    for key, other in sorted(cell.workloads.items()):
+        reserved = condition(other, "QuotaReserved")
+        is_like = other.admission is not None and other.admission.cluster_queue == queue
+        if is_like and reserved is not None and reserved.status and _size(other) == size:
+            wait = reserved.last_transition_at - other.created_at
+            found.append((reserved.last_transition_at, key, wait))
+    return [wait for _, _, wait in sorted(found)[-MOST:]]
+
+
+def _size(workload: Workload) -> tuple[tuple[str, int], ...]:
+    """What it asks for in all, by powers of two."""
+    total: dict[str, int] = {}
+    for pod_set in workload.spec.pod_sets:
+        for resource, amount in pod_set.scheduling.requests.items():
+            total[resource] = total.get(resource, 0) + amount * pod_set.count
+    return tuple((resource, amount.bit_length()) for resource, amount in sorted(total.items()))
+
+
+def _calibration(waits: Sequence[int]) -> Calibration:
+    """Each start foretold from those before it: did it come by when nine of ten had?"""
+    held = sum(
+        wait <= _percentile(sorted(waits[:number]), NINE_TENTHS)
+        for number, wait in enumerate(waits)
+        if number >= ENOUGH
+    )
+    return Calibration(predictions=max(0, len(waits) - ENOUGH), held=held)
+
+
+def _percentile(ordered: Sequence[int], percent: int) -> int:
+    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]

@@ -1,0 +1,112 @@
+"""What goes wrong without anyone doing wrong is found, and what goes right is left alone."""
+
+from msgspec.structs import replace
+
+from headgate.application.queries.detectors import DRIFT_EVENTS, drifting, findings
+from headgate.application.queries.expected import expected_start
+from headgate.application.queries.explanations import explanation_of
+from headgate.domain.queues.specs import ClusterQueuePreemption
+from tests.builders.world import World, quotas
+
+HOUR = 3_600
+
+
+def _overtaking(younger: int, priority: int = 0) -> World:
+    """One that needs all waits while so many small ones come and go."""
+    world = World()
+    world.flavor("plain")
+    world.cluster_queue("gpu", quotas(plain=4))
+    world.submit("first", "gpu", {"gpu": 1})
+    world.settle()
+    world.submit("large", "gpu", {"gpu": 4})
+    for number in range(younger):
+        world.wait(HOUR // 4)
+        world.submit(f"small-{number}", "gpu", {"gpu": 1}, priority=priority)
+        world.settle()
+        world.finish(f"team/small-{number}")
+    world.wait(HOUR)
+    return world
+
+
+def test_who_is_overtaken_again_and_again_starves() -> None:
+    world = _overtaking(6)
+    (found,) = findings(world.cell, world.at)
+    assert (found.kind, found.about) == ("Starvation", "team/large")
+    assert found.evidence == "workload/team/small-5"
+
+
+def test_who_waits_for_the_more_important_or_for_few_does_not_starve() -> None:
+    for world in (_overtaking(6, priority=9), _overtaking(2)):
+        assert findings(world.cell, world.at) == []
+
+
+def test_two_that_evict_each_other_thrash() -> None:
+    world = World()
+    world.flavor("plain")
+    lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+    world.cluster_queue("gpu", quotas(plain=4), preemption=lower)
+    world.submit("small", "gpu", {"gpu": 4})
+    world.settle()
+    world.submit("urgent", "gpu", {"gpu": 4}, priority=5)
+    world.settle()
+    (first,) = world.cell.rounds.values()
+    assert findings(world.cell, world.at) == []
+    for number in range(2):
+        world.wait(60)
+        again = f"{first.id}-{number}"
+        world.cell.rounds[again] = replace(first, id=again, committed_at=world.at)
+    (found,) = findings(world.cell, world.at)
+    assert found.kind == "Thrash"
+    assert "team/small and team/urgent" in found.sentence
+    assert "InClusterQueue" in found.sentence
+    world.wait(2 * HOUR)
+    assert findings(world.cell, world.at) == []
+
+
+def test_a_read_model_far_behind_drifts() -> None:
+    found = drifting({"near": 10, "far": 1}, DRIFT_EVENTS + 5)
+    assert [one.about for one in found] == ["far"]
+
+
+def _queue_with_history(starts: int) -> World:
+    """One at a time, each for a minute longer than the last."""
+    world = World()
+    world.flavor("plain")
+    world.cluster_queue("gpu", quotas(plain=1))
+    for number in range(starts):
+        world.submit(f"w-{number:02}", "gpu", {"gpu": 1})
+    world.settle()
+    for number in range(starts - 1):
+        world.wait(60)
+        world.finish(f"team/w-{number:02}")
+        world.settle()
+    world.submit("asked", "gpu", {"gpu": 1})
+    world.settle()
+    return world
+
+
+def test_a_start_is_expected_from_those_before_with_the_proof() -> None:
+    world = _queue_with_history(20)
+    why = explanation_of(world.cell, world["team/asked"], world.at)
+    found = expected_start(world.cell, world["team/asked"], why, world.at)
+    assert found is not None
+    assert not found.cannot_say
+    assert found.earliest is not None
+    assert found.latest is not None
+    assert found.earliest < found.latest
+    assert found.calibration is not None
+    assert found.calibration.predictions == 12
+
+
+def test_nobody_can_say_from_too_few_or_for_who_can_never_start() -> None:
+    world = _queue_with_history(3)
+    world.submit("huge", "gpu", {"gpu": 9})
+    world.settle()
+    for key, words in (("team/asked", "only"), ("team/huge", "more than its queue can ever have")):
+        why = explanation_of(world.cell, world[key], world.at)
+        found = expected_start(world.cell, world[key], why, world.at)
+        assert found is not None
+        assert words in found.cannot_say
+    running = next(iter(world.admitted()))
+    why = explanation_of(world.cell, world[running], world.at)
+    assert expected_start(world.cell, world[running], why, world.at) is None
