@@ -31,6 +31,37 @@ def random_problem(case: Case) -> Iterator[str]:
     pod_sets = [_balanced(case, pod_set_of_line(given)) for given in case.inputs["podSets"]]
     wanted = {name: as_domains(expected.get("domains")) for name, expected in case.want.items()}
     yield from judged(wanted, _placed(installed, pod_sets))
+    yield from _figures(case, installed, pod_sets)
+
+
+def _figures(case: Case, installed: Installed, pod_sets: list[Given]) -> Iterator[str]:
+    """How much fits and which hosts are out, where the line tells it of what we refuse as well.
+
+    Not of groups: there the leader's own filters count, which Kueue does not ask (trap 15).
+    """
+    try:
+        spec = read("Workload", workload_of(pod_sets)).spec
+    except Unreadable:
+        return
+    ground = ground_of(installed)
+    short = place_pod_sets([Seat(ground, pod_set) for pod_set in spec.pod_sets])
+    if not isinstance(short, Misplaced) or any(
+        each.get("group") for each in case.inputs["podSets"]
+    ):
+        return
+    told, found = case.want[short.pod_set].get("failure") or {}, short.unplaced
+    if told.get("code") == "nofit":
+        yield from differences("fits", told["fit"], found.fits)
+        yield from differences("needs", told["need"], found.needs)
+    if told.get("code") == "nofit-layers":
+        ours = {layer.level: [layer.fits, layer.needs] for layer in found.layers}
+        for fits, needs, level in told["layers"]:
+            name = level.rstrip(";")
+            yield from differences(f"layer {name}", [fits, needs], ours.get(name))
+    if told.get("code", "").startswith("nofit"):
+        out = {name.replace('"', ""): number for name, number in found.excluded}
+        out.pop("not ready or cordoned", None)
+        yield from differences("excluded", told.get("excluded") or {}, out)
 
 
 def hosts_of_line(case: Case) -> Installed:

@@ -55,16 +55,20 @@ def _layers(pod_set: PodSet, capacities: Capacities, short: Shortfall) -> tuple[
 
 def _excluded(ground: Ground, pod_set: PodSet, full: Bools) -> tuple[tuple[str, int], ...]:
     eligible = eligible_hosts(ground, pod_set.scheduling)
-    counts: Counter[str] = Counter(reason for reason in eligible.reasons if reason)
-    allowed = eligible.mask
+    usable = ground.table.usable[ground.topology.rows]
+    counts: Counter[str] = Counter(
+        reason
+        for reason, is_usable in zip(eligible.reasons, usable.tolist(), strict=True)
+        if reason and is_usable
+    )
+    if unusable := int((~usable).sum()):
+        counts["not ready or cordoned"] = unusable
+    allowed = eligible.mask & usable
     if ground.within is not None:
         if outside := int((allowed & ~ground.within).sum()):
             counts["topologyDomain"] = outside
         allowed = allowed & ground.within
-    usable = ground.table.usable[ground.topology.rows]
-    if unusable := int((allowed & ~usable).sum()):
-        counts["not ready or cordoned"] = unusable
-    counts.update(_too_full(ground, per_pod(pod_set), allowed & usable & full))
+    counts.update(_too_full(ground, per_pod(pod_set), allowed & full))
     return tuple(sorted(counts.items()))
 
 
