@@ -9,6 +9,7 @@ from celery import Celery
 from headgate.adapters.celery.application import ADMISSION_QUEUE, UPKEEP_QUEUE, make_celery
 from headgate.adapters.celery.inspection import broker_failure
 from headgate.adapters.celery.nudges import CeleryNudges
+from headgate.adapters.postgres.archive import LogArchive
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.cycle_book import PostgresCycleBook
 from headgate.adapters.postgres.event_log import PostgresEventLog
@@ -100,6 +101,10 @@ class Platform:
     def following(self, report: Report) -> Following:
         """What keeps followers fresh; `report` is told of those that fail."""
         return Following(self.followers, self.event_log, time.monotonic, report)
+
+    def archive(self) -> LogArchive:
+        """The partitions of the log, to move old ones aside."""
+        return LogArchive(self.pool)
 
     def chores(self, chores: tuple[Chore, ...]) -> ChoreList:
         """These chores, to be done when they are due."""

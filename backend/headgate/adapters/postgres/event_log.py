@@ -6,7 +6,13 @@ from typing import Any
 from headgate.adapters.postgres.appending import verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Pool, connection_of
 from headgate.adapters.postgres.filtering import matching
-from headgate.adapters.postgres.reading import COLUMNS, gapless, recorded_of
+from headgate.adapters.postgres.reading import (
+    COLUMNS,
+    begins_late,
+    gapless,
+    recorded_of,
+    rows_after,
+)
 from headgate.application.ports import EventCount, EventFilter, Unit, Verdict
 from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
@@ -15,17 +21,19 @@ PAGE = 2_000
 _APPEND = "SELECT log_append(%s::jsonb, %b)::text"
 _HEAD = "SELECT position FROM log_head"
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
-_READ = f"SELECT {COLUMNS} FROM event WHERE position > %s ORDER BY position LIMIT %s"
 _READ_UP_TO = (
-    f"SELECT {COLUMNS} FROM event WHERE position > %s AND position <= %s ORDER BY position LIMIT %s"
+    f"SELECT {COLUMNS} FROM {{}} WHERE position > %s AND position <= %s ORDER BY position LIMIT %s"
 )
 _POSITIONS = """
     SELECT coalesce(event.position, 0)
     FROM unnest(%s::text[], %s::int[]) WITH ORDINALITY AS wanted(stream, version, nth)
-        LEFT JOIN event ON event.stream = wanted.stream AND event.version = wanted.version
+        LEFT JOIN event_whole AS event
+            ON event.stream = wanted.stream AND event.version = wanted.version
     ORDER BY wanted.nth
 """
-_READ_STREAM = f"SELECT {COLUMNS} FROM event WHERE stream = %s AND version > %s ORDER BY version"
+_READ_STREAM = (
+    f"SELECT {COLUMNS} FROM event_whole WHERE stream = %s AND version > %s ORDER BY version"
+)
 
 
 class PostgresEventLog:
@@ -63,10 +71,14 @@ class PostgresEventLog:
         """Up to `limit` events after that position in order; raises `GapInLog` at a gap."""
         with connection_of(self._pool) as connection:
             if up_to is None:
-                rows = connection.execute(_READ, (after, limit), binary=True).fetchall()
+                rows = rows_after(connection, after, limit)
             else:
                 values = (after, up_to, limit)
-                rows = connection.execute(_READ_UP_TO, values, binary=True).fetchall()
+                query = _READ_UP_TO.format("event")
+                rows = connection.execute(query, values, binary=True).fetchall()
+                if after < up_to and begins_late(rows, after):
+                    query = _READ_UP_TO.format("event_whole")
+                    rows = connection.execute(query, values, binary=True).fetchall()
         return list(gapless(rows, after))
 
     def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[Recorded]:
@@ -91,7 +103,9 @@ class PostgresEventLog:
     def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[Recorded]:
         """The newest events matching `where`, before a position, newest first."""
         condition, values = matching(where, before)
-        query = f"SELECT {COLUMNS} FROM event WHERE {condition} ORDER BY position DESC LIMIT %s"
+        query = (
+            f"SELECT {COLUMNS} FROM event_whole WHERE {condition} ORDER BY position DESC LIMIT %s"
+        )
         with connection_of(self._pool) as connection:
             rows = connection.execute(query, (*values, limit)).fetchall()
         return [recorded_of(row) for row in rows]
@@ -100,7 +114,7 @@ class PostgresEventLog:
         """How many events match `where` by time and type, oldest first; empty ones left out."""
         condition, values = matching(where, None)
         query = (
-            "SELECT at - at %% %s::bigint AS bucket, type, count(*) FROM event "
+            "SELECT at - at %% %s::bigint AS bucket, type, count(*) FROM event_whole "
             f"WHERE {condition} GROUP BY bucket, type ORDER BY bucket, type"
         )
         with connection_of(self._pool) as connection:

@@ -5,12 +5,11 @@ from collections.abc import Iterable
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
 from headgate.adapters.postgres.followed_reads import FollowedReads
 from headgate.adapters.postgres.followed_rows import FollowedRows
-from headgate.adapters.postgres.reading import COLUMNS, gapless
+from headgate.adapters.postgres.reading import gapless, rows_after
 from headgate.application.followed import PROJECTIONS
 from headgate.application.followed.projection import Change, Projection
 
 REBUILD_BATCH = 5_000
-_READ = f"SELECT {COLUMNS} FROM event WHERE position > %s ORDER BY position LIMIT %s"
 _BEGIN = "INSERT INTO follower (name) VALUES (%s) ON CONFLICT DO NOTHING"
 # Rows without their generation, those that stand on one side alone.
 _DIFFERENCES = """
@@ -118,9 +117,7 @@ class PostgresFollowers(FollowedReads):
         """Fold up to so many events after a position; how many there were."""
         after, limit = batch
         projection = self._projections[name]
-        recorded = list(
-            gapless(connection.execute(_READ, (after, limit), binary=True).fetchall(), after)
-        )
+        recorded = list(gapless(rows_after(connection, after, limit), after))
         rows = FollowedRows(connection, name, generation)
         memory = rows.recall(key for fact in recorded for key in projection.recalls(fact))
         changes: list[Change] = []

@@ -8,7 +8,7 @@ import msgspec
 
 from headgate.adapters.postgres.appending import verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of, outages
-from headgate.adapters.postgres.reading import COLUMNS, gapless
+from headgate.adapters.postgres.reading import gapless, rows_after
 from headgate.application.ports import Appended, Conflict, Fence, PartitionRow, Unit, Verdict
 from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
@@ -132,9 +132,8 @@ class PostgresPartitionSession:
 
     def catch_up(self, after: int, *, limit: int = 5_000) -> list[Recorded]:
         """Events after a position, inside the transaction."""
-        query = f"SELECT {COLUMNS} FROM event WHERE position > %s ORDER BY position LIMIT %s"
         with outages():
-            rows = self._connection.execute(query, (after, limit), binary=True).fetchall()
+            rows = rows_after(self._connection, after, limit)
         return list(gapless(rows, after))
 
     def now(self) -> Instant:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from headgate.adapters.postgres.connections import Connection
 from headgate.application.ports import GapInLog
 from headgate.domain.facts import Origin, Recorded
 from headgate.event_log.codec import decode
@@ -25,6 +26,24 @@ def recorded_of(row: Sequence[Any]) -> Recorded:
             actor=row[7], reason=row[8], causation=row[9], correlation=row[10], trace=row[11]
         ),
     )
+
+
+_READ = f"SELECT {COLUMNS} FROM {{}} WHERE position > %s ORDER BY position LIMIT %s"
+
+
+def rows_after(connection: Connection, after: int, limit: int) -> list[tuple[Any, ...]]:
+    """Up to `limit` rows after a position; the archive is asked only where they begin too late."""
+    query = _READ.format("event")
+    rows = connection.execute(query, (after, limit), binary=True).fetchall()
+    if rows and begins_late(rows, after):
+        query = _READ.format("event_whole")
+        rows = connection.execute(query, (after, limit), binary=True).fetchall()
+    return rows
+
+
+def begins_late(rows: Sequence[Sequence[Any]], after: int) -> bool:
+    """Whether what follows on a position is missing at the front."""
+    return not rows or rows[0][0] != after + 1
 
 
 def gapless(rows: Iterable[Sequence[Any]], after: int) -> Iterator[Recorded]:

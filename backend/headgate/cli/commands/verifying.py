@@ -30,7 +30,7 @@ def verify(
     ] = "",
 ) -> None:
     """Read the whole log and check every rule at every position; exits 1 if one does not hold."""
-    settings = _reachable(from_environment(), database_url)
+    settings = reachable(from_environment(), database_url)
     began = time.monotonic()
     verification = _verified(settings)
     if not show_value(verification, output):
@@ -39,7 +39,7 @@ def verify(
         raise typer.Exit(ExitCode.FAILURE)
 
 
-def _reachable(settings: Settings, database_url: str) -> Settings:
+def reachable(settings: Settings, database_url: str) -> Settings:
     """Settings that name a database: the one given, or that of the running local instance."""
     running = RunDirectory(settings.directory).running()
     url = database_url or settings.database_url or (running.database_url if running else "")
