@@ -1,6 +1,6 @@
 """The Configuration over HTTP: one object, the five verbs, and apply."""
 
-from tests.api.callers import Api
+from tests.api.callers import Api, local_queue, workload
 
 PATH = "/v1/configurations"
 BODY = {
@@ -52,3 +52,30 @@ def test_only_an_admin_changes_it_and_everyone_reads_it(callers: dict[str, Api])
     assert callers["viewer"].get(f"{PATH}/default").status_code == 200
     assert callers["submitter"].get(f"{PATH}/default").status_code == 200
     assert callers["submitter"].post(PATH, BODY).status_code == 403
+
+
+def test_a_waiting_workload_shows_what_its_requests_count_for_quota(admin: Api) -> None:
+    admin.delete(f"{PATH}/default")
+    transformation = {"input": "cpu", "strategy": "Replace", "outputs": {"example.com/units": 2}}
+    rules = {"resources": {"transformations": [transformation]}}
+    made = admin.post(PATH, {**BODY, "spec": rules})
+    submitted = admin.post("/v1/namespaces/team-a/workloads", workload("counts", queue="none"))
+    position = int(submitted.json()["metadata"]["resourceVersion"])
+    shown = admin.caught_up("/v1/namespaces/team-a/workloads/counts", position).json()
+    assert made.status_code == 201
+    (requests,) = shown["status"]["resourceRequests"]
+    assert list(requests["resources"]) == ["example.com/units"]
+    admin.delete(f"{PATH}/default")
+
+
+def test_a_workload_without_a_queue_goes_to_the_default_one(admin: Api) -> None:
+    admin.post("/v1/namespaces/team-a/localqueues", local_queue("default", "anything"))
+    body = workload("lost", queue="x")
+    del body["spec"]["queueName"]
+    path = "/v1/namespaces/team-a/workloads"
+    position = admin.get("/v1/namespaces/team-a/localqueues/default").json()["metadata"]
+    admin.caught_up("/v1/overview", int(position["resourceVersion"]))
+    made = admin.post(path, body)
+    assert made.json()["spec"]["queueName"] == "default"
+    again = admin.put(f"{path}/lost", body, If_Match=made.headers["etag"])
+    assert again.json()["spec"]["queueName"] == "default"

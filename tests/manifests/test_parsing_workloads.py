@@ -229,7 +229,7 @@ def test_nodes_are_chosen_by_selector_tolerations_and_affinity() -> None:
     scheduling = spec_of({"template": {"spec": pod}}).pod_sets[0].scheduling
     greater = Requirement(key="a", operator="Gt", values=("5",))
     assert scheduling.node_selector == {"pool": "gpu"}
-    assert scheduling.tolerations == (Toleration(key="gpu", operator="Exists"),)
+    assert scheduling.tolerations == (Toleration(key="gpu", operator="Exists", seconds=5),)
     assert scheduling.affinity == (NodeSelectorTerm(match_expressions=(greater,)),)
     assert scheduling.preferred_affinity == (PreferredTerm(weight=7, term=NodeSelectorTerm()),)
 

@@ -23,6 +23,7 @@ from headgate.domain.configured import Absent, Configured
 from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.disruption import budget_standings
+from headgate.domain.workloads.state import Workload
 
 PRIORITY = "priority"
 ENDING_LENGTH = 5
@@ -95,9 +96,11 @@ def as_caller_wrote(failure: Exception, desired: Desired) -> Exception:
 
 
 def _extras(installation: Installation, state: Any) -> Extras | None:  # noqa: ANN401 - by kind
+    cell = installation.reader.cell
+    if isinstance(state, Workload):
+        return Extras(resources=cell.config.configuration.resources)
     if not isinstance(state, Configured):
         return None
-    cell = installation.reader.cell
     match state.spec:
         case ClusterQueueSpec():
             return Extras(queue_status=_queue_status(status_of(cell, state.name)))

@@ -29,6 +29,7 @@ from headgate.adapters.manifests.rendering.queues import (
 )
 from headgate.adapters.manifests.rendering.workloads import workload_spec, workload_status
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
+from headgate.domain.configuration.specs import ResourceRules
 from headgate.domain.configured import Configured
 from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec
 from headgate.domain.scheduling.disruption import BudgetStanding
@@ -41,12 +42,14 @@ KIND_OF_STREAM: dict[str, ObjectKind] = {kind.lower(): kind for kind in get_args
 class Extras(msgspec.Struct, frozen=True, kw_only=True):
     """What belongs to an object and is not in its own state.
 
-    `queue_status` for ClusterQueues and LocalQueues; `cluster_queue` is the spec of the one that a
-    LocalQueue leads to, for the flavors of its usage; `weighted_share` is a Cohort's,
+    `resources` are the rules by which the requests of a workload count for quota, `queue_status`
+    is for ClusterQueues and LocalQueues; `cluster_queue` is the spec of the one that a LocalQueue
+    leads to, for the flavors of its usage; `weighted_share` is a Cohort's,
     `budget_standing` a DisruptionBudget's.
     """
 
     queue_status: QueueStatus | None = None
+    resources: ResourceRules = ResourceRules()
     cluster_queue: ClusterQueueSpec | None = None
     weighted_share: int | None = None
     budget_standing: BudgetStanding | None = None
@@ -61,8 +64,11 @@ def render(
     return {**rendered_head(kind, state, position), **body}
 
 
-def _workload(workload: Workload, _: Extras) -> dict[str, Any]:
-    return {"spec": workload_spec(workload.spec), "status": workload_status(workload)}
+def _workload(workload: Workload, extras: Extras) -> dict[str, Any]:
+    return {
+        "spec": workload_spec(workload.spec),
+        "status": workload_status(workload, extras.resources),
+    }
 
 
 def _cluster_queue(queue: Configured[ClusterQueueSpec], extras: Extras) -> dict[str, Any]:

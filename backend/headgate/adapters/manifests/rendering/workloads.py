@@ -10,6 +10,8 @@ from headgate.adapters.manifests.rendering.preemption_settings import (
 )
 from headgate.adapters.manifests.rendering.selectors import rendered_toleration
 from headgate.adapters.manifests.times import rfc3339
+from headgate.domain.configuration.quota_amounts import quota_amounts
+from headgate.domain.configuration.specs import ResourceRules
 from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
@@ -40,7 +42,7 @@ def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
     return rendered
 
 
-def workload_status(workload: Workload) -> dict[str, Any]:
+def workload_status(workload: Workload, rules: ResourceRules) -> dict[str, Any]:
     """Everything that is known of how the workload fares."""
     spec = workload.spec
     protection = spec.preemption_priority
@@ -54,7 +56,7 @@ def workload_status(workload: Workload) -> dict[str, Any]:
         **_requeue_state(workload),
     }
     if workload.admission is None:
-        rendered["resourceRequests"] = _requests(spec)
+        rendered["resourceRequests"] = _requests(spec, rules)
     else:
         rendered["admission"] = rendered_admission(workload.admission)
     if workload.checks:
@@ -193,11 +195,14 @@ def _requeue_state(workload: Workload) -> dict[str, Any]:
     return {"requeueState": {"count": state.count, **at}}
 
 
-def _requests(spec: WorkloadSpec) -> list[dict[str, Any]]:
+def _requests(spec: WorkloadSpec, rules: ResourceRules) -> list[dict[str, Any]]:
+    """What all pods of each set count for quota."""
     return [
         {
             "name": pod_set.name,
-            "resources": _quantities(scaled(pod_set.scheduling.requests, pod_set.count)),
+            "resources": _quantities(
+                scaled(quota_amounts(pod_set.scheduling.requests, rules), pod_set.count)
+            ),
         }
         for pod_set in spec.pod_sets
     ]
