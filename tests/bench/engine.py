@@ -4,11 +4,13 @@ Run with `python -m tests.bench.engine [baseline] [large]`. Time is a number tha
 next creation or end; what is measured is the processor's time for everything in between.
 """
 
+import gc
 import heapq
 import sys
 from dataclasses import dataclass, field
 from time import process_time
 
+from headgate.application.warm_cell import COLLECT_AFTER
 from headgate.domain.facts import DomainEvent, Recorded
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.workloads.events import (
@@ -191,6 +193,7 @@ def told(run: Run) -> str:
 def main(names: list[str]) -> None:
     """Run the scenarios and compare them with the aims."""
     runs = {}
+    gc.set_threshold(*COLLECT_AFTER)  # As in a worker whose cell is warm.
     for name in names or ["baseline", "large"]:
         scenario = read_scenario(name)
         runs[name] = Player(scenario).play(scenario)
