@@ -6,6 +6,7 @@ import pytest
 
 from headgate.domain.config import Config
 from headgate.domain.lint.advice import Advice
+from headgate.domain.lint.capacity import capacity_of_flavors
 from headgate.domain.lint.lint import lint
 from headgate.domain.queues.rules import cluster_queue_violations
 from headgate.domain.queues.specs import (
@@ -182,3 +183,18 @@ def test_lending_more_than_there_is_is_refused_with_the_numbers() -> None:
 
 def test_a_quota_without_a_limit_may_stand_beside_others() -> None:
     assert cluster_queue_violations(_group((MAXIMUM_AMOUNT, None), (5, None))) == ()
+
+
+def test_a_node_counts_for_every_flavor_whose_labels_it_carries() -> None:
+    world = World()
+    world.flavor("any")
+    world.flavor("gpu", node_labels={"pool": "gpu"})
+    world.flavor("rack", node_labels={"pool": "gpu", "rack": "r1"})
+    for path, pool in (("b/r1/a", "gpu"), ("b/r2/b", "gpu"), ("b/r1/c", "old")):
+        world.node(path, {"pool": pool}, allocatable={"gpu": 8})
+    found = capacity_of_flavors(world.cell.config)
+    assert {name: there["gpu"] for name, there in found.items()} == {
+        "any": 24,
+        "gpu": 16,
+        "rack": 8,
+    }

@@ -4,16 +4,15 @@ from collections.abc import Iterator
 
 from headgate.domain.config import Config
 from headgate.domain.lint.advice import Advice
-from headgate.domain.lint.capacity import capacity_of_flavors
+from headgate.domain.lint.capacity import Capacity
 from headgate.domain.lint.quotas import lines_of
 from headgate.domain.queues.specs import ResourceGroup
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.pointers import child
 
 
-def flavor_advice(config: Config) -> Iterator[Advice]:
+def flavor_advice(config: Config, capacity: Capacity) -> Iterator[Advice]:
     """What is odd about flavors, by themselves and in the groups that list them."""
-    capacity = capacity_of_flavors(config)
     for name, flavor in sorted(config.resource_flavors.items()):
         if config.nodes and flavor.spec.node_labels and not capacity[name]:
             labels = ", ".join(f"{k}={v}" for k, v in sorted(flavor.spec.node_labels.items()))

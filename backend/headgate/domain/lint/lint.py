@@ -2,6 +2,7 @@
 
 from headgate.domain.config import Config
 from headgate.domain.lint.advice import Advice
+from headgate.domain.lint.capacity import capacity_of_flavors
 from headgate.domain.lint.flavors import flavor_advice
 from headgate.domain.lint.queues import queue_advice
 from headgate.domain.lint.quotas import quota_advice
@@ -9,7 +10,12 @@ from headgate.domain.lint.quotas import quota_advice
 
 def lint(config: Config) -> tuple[Advice, ...]:
     """Everything that is worth a look, in order of kind, name and place; warnings come first."""
-    found = (*queue_advice(config), *quota_advice(config), *flavor_advice(config))
+    capacity = capacity_of_flavors(config)
+    found = (
+        *queue_advice(config),
+        *quota_advice(config, capacity),
+        *flavor_advice(config, capacity),
+    )
     return tuple(
         sorted(
             found,

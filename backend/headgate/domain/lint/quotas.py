@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from headgate.domain.config import Config
 from headgate.domain.lint.advice import Advice
-from headgate.domain.lint.capacity import capacity_of_flavors
+from headgate.domain.lint.capacity import Capacity
 from headgate.domain.queues.specs import ResourceGroup, ResourceQuota
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.amounts import quantity_of
@@ -40,14 +40,13 @@ class Line:
         )
 
 
-def quota_advice(config: Config) -> Iterator[Advice]:
+def quota_advice(config: Config, capacity: Capacity) -> Iterator[Advice]:
     """What is odd about the amounts of ClusterQueues and Cohorts."""
     lines = tuple(lines_of(config))
-    capacity = capacity_of_flavors(config)
     for line in lines:
         yield from _unit_slips(line, capacity.get(line.flavor, {}).get(line.quota.name, 0))
     yield from _unlimited_borrowing(config, lines)
-    yield from _oversubscribed(config, lines)
+    yield from _oversubscribed(lines, capacity)
 
 
 def lines_of(config: Config) -> Iterator[Line]:
@@ -123,9 +122,8 @@ def _unlimited_borrowing(config: Config, lines: tuple[Line, ...]) -> Iterator[Ad
         )
 
 
-def _oversubscribed(config: Config, lines: tuple[Line, ...]) -> Iterator[Advice]:
+def _oversubscribed(lines: tuple[Line, ...], capacity: Capacity) -> Iterator[Advice]:
     """Flavors of which more is promised than their nodes have, of what nodes offer at all."""
-    capacity = capacity_of_flavors(config)
     offered = {resource for there in capacity.values() for resource in there}
     promised: FlavorUsage = {}
     for line in lines:
