@@ -27,6 +27,7 @@ from headgate.domain.scheduling.preemption.claims import (
     ShareOrder,
     Victim,
 )
+from headgate.domain.scheduling.preemption.fair import Strategies
 from headgate.domain.scheduling.preemption.guard import closes_circle
 from headgate.domain.scheduling.preemption.legality import no_wrongs
 from headgate.domain.scheduling.preemption.plan import SearchRules, plan_victims
@@ -131,7 +132,7 @@ class Cohort:
     policies: dict[str, ClusterQueuePreemption]
     workloads: dict[str, Workload]
     asks: dict[str, Candidate]
-    strategies: tuple[str, ...]
+    strategies: Strategies
     stands: dict[str, str] = field(default_factory=dict)
     kept_for: dict[str, list[str]] = field(default_factory=dict)
     rounds: int = 0
@@ -188,7 +189,7 @@ def a_cohort(random: Random) -> Cohort:
         )
         size = random.randint(1, max(1, most))
         asks[key] = Candidate(workloads[key], f"clusterqueue/{queue}", {GPU: size})
-    strategies = DEFAULT_FAIR_STRATEGIES if random.random() < 0.5 else ()
+    strategies: Strategies = DEFAULT_FAIR_STRATEGIES if random.random() < 0.5 else ()
     cohort = Cohort(yard, no_usage(tree), policies, workloads, asks, strategies)
     cohort.stands = dict.fromkeys(workloads, WAITING)
     for key in sorted(workloads, key=lambda _: random.random()):
@@ -214,13 +215,13 @@ def _queue(random: Random, name: str) -> Configured[ClusterQueueSpec]:
 def rules_of(cohort: Cohort, *, guarded: bool) -> SearchRules:
     """The rules in force, or Kueue's, which look at no end state and remember nothing."""
     if not guarded:
-        return SearchRules(cohort.strategies, judge=no_wrongs)  # type: ignore[arg-type]
+        return SearchRules(cohort.strategies, judge=no_wrongs)
 
     def guard(claim: Claim, victims: Iterable[Victim]) -> dict[str, str]:
         epoch = Epoch(cohort.workloads, "")
         return closes_circle(cohort.precedents, epoch, claim.preemptor.key, victims)
 
-    return SearchRules(cohort.strategies, guard=guard)  # type: ignore[arg-type]
+    return SearchRules(cohort.strategies, guard=guard)
 
 
 def _serve(cohort: Cohort, rules: SearchRules) -> tuple[bool, int]:

@@ -4,7 +4,7 @@ For a required level they are the domains of that level; for a preferred one als
 level after the other, and in the end all hosts together.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,13 +12,14 @@ from headgate.domain.configured import Configured
 from headgate.domain.scheduling.flavors.assign import PodSetFlavors
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.domain_room import (
+    Pods,
     domains_by_room,
+    domains_of,
     has_room,
     stretch_of,
 )
 from headgate.domain.scheduling.placement.figures import Shape
-from headgate.domain.scheduling.placement.ground import Ground
-from headgate.domain.scheduling.placement.hosts import EMPTY, PROJECTED, Bools
+from headgate.domain.scheduling.placement.hosts import PROJECTED, Bools
 from headgate.domain.scheduling.placement.wanted import slicing_of
 from headgate.domain.scheduling.seating import Where, flavor_with_topology, ground_of
 from headgate.domain.topology.specs import ResourceFlavorSpec
@@ -30,22 +31,32 @@ Flavors = Mapping[str, Configured[ResourceFlavorSpec]]
 
 @dataclass(frozen=True, slots=True)
 class HostDomain:
-    """One domain: its name, its places as a mask, who stands in it, and whether it has room now."""
+    """One domain: its name, its places as a mask, and whether it has room now.
+
+    `occupants` are those in it who could be made to leave.
+    """
 
     name: str
     within: Bools
-    occupied_by: Callable[[Workload], bool]
+    occupants: Mapping[str, bool]
     has_room: Callable[[], bool]
+
+    def has(self, workload: Workload) -> bool:
+        """Whether a workload is one of the occupants."""
+        return workload.key in self.occupants
 
 
 def host_domains(
-    partition: Partition, flavors: Flavors, chosen: Iterable[PodSetFlavors]
+    partition: Partition,
+    flavors: Flavors,
+    chosen: Iterable[PodSetFlavors],
+    evictable: Sequence[Workload],
 ) -> list[list[HostDomain]]:
     """Level by level the domains to look at, those with the fewest pods to move first.
 
-    Left out are domains that could not hold the workload if they were empty, and all beyond the
-    most that the installation allows. Nothing for workloads that lie in no one domain: several pod
-    sets that are no group, or no level asked for.
+    Left out are domains that could not hold the workload if all who are `evictable` left, and all
+    beyond the most that the installation allows. Nothing for workloads that lie in no one domain:
+    several pod sets that are no group, or no level asked for.
     """
     seats = [
         each for each in chosen if flavor_with_topology(partition, each) and each.pod_set.count
@@ -62,7 +73,7 @@ def host_domains(
         return []
     lowest = levels.index(asked)
     wanted = range(lowest, lowest - 1, -1) if request.required else range(lowest, -1, -1)
-    return [_domains_at(partition, flavor, group, level) for level in wanted]
+    return [_domains_at(partition, flavor, (group, level), evictable) for level in wanted]
 
 
 def _one_group(pod_sets: list[PodSet]) -> tuple[PodSet, PodSet | None] | None:
@@ -81,21 +92,24 @@ def _one_group(pod_sets: list[PodSet]) -> tuple[PodSet, PodSet | None] | None:
 def _domains_at(
     partition: Partition,
     flavor: Configured[ResourceFlavorSpec],
-    group: tuple[PodSet, PodSet | None],
-    level: int,
+    sought: tuple[tuple[PodSet, PodSet | None], int],
+    evictable: Sequence[Workload],
 ) -> list[HostDomain]:
+    group, level = sought
     now = ground_of(partition, flavor, Where((PROJECTED,)), {})
-    empty = ground_of(partition, flavor, Where((EMPTY,)), {})
     shape = Shape(*group, slicing_of(group[0], now.topology.levels))
     most = partition.config.configuration.preemption.most_domains
-    ranked = domains_by_room(empty, now, shape, level)[:most]
-    return [_domain(partition, now, shape, (level, domain)) for domain in ranked]
-
-
-def _domain(partition: Partition, now: Ground, shape: Shape, at: tuple[int, int]) -> HostDomain:
-    stretch = stretch_of(now.topology, *at)
-
-    def occupied_by(workload: Workload) -> bool:
-        return stretch.holds_any(rows for rows, _, _ in partition.held_by(workload).pods)
-
-    return HostDomain(stretch.name, stretch.within, occupied_by, partial(has_room, now, shape, *at))
+    occupants: dict[int, dict[str, bool]] = {}
+    leaving: list[Pods] = []
+    for workload in evictable:
+        pods = partition.held_by(workload).pods
+        leaving.extend(pods)
+        for domain in domains_of(now.topology, level, pods):
+            occupants.setdefault(domain, {})[workload.key] = True
+    found = []
+    for domain in domains_by_room(now, shape, level, leaving)[:most]:
+        stretch = stretch_of(now.topology, level, domain)
+        room = partial(has_room, now, shape, level, domain)
+        there = occupants.get(domain, {})
+        found.append(HostDomain(stretch.name, stretch.within, there, room))
+    return found

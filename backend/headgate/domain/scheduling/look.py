@@ -145,7 +145,7 @@ class Look:
             has_place = domain.has_room if domain else lambda: place() is not None
             return Seats(has_place, place, self._charge_at)
 
-        levels = host_domains(self.partition, self.offer.flavors, choice.pod_sets)
+        levels = partial(host_domains, self.partition, self.offer.flavors, choice.pod_sets)
         plan = victims_for(self.preemptor, Wish(choice.amounts(), seats_in, levels))
         if plan.place is None:
             return self._failed(choice, unplaced, _vain(plan), wanted)

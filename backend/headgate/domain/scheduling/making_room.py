@@ -1,6 +1,6 @@
 """What a workload could gain by making others leave: foreseen by flavor, planned for the whole."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic
 
@@ -12,11 +12,16 @@ from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.preemption.budgets import Budgets
-from headgate.domain.scheduling.preemption.claims import Claim, Victim
+from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Victim
 from headgate.domain.scheduling.preemption.guard import closes_circle
 from headgate.domain.scheduling.preemption.legality import Wrongs
 from headgate.domain.scheduling.preemption.oracle import foresee
-from headgate.domain.scheduling.preemption.plan import SearchRules, VictimPlan, plan_victims
+from headgate.domain.scheduling.preemption.plan import (
+    SearchRules,
+    VictimPlan,
+    everyone_evictable,
+    plan_victims,
+)
 from headgate.domain.scheduling.preemption.precedents import Epoch
 from headgate.domain.scheduling.preemption.scoring import Score, score_of
 from headgate.domain.scheduling.quota.answer import Oracle
@@ -89,12 +94,13 @@ def oracle_of(preemptor: Preemptor, *, preempts: bool) -> Oracle:
 class Wish(Generic[Place]):
     """What is wanted: amounts of quota and a place, anywhere or level by level in a domain.
 
-    `seats_in` finds places in a domain, or with None on any hosts.
+    `seats_in` finds places in a domain, or with None on any hosts; `levels` tells the domains, if
+    these workloads could be made to leave.
     """
 
     amounts: Amounts
     seats_in: Callable[[HostDomain | None], Seats[Place]]
-    levels: Sequence[Sequence[HostDomain]]
+    levels: Callable[[Sequence[Workload]], Sequence[Sequence[HostDomain]]]
 
 
 def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
@@ -106,35 +112,56 @@ def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
     has_place = anywhere.has_place()
     contested = _contested(preemptor, wish.amounts, has_place=has_place)
     claim = _claim(preemptor, wish.amounts, contested)
-    if has_place or not wish.levels:
-        room = host_room(preemptor.partition, preemptor.workloads, anywhere)
-        return plan_victims(room, claim, preemptor.rules)
     found: VictimPlan[Place] = VictimPlan((), None)
-    for level in wish.levels:
-        found = _cheapest(preemptor, claim, wish, level)
+    room = host_room(preemptor.partition, preemptor.workloads, anywhere)
+    rules = preemptor.rules
+    if has_place:
+        return plan_victims(room, claim, rules)
+    in_the_way = replace(claim, occupies=lambda _: True)
+    evictable = everyone_evictable(room, in_the_way, rules)
+    levels = wish.levels([victim.workload for victim in evictable.victims])
+    if not levels:
+        return plan_victims(room, claim, rules)
+    candidates = {victim.workload.key: victim.candidate for victim in evictable.victims}
+    for level in levels:
+        found = _cheapest(preemptor, (claim, candidates), wish, level)
         if found.place is not None:
             break
-    return found
+    return replace(found, census=evictable.census)
 
 
 def _cheapest(
-    preemptor: Preemptor, claim: Claim, wish: Wish[Place], level: Sequence[HostDomain]
+    preemptor: Preemptor,
+    claimed: tuple[Claim, Mapping[str, Candidate]],
+    wish: Wish[Place],
+    level: Sequence[HostDomain],
 ) -> VictimPlan[Place]:
-    budgets = preemptor.budgets
+    """The plan of the domain where it costs least; without any, what protected the others."""
+    claim, candidates = claimed
     short = _contested(preemptor, wish.amounts, has_place=True)
     best: tuple[Score, VictimPlan[Place]] | None = None
-    vain: VictimPlan[Place] = VictimPlan((), None)
+    protected: Wrongs = {}
+    rules, budgets = preemptor.rules, preemptor.budgets
     for domain in level:
-        room = host_room(preemptor.partition, preemptor.workloads, wish.seats_in(domain))
-        here = replace(claim, short=short, occupies=domain.occupied_by)
-        found = plan_victims(room, here, preemptor.rules)
-        if found.place is None:
-            vain = found if found.census.considered > vain.census.considered else vain
-            continue
-        score = score_of(found.victims, budgets.violations(found.victims), domain.name)
-        if best is None or score < best[0]:
-            best = score, found
-    return vain if best is None else best[1]
+        here = replace(claim, short=short, occupies=domain.has)
+        known = candidates.values() if short else map(candidates.__getitem__, domain.occupants)
+        only = _by_node(found for found in known if here.concerns(found))
+        seats = wish.seats_in(domain)
+        room = host_room(preemptor.partition, preemptor.workloads, seats, only)
+        found = plan_victims(room, here, rules)
+        protected.update(found.protected)
+        if found.place is not None:
+            score = score_of(found.victims, budgets.violations(found.victims), domain.name)
+            if best is None or score < best[0]:
+                best = score, found
+    return VictimPlan((), None, protected=protected) if best is None else best[1]
+
+
+def _by_node(candidates: Iterable[Candidate]) -> dict[str, list[Candidate]]:
+    found: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        found.setdefault(candidate.node, []).append(candidate)
+    return found
 
 
 def _claim(preemptor: Preemptor, amounts: Amounts, contested: tuple[FlavorResource, ...]) -> Claim:

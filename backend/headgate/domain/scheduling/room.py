@@ -1,6 +1,6 @@
 """The projected state of a partition as a search for victims tries it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -57,6 +57,7 @@ class ProjectedRoom(Generic[Place]):
     place: Callable[[], Place | None]
     is_free: Callable[[Place], bool]
     move: Callable[[Candidate, bool], None]
+    only: Mapping[str, Sequence[Candidate]] | None = None
 
     @property
     def path(self) -> Mapping[str, tuple[str, ...]]:
@@ -107,7 +108,10 @@ class ProjectedRoom(Generic[Place]):
         remove_usage(self.partition.tree, self._usage, node, amounts)
 
     def holders(self, node: str, /) -> Iterator[Candidate]:
-        """Everyone who holds a place through a ClusterQueue."""
+        """Everyone who holds a place through a ClusterQueue, or those of them who matter."""
+        if self.only is not None:
+            yield from self.only.get(node, ())
+            return
         held = self.partition.holding.get(node.removeprefix("clusterqueue/"), {})
         for key, charge in held.items():
             yield Candidate(self.workloads[key], node, charge.amounts)
@@ -137,9 +141,12 @@ def quota_room(partition: Partition, workloads: Workloads) -> ProjectedRoom[bool
 
 
 def host_room(
-    partition: Partition, workloads: Workloads, seats: Seats[Place]
+    partition: Partition,
+    workloads: Workloads,
+    seats: Seats[Place],
+    only: Mapping[str, Sequence[Candidate]] | None = None,
 ) -> ProjectedRoom[Place]:
-    """Quota and hosts."""
+    """Quota and hosts; `only` are the candidates by ClusterQueue, where they are known."""
 
     def is_free(found: Place) -> bool:
         charge = seats.charge_at(found)
@@ -149,4 +156,4 @@ def host_room(
         change = partition.take if back else partition.give_back
         change(PROJECTED, partition.held_by(candidate.workload))
 
-    return ProjectedRoom(partition, workloads, seats.has_place, seats.place, is_free, move)
+    return ProjectedRoom(partition, workloads, seats.has_place, seats.place, is_free, move, only)

@@ -26,7 +26,9 @@ PROJECTED = 1
 """What will be free once everything leaving has left and every open round's preemptor has come."""
 EMPTY = 2
 """What would be free if no workload stood anywhere; nothing is ever charged here."""
-VIEWS = (ACTUAL, PROJECTED, EMPTY)
+TRIAL = 3
+"""Scratch: what would be free if some had left besides; true only where it was just worked out."""
+VIEWS = (ACTUAL, PROJECTED, EMPTY, TRIAL)
 
 
 def host_name(node: Configured[NodeSpec]) -> str:

@@ -95,6 +95,17 @@ def plan_victims(room: Room[Place], claim: Claim, rules: SearchRules) -> VictimP
 Removals: TypeAlias = Callable[[Wrongs], Iterator[Victim]]
 
 
+def everyone_evictable(room: Field, claim: Claim, rules: SearchRules) -> VictimPlan[bool]:
+    """All candidates of a claim as if they were victims, and who was refused."""
+    census = Census()
+    if rules.strategies:
+        found = fair_candidates(room, claim, census)
+        victims = tuple(Victim(candidate, "FairShare") for candidate in found)
+    else:
+        victims = list_candidates(room, claim, census).in_turn()
+    return VictimPlan(victims, None, census)
+
+
 def _attempts(
     room: Field, claim: Claim, rules: SearchRules, census: Census
 ) -> Iterator[tuple[bool, Removals]]:
