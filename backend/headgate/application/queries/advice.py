@@ -1,6 +1,7 @@
 """What is odd about the configuration as it stands, or as it would stand after a change."""
 
 from collections.abc import Iterable, Sequence
+from weakref import WeakKeyDictionary
 
 from headgate.application.commands import Changed
 from headgate.application.queries.views import Position, Whole
@@ -11,6 +12,10 @@ from headgate.domain.configured import Absent
 from headgate.domain.lint.advice import Advice
 from headgate.domain.lint.lint import lint
 from headgate.domain.streams import kind_and_key
+
+
+_KNOWN: WeakKeyDictionary[Cell, tuple[int, tuple[Advice, ...]]] = WeakKeyDictionary()
+"""By cell the advice, and the position of the configuration that it is about."""
 
 
 class AdviceView(Whole, kw_only=True, frozen=True):
@@ -35,7 +40,15 @@ class AdvicePage(Whole, kw_only=True, frozen=True):
 
 def advice(cell: Cell, scope: Scope) -> AdvicePage:
     """About the whole configuration, as far as one may see it."""
-    return AdvicePage(position=cell.position, items=_shown(lint(cell.config), scope))
+    return AdvicePage(position=cell.position, items=_shown(_known(cell), scope))
+
+
+def _known(cell: Cell) -> tuple[Advice, ...]:
+    """The advice, worked out once for each change of the configuration: it is asked for often."""
+    known = _KNOWN.get(cell)
+    if known is None or known[0] != cell.config_position:
+        known = _KNOWN[cell] = (cell.config_position, lint(cell.config))
+    return known[1]
 
 
 def advice_about(config: Config, changes: Sequence[Changed]) -> list[AdviceView]:
