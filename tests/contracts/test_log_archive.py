@@ -8,6 +8,7 @@ from psycopg import sql
 
 from headgate.adapters.postgres.archive import LogArchive, LogPart
 from headgate.adapters.postgres.connections import Pool, open_pool
+from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.application.ports import EventFilter
 from headgate.application.verify.verify import Verifier
 from tests.contracts.adapters import Adapters, on_postgres
@@ -77,24 +78,29 @@ def test_what_is_archived_is_read_as_before(adapters: Adapters, pool: Pool) -> N
     assert folded(log).dump() == state.dump()
 
 
-def test_the_log_goes_on_and_everything_holds(adapters: Adapters, pool: Pool) -> None:
+def test_the_log_goes_on_and_everything_holds(
+    adapters: Adapters, pool: Pool, database_of_small_parts: str
+) -> None:
     archive_all(pool, 20)
     before = adapters.log.head()
     record(adapters.log, *submitted_many("gpu", 5, prefix="later"))
     assert adapters.log.head() == before + 5
-    with psycopg.connect(pool.conninfo, autocommit=True) as connection:
+    with psycopg.connect(database_of_small_parts, autocommit=True) as connection:
         connection.execute("SELECT extend_log(1000000)")
-    for name in adapters.followers.names():
-        adapters.followers.rebuild(name)
-    verifier = Verifier(adapters.log, adapters.models, adapters.followers)
+    followers = PostgresFollowers(pool)
+    for name in followers.names():
+        followers.rebuild(name)
+    verifier = Verifier(adapters.log, adapters.models, followers)
     assert verifier.verify(lambda *_: None).findings == ()
 
 
-def test_archived_facts_cannot_be_changed(adapters: Adapters, pool: Pool) -> None:
+def test_archived_facts_cannot_be_changed(
+    adapters: Adapters, pool: Pool, database_of_small_parts: str
+) -> None:
     archive_all(pool, 20)
     assert adapters.log.head() > 30
     with (
-        psycopg.connect(pool.conninfo, autocommit=True) as connection,
+        psycopg.connect(database_of_small_parts, autocommit=True) as connection,
         pytest.raises(psycopg.errors.RestrictViolation),
     ):
         connection.execute("DELETE FROM event_archive WHERE position = 3")

@@ -79,6 +79,8 @@ WAITS = st.builds(
         backoff_limit_count=st.one_of(st.none(), st.integers(0, 9)),
         backoff_base_seconds=SECONDS,
         backoff_max_seconds=SECONDS,
+        retry_limit_seconds=st.one_of(st.none(), SECONDS),
+        reset_after_seconds=st.one_of(st.none(), SECONDS),
     ),
 )
 TOLERATIONS = st.lists(

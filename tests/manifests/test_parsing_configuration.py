@@ -371,3 +371,20 @@ def test_a_name_or_the_beginning_of_one_is_needed() -> None:
     assert list(refused(a_manifest("Cohort", metadata={"name": ""}))) == ["/metadata/name"]
     found = read(a_manifest("Cohort", metadata={"name": "", "generateName": "c-"}))
     assert (found.name, found.generate_name) == ("", "c-")
+
+
+def test_both_maximum_retry_conditions_of_kep_1282_are_read_by_either_name() -> None:
+    given = {"maxBackOffRetryCount": 3, "maxBackOffRetryTimeout": 600, "backoffResetAfter": "1h"}
+    spec = {"namespaceSelector": {}, "waitForPodsReady": {"requeuingStrategy": given}}
+    waits = read(a_manifest("ClusterQueue", spec=spec)).spec.wait_for_pods_ready
+    assert waits.requeuing_strategy == RequeuingStrategy(
+        backoff_limit_count=3, retry_limit_seconds=600, reset_after_seconds=3600
+    )
+
+
+def test_the_two_names_of_the_count_may_not_disagree() -> None:
+    given = {"maxBackOffRetryCount": 3, "backoffLimitCount": 4}
+    spec = {"namespaceSelector": {}, "waitForPodsReady": {"requeuingStrategy": given}}
+    assert list(refused(a_manifest("ClusterQueue", spec=spec))) == [
+        "/spec/waitForPodsReady/requeuingStrategy/maxBackOffRetryCount"
+    ]

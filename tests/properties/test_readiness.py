@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.events import ClusterQueueResumed, ClusterQueueStopped
-from headgate.domain.queues.specs import RequeuingStrategy, Stop, WaitForPodsReady
+from headgate.domain.queues.specs import RequeuingStrategy, Stop, StopPolicy, WaitForPodsReady
 from headgate.domain.rejection import IllegalNow
 from headgate.domain.scheduling.standing import queue_obstacle
 from headgate.domain.workloads.commands import (
@@ -87,7 +87,7 @@ class Readiness(RuleBasedStateMachine):
 
     @initialize(rules=RULES)
     def install(self, rules: Rules) -> None:
-        self.rules = rules
+        self.drawn = rules
         self.world = World()
         self.stories: dict[str, Story] = {}
         self.read = 0
@@ -145,7 +145,7 @@ class Readiness(RuleBasedStateMachine):
         """Everyone's pods time out and stop, and backoffs pass, again and again."""
         for _ in range(times):
             self.wait(TIMEOUT, stops_first=False)
-            self.wait(self.rules.base * 8 + 1, stops_first=True)
+            self.wait(self.drawn.base * 8 + 1, stops_first=True)
 
     @rule(seconds=st.integers(100, LONGEST))
     def run_on(self, seconds: int) -> None:
@@ -191,7 +191,7 @@ class Readiness(RuleBasedStateMachine):
     @rule(drains=st.booleans())
     def stop_or_resume_the_queue(self, drains: bool) -> None:
         stopped = self.world.cell.config.cluster_queues["q"].spec.stop_policy != "None"
-        policy = "HoldAndDrain" if drains else "Hold"
+        policy: StopPolicy = "HoldAndDrain" if drains else "Hold"
         stop = Stop(owner="admin:ann", reason="x", stopped_at=self.world.at)
         event: DomainEvent = (
             ClusterQueueResumed() if stopped else ClusterQueueStopped(policy=policy, stop=stop)
@@ -229,12 +229,14 @@ class Readiness(RuleBasedStateMachine):
                 story.is_active, story.activated_at, story.admitted_at = True, at, None
                 story.timeouts, story.requeue_at = 0, None
             case RequeueCountReset():
-                assert self.rules.reset_after is not None
+                assert self.drawn.reset_after is not None
                 story.timeouts = 0
             case WorkloadHeld():
                 story.is_held = True
             case WorkloadReleased():
                 story.is_held = False
+            case _:
+                pass
 
     def _evicted(self, story: Story, event: WorkloadEvicted, at: int) -> None:
         story.queued_at = None
@@ -242,25 +244,25 @@ class Readiness(RuleBasedStateMachine):
             return
         story.timeouts += 1
         assert event.count == story.timeouts, "the count is one more each time"
-        assert self.rules.limit is None or event.count <= self.rules.limit, "past the limit"
+        assert self.drawn.limit is None or event.count <= self.drawn.limit, "past the limit"
         assert event.requeue_at is not None
         wait, delay = event.requeue_at - at, self._delay_seconds(story.timeouts) * SECONDS
         assert delay <= wait <= delay + delay // JITTER_DIVISOR, "the backoff is exact"
         story.requeue_at = event.requeue_at
-        story.queued_at = None if self.rules.by_creation else at
+        story.queued_at = None if self.drawn.by_creation else at
 
     def _delay_seconds(self, count: int) -> int:
-        doubled = self.rules.base * 2 ** (count - 1)
-        is_capped = count > 1 and self.rules.most > 0
-        return min(doubled, self.rules.most) if is_capped else doubled
+        doubled = self.drawn.base * int(2 ** (count - 1))
+        is_capped = count > 1 and self.drawn.most > 0
+        return min(doubled, self.drawn.most) if is_capped else doubled
 
     def _deactivated(self, story: Story, event: WorkloadDeactivated, at: int) -> None:
         if event.cause == "RequeuingLimitExceeded":
-            assert story.timeouts == self.rules.limit, "deactivated at the limit, not before"
+            assert story.timeouts == self.drawn.limit, "deactivated at the limit, not before"
         again = story.activated_at is not None and event.cause == story.was_caused_by
         if again and event.cause != "Requested":
             assert story.admitted_at is not None, "deactivated anew without another try"
-            least = min(RECOVERY, self.rules.retry_limit or RECOVERY)
+            least = min(RECOVERY, self.drawn.retry_limit or RECOVERY)
             assert at - story.admitted_at >= least * SECONDS, (
                 "deactivated at once for the old cause"
             )

@@ -9,12 +9,19 @@ Duration = str
 
 
 class RequeuingStrategyShape(Shape, kw_only=True, frozen=True):
-    """How long a workload waits after its pods were not ready in time, longer each time."""
+    """How long a workload waits after its pods were not ready in time, longer each time.
+
+    `maxBackOffRetryCount` is another name of `backoffLimitCount`; `backoffResetAfter` is how long
+    pods must stay ready for the count to start over.
+    """
 
     timestamp: Literal["Eviction", "Creation"] = "Eviction"
     backoff_limit_count: int | None = None
     backoff_base_seconds: int = 60
     backoff_max_seconds: int = 3600
+    max_back_off_retry_count: int | None = None
+    max_back_off_retry_timeout: Duration | int | None = None
+    backoff_reset_after: Duration | int | None = None
 
 
 class InstallationWaitShape(Shape, kw_only=True, frozen=True):

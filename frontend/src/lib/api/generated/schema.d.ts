@@ -3623,6 +3623,9 @@ export interface components {
             backoffBaseSeconds?: number;
             /** @default 3600 */
             backoffMaxSeconds?: number;
+            maxBackOffRetryCount?: number | null;
+            maxBackOffRetryTimeout?: string | number | null;
+            backoffResetAfter?: string | number | null;
         };
         /** ResourceFlavorList */
         ResourceFlavorList: {
