@@ -106,8 +106,22 @@ def install(case: Case, installed: Installed) -> None:
         if host_of(node) in failed:
             status["conditions"] = [{"type": "Ready", "status": "False"}]
         installed.add("Node", {**node, "status": status})
-    installed.add("Workload", *(case.given("workloads") or ()))
+    for value in case.given("workloads") or ():
+        installed.add("Workload", _with_a_queue(installed, value))
     installed.add_setup([made for made in case.setup() if made["kind"] == "Workload"])
+
+
+def _with_a_queue(installed: Installed, value: dict[str, Any]) -> dict[str, Any]:
+    """A workload that runs came through some LocalQueue, which the cases may leave out."""
+    admission = (value.get("status") or {}).get("admission")
+    if not admission or value["spec"].get("queueName"):
+        return value
+    name = f"to-{admission['clusterQueue']}".lower()
+    metadata = {"name": name, "namespace": value["metadata"].get("namespace", "default")}
+    if f"{metadata['namespace']}/{name}" not in installed.cell.config.local_queues:
+        spec = {"clusterQueue": admission["clusterQueue"]}
+        installed.add("LocalQueue", {"metadata": metadata, "spec": spec})
+    return {**value, "spec": {**value["spec"], "queueName": name}}
 
 
 def cycles_by_usage(case: Case) -> Iterator[str]:
