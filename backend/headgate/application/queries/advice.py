@@ -13,7 +13,6 @@ from headgate.domain.lint.advice import Advice
 from headgate.domain.lint.lint import lint
 from headgate.domain.streams import kind_and_key
 
-
 _KNOWN: WeakKeyDictionary[Cell, tuple[int, tuple[Advice, ...]]] = WeakKeyDictionary()
 """By cell the advice, and the position of the configuration that it is about."""
 
