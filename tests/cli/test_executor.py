@@ -1,6 +1,7 @@
 """The simulated executor reports what is so, once, and finds its way back after any cut."""
 
 from headgate.cli.executor.behaviour import Behaviour, Habits, behaviour_of
+from headgate.cli.executor.outages import Outages, Turn
 from headgate.cli.executor.roster import Roster
 from headgate.client.shapes import Assignment, Event, EvictionNotice, Report
 
@@ -13,6 +14,10 @@ def roster(behaviour: Behaviour = STEADY) -> Roster:
 
 def event(position: int, kind: str, key: str = "a/x", **data: object) -> Event:
     return Event(position=position, stream=f"workload/{key}", type=f"workload.{kind}", data=data)
+
+
+def _plain(told_at: tuple[int, Turn]) -> tuple[int, tuple[str, bool]]:
+    return told_at[0], (told_at[1].node, told_at[1].is_ready)
 
 
 def begun(behaviour: Behaviour = STEADY) -> Roster:
@@ -55,6 +60,57 @@ def test_a_second_admission_starts_over() -> None:
     found.observe(event(4, "stopped", eviction="r1"), 108)
     found.observe(event(5, "admitted"), 200)
     assert told(found.take_due(212, 10)) == [("podsReady", "u1"), ("finished", "u1")]
+
+
+def test_pods_of_a_replaced_host_start_again_and_the_end_stays_where_it_was() -> None:
+    found = begun()
+    found.take_due(102, 10)
+
+    found.observe(event(3, "placed", replaced=["h1"]), 105)
+
+    assert told(found.take_due(105, 10)) == [("podsNotReady", "u1")]
+    assert told(found.take_due(107, 10)) == [("podsReady", "u1")]
+    assert told(found.take_due(112, 10)) == [("finished", "u1")]
+
+
+def test_first_places_start_nothing_again() -> None:
+    found = begun()
+    found.take_due(102, 10)
+
+    found.observe(event(3, "placed", replaced=[]), 105)
+
+    assert told(found.take_due(111, 10)) == []
+
+
+def test_hosts_fail_and_come_back_in_their_time() -> None:
+    outages = Outages(seed=7, per_hour=3600.0, seconds=5)
+    now = 0
+    turns: list[tuple[int, Turn]] = []
+    assert not outages.is_due(now)
+    while len(turns) < 20:
+        now += 100_000
+        if outages.is_due(now):
+            turns += [(now, turn) for turn in outages.take_due(now, ["a", "b"])]
+    failed = {name: at for at, (name, ready) in (_plain(t) for t in turns) if not ready}
+    assert failed.keys() == {"a", "b"}
+    for name in failed:
+        mine = [(at, ready) for at, (other, ready) in (_plain(t) for t in turns) if other == name]
+        assert [ready for _, ready in mine] == [n % 2 == 1 for n in range(len(mine))]
+        spans = [back - down for (down, _), (back, _) in zip(mine[::2], mine[1::2], strict=False)]
+        assert all(span >= 5_000_000 for span in spans)
+
+
+def test_at_the_end_every_host_is_back() -> None:
+    outages = Outages(seed=7, per_hour=3600.0, seconds=500)
+    outages.is_due(0)
+    (failed,) = outages.take_due(60_000_000, ["a"])
+
+    assert outages.end() == [Turn(failed.node, is_ready=True)]
+    assert outages.end() == []
+
+
+def test_without_outages_none_is_ever_due() -> None:
+    assert not Outages(seed=7, per_hour=0.0, seconds=5).is_due(10**15)
 
 
 def test_events_seen_again_change_nothing() -> None:

@@ -18,7 +18,7 @@ from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload, phase_of
 from tests.simulation.cluster import Cluster
 from tests.simulation.life import install, step
-from tests.simulation.reckoning import GPU, Reckoning, reckon
+from tests.simulation.reckoning import GPU, Reckoning, best_empty_rack, reckon
 
 WAITING = {"Pending", "Nominated", "BackingOff", "Held", "Inactive"}
 COMPETING = {"Pending", "Nominated"}
@@ -129,6 +129,9 @@ def _wrong_numbers(cell: Cell, workload: Workload, blocker: Blocker, views: View
         yield from _wrong_holders(cell, blocker)
     if blocker.type == "Topology" and blocker.domain:
         best = {view.best_rack(pod_set) for view in views}
+        if (at_most := best_empty_rack(cell, pod_set)) < pod_set.count:
+            # Nobody's leaving would help, and the sentence says how far empty hosts would go.
+            best.add(at_most)
         if blocker.have not in best:
             yield f"the best rack has room for {best}, told {blocker.message}"
 

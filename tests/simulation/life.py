@@ -25,8 +25,13 @@ from headgate.domain.queues.specs import (
 from headgate.domain.rounds.state import is_open
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.topology.events import (
+    NodeCordoned,
     NodeCreated,
+    NodeDeleted,
+    NodeDrainStarted,
+    NodeEvent,
     NodeReported,
+    NodeUncordoned,
     ResourceFlavorCreated,
     TopologyCreated,
 )
@@ -114,11 +119,8 @@ def install(cluster: Cluster) -> None:
             ResourceFlavorCreated(uid="p", name="plain", spec=ResourceFlavorSpec()),
         ),
     )
-    for name, (block, rack) in HOSTS.items():
-        labels = {"pool": "gpu", "block": block, "rack": rack}
-        offered = NodeSpec(allocatable={"gpu": 8, "pods": 20})
-        created = NodeCreated(uid=name, name=name, labels=labels, spec=offered)
-        cluster.record((f"node/{name}", created))
+    for name in HOSTS:
+        cluster.record((f"node/{name}", _new_node(name)))
     for name, given in SPECS.items():
         open_to_all = replace(given, namespace_selector=LabelSelector())
         created_queue = ClusterQueueCreated(uid=name, name=name, spec=open_to_all)
@@ -139,6 +141,8 @@ def step(cluster: Cluster) -> None:
         Cluster.nudge_for_nothing: 5,
         Cluster.disturb: 6,
         _report: 3,
+        _order_a_node: 3,
+        _remove_or_add_a_node: 1,
         _stop_a_queue: 2,
     }
     cluster.chance.choices(list(acts), list(acts.values()))[0](cluster)
@@ -153,6 +157,31 @@ def _report(cluster: Cluster) -> None:
         ready=not lost, allocatable={"gpu": 8, "pods": 20}, used_by_others=others
     )
     cluster.record((f"node/{name}", reported))
+
+
+def _order_a_node(cluster: Cluster) -> None:
+    """An admin cordons or drains a host, or puts it back into service."""
+    name = cluster.chance.choice(sorted(HOSTS))
+    orders: list[NodeEvent] = [NodeCordoned(), NodeDrainStarted(), NodeUncordoned()]
+    order = cluster.chance.choice(orders)
+    if name in cluster.witness.cell.config.nodes:
+        cluster.record((f"node/{name}", order))
+
+
+def _remove_or_add_a_node(cluster: Cluster) -> None:
+    """A host is taken out for good, or a new one of its name is put in."""
+    name = cluster.chance.choice(sorted(HOSTS))
+    if name in cluster.witness.cell.config.nodes:
+        cluster.record((f"node/{name}", NodeDeleted()))
+    else:
+        cluster.record((f"node/{name}", _new_node(name)))
+
+
+def _new_node(name: str) -> NodeCreated:
+    block, rack = HOSTS[name]
+    labels = {"pool": "gpu", "block": block, "rack": rack}
+    offered = NodeSpec(allocatable={"gpu": 8, "pods": 20})
+    return NodeCreated(uid=name, name=name, labels=labels, spec=offered)
 
 
 def _stop_a_queue(cluster: Cluster) -> None:
@@ -171,6 +200,9 @@ def _stop_a_queue(cluster: Cluster) -> None:
 def _settle(cluster: Cluster) -> None:
     """No more faults and no more work: executors answer everything until nothing moves."""
     for name in sorted(HOSTS):
+        if name not in cluster.witness.cell.config.nodes:
+            cluster.record((f"node/{name}", _new_node(name)))
+        cluster.record((f"node/{name}", NodeUncordoned()))
         healed = NodeReported(ready=True, allocatable={"gpu": 8, "pods": 20})
         cluster.record((f"node/{name}", healed))
     for _ in range(2_000):

@@ -78,6 +78,11 @@ def reckon(cell: Cell, *, projected: bool, without: str = "") -> Reckoning:
     return Reckoning(_free(cell, usage), gpus, pods, racks)
 
 
+def best_empty_rack(cell: Cell, pod_set: PodSet) -> int:
+    """The most pods that any one rack has room for when no workload stands anywhere."""
+    return Reckoning({}, *_hosts(cell)).best_rack(pod_set)
+
+
 def _claim(workload: Workload, *, projected: bool) -> Admission | None:
     if workload.finished_at is not None:
         return None

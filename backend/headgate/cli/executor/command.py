@@ -8,6 +8,7 @@ import typer
 
 from headgate.cli.executor.behaviour import Behaviour, Habits, behaviour_of
 from headgate.cli.executor.loop import SimulatedExecutor
+from headgate.cli.executor.outages import Outages
 from headgate.cli.executor.roster import Decide, Roster
 from headgate.cli.presentation.consoles import say
 from headgate.cli.session import connection_of
@@ -26,6 +27,10 @@ def executor(
     never_ready_rate: Rate = 0.0,
     max_start_seconds: Annotated[float, typer.Option(help="From admitted to ready.")] = 3.0,
     max_stop_seconds: Annotated[float, typer.Option(help="From evicted to stopped.")] = 2.0,
+    outages_per_hour: Annotated[
+        float, typer.Option(min=0.0, help="Hosts that fail for a while, in pretence.")
+    ] = 0.0,
+    outage_seconds: Annotated[float, typer.Option(min=1.0, help="For how long each.")] = 60.0,
 ) -> None:
     """Run a simulated executor until interrupted."""
     habits = Habits(
@@ -37,7 +42,8 @@ def executor(
         stop_seconds=(min(0.1, max_stop_seconds), max_stop_seconds),
     )
     stopped = stop_signal()
-    working = SimulatedExecutor(connection_of(ctx), Roster(deciding(habits)))
+    outages = Outages(seed=seed, per_hour=outages_per_hour, seconds=outage_seconds)
+    working = SimulatedExecutor(connection_of(ctx), Roster(deciding(habits)), outages)
     try:
         working.run(stopped.is_set)
     finally:

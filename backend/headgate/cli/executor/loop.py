@@ -1,9 +1,10 @@
 """The executor at work: what the log says goes in, reports go out, whatever breaks in between."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from headgate.adapters.system.stopwatch import elapsed_seconds, pause
 from headgate.cli.executor.inbox import Inbox
+from headgate.cli.executor.outages import Outages, Turn
 from headgate.cli.executor.roster import EVENT_TYPES, Roster
 from headgate.cli.presentation.consoles import say
 from headgate.client.client import HeadgateClient
@@ -20,8 +21,11 @@ RETRY_SECONDS = 1.0
 class SimulatedExecutor:
     """Runs every workload that has quota until told to stop; safe to start again at any time."""
 
-    def __init__(self, connection: Connection, roster: Roster) -> None:
+    def __init__(
+        self, connection: Connection, roster: Roster, outages: Outages | None = None
+    ) -> None:
         self._roster = roster
+        self._outages = outages or Outages(seed=0, per_hour=0.0, seconds=0.0)
         self._sender = HeadgateClient(connection, patience_seconds=60.0)
         self._listener = HeadgateClient(connection, patience_seconds=60.0)
         self.reported = 0
@@ -40,11 +44,33 @@ class SimulatedExecutor:
             if self._roster.needs_assignments:
                 self._synchronize()
             self._send(self._roster.take_due(_now(), BATCH))
+            if self._outages.is_due(_now()):
+                self._turn(self._outages.take_due(_now(), self._nodes()))
+        self._turn(self._outages.end())
 
     def close(self) -> None:
         """Let go of the connections."""
         self._sender.close()
         self._listener.close()
+
+    def _nodes(self) -> list[str]:
+        return [node["metadata"]["name"] for node in self._sender.items("/v1/nodes")]
+
+    def _turn(self, turns: Sequence[Turn]) -> None:
+        """Report hosts as failed or back, with what they offered before."""
+        for turn in turns:
+            path = f"/v1/nodes/{turn.node}"
+            try:
+                status = self._sender.read(path).get("status") or {}
+                beat = {
+                    "ready": turn.is_ready,
+                    "allocatable": status.get("allocatable") or {},
+                    "usedByOthers": status.get("usedByOthers") or {},
+                    "leaseSeconds": status.get("leaseSeconds") or 0,
+                }
+                self._sender.act(f"{path}/heartbeat", beat)
+            except (ServerUnreachable, ServerProblem) as failure:
+                say(f"outage of {turn.node} not reported: {failure}")
 
     def _idle_seconds(self) -> float:
         due = self._roster.next_due()

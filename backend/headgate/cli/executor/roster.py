@@ -11,6 +11,7 @@ from headgate.client.shapes import Assignment, Event, Report, ReportType
 EVENT_TYPES = (
     "workload.submitted",
     "workload.admitted",
+    "workload.placed",
     "workload.evicted",
     "workload.stopped",
     "workload.reservation_dropped",
@@ -70,6 +71,8 @@ class Roster:
                 self._known[key] = (str(event.data["uid"]), dict(annotations))
             case "workload.admitted":
                 self._admit(key, now)
+            case "workload.placed":
+                self._restart(key, list(event.data.get("replaced") or ()), now)
             case "workload.evicted":
                 self._evict(key, str(event.data["eviction"]), now)
             case "workload.stopped" | "workload.reservation_dropped":
@@ -156,6 +159,15 @@ class Roster:
             self._plan(key, "podsReady", ready_at)
         end: ReportType = "failed" if behaviour.fails else "finished"
         self._plan(key, end, ready_at + behaviour.run_length)
+
+    def _restart(self, key: str, replaced: list[str], now: int) -> None:
+        """Pods of hosts that were replaced start again elsewhere; the others run on."""
+        run = self.runs.get(key)
+        if run is None or run.eviction or not replaced or not self._reports_ready:
+            return
+        uid, annotations = self._known[key]
+        self._plan(key, "podsNotReady", now)
+        self._plan(key, "podsReady", now + self._decide(key, uid, annotations).start_delay)
 
     def _evict(self, key: str, eviction: str, now: int) -> None:
         if key not in self._known:
