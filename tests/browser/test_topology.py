@@ -75,7 +75,7 @@ def test_a_drain_tells_beforehand_whom_it_concerns(screen: Screen, client: Headg
     panel = screen.page.get_by_role("complementary", name=f"Host {host}")
     panel.get_by_role("button", name="Drain", exact=True).click()
     dialog = screen.page.get_by_role("dialog")
-    expect(dialog.get_by_text(f"{HOLDER} (1)")).to_be_visible()
+    expect(dialog.get_by_text(f"{HOLDER} (1 pod) moves to")).to_be_visible()
     dialog.get_by_role("button", name="Leave as it is").click()
     expect(panel.get_by_text("Ready", exact=True)).to_be_visible()
 

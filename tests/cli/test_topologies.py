@@ -70,5 +70,9 @@ def test_a_topology_is_shown_with_what_is_free_and_what_would_fit(headgate: Invo
     near = headgate("topology", "--near", "default/gang").stdout
     assert "r1" in near
     assert "12 pods" in near
+    headgate("drain", "node/m1", "--dry-run")
+    assert not headgate.json("get", "node/m1")["spec"].get("unschedulable")
+    headgate("drain", "node/m1", "--reason", "new memory")
+    assert headgate.json("get", "node/m1")["spec"]["unschedulable"]
     headgate("topology", "--near", "default/gang", "--pod", "cpu=1", code=2)
     headgate("topology", "--pod", "cpu", code=8)

@@ -156,7 +156,10 @@ def drain(
     expires_in: ExpiresIn = "",
     dry_run: DryRun = False,
 ) -> None:
-    """Stop a queue and evict what runs from it."""
+    """Stop a queue and evict what runs from it, or move the pods of node/NAME elsewhere."""
+    if queue.partition("/")[0].lower() in NODE.words and "/" in queue:
+        _drain_node(ctx, queue, reason, dry_run=dry_run)
+        return
     body = _with_expiry({"reason": reason, "policy": "HoldAndDrain"}, expires_in)
     _queue_action(
         ctx, queue, namespace, Action(verb="drain", done="draining", body=body, dry_run=dry_run)
@@ -210,6 +213,22 @@ def queue_target(queue: str, namespace: str) -> tuple[str, str]:
         place, name = placed(rest, namespace)
         return f"localqueue/{name}", LOCAL_QUEUE.path(place, name)
     raise CommandFailed(f"{queue} is no queue", remedy="cq/NAME or lq/NAME", code=ExitCode.USAGE)
+
+
+def _drain_node(ctx: typer.Context, word: str, reason: str, *, dry_run: bool) -> None:
+    """Say what becomes of everyone there, and drain the node unless that is all that was asked."""
+    reference, path = _node_target(word)
+    action = Action(verb="drain", done="draining", body={"reason": reason})
+    with client_of(ctx) as client:
+        for found in client.read(f"{path}/drain-preview")["workloads"]:
+            hosts = ", ".join(each["host"] for each in found["hosts"])
+            where = f" to {hosts}" if hosts else ""
+            why = f": {found['reason']}" if found["reason"] else ""
+            show(
+                f"{found['workload']} ({found['pods']} pods) {found['outcome'].lower()}{where}{why}"
+            )
+        if not dry_run:
+            perform(client, action, [(reference, path)])
 
 
 def _node_target(word: str) -> tuple[str, str]:

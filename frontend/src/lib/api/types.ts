@@ -33,6 +33,7 @@ export type Host = NonNullable<TopologyDomain["host"]>;
 export type HostWorkload = Host["workloads"][number];
 export type LevelFit = Schemas["LevelFitView"];
 export type NearFit = Schemas["NearFitView"];
+export type Departure = Schemas["DepartureView"];
 
 export type Round = Schemas["RoundShape"];
 export type RoundVictim = Schemas["VictimShape"];

@@ -43,6 +43,14 @@ export const waitingQuery = queryOptions({
   queryFn: ({ signal }) => contentOf(api.GET("/v1/workloads", { params: { query: { phase: "Pending", limit: 100 } }, signal })),
 });
 
+/** Who stands on a host, and what would become of each if it were drained now. */
+export function drainPreviewQuery(name: string) {
+  return queryOptions({
+    queryKey: ["topology", "drain preview", name],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/nodes/{name}/drain-preview", { params: { path: { name } }, signal })),
+  });
+}
+
 export type HostAction = "cordon" | "drain" | "uncordon";
 
 /** Takes a host out of use for new pods, moves its pods away, or takes it back into use. */

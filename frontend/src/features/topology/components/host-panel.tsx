@@ -1,6 +1,7 @@
 // One host beside the map: what it has, who is on it, and taking it out of use.
 import { Ban, CircleAlert, CircleCheck } from "lucide-react";
 import { useState } from "react";
+import { useQuery } from "@tanstack/react-query";
 
 import { ActionDialog } from "@/components/ui/action-dialog";
 import { Badge } from "@/components/ui/badge";
@@ -15,7 +16,8 @@ import { formatAmount, shareOf, shortResource } from "@/lib/format/amounts";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
-import { type HostAction, actOnHost } from "../api/topology";
+import { type HostAction, actOnHost, drainPreviewQuery } from "../api/topology";
+import { drainWords } from "../model/drain";
 import styles from "./host-panel.module.css";
 
 const VERBS: Record<HostAction, string> = { cordon: "Cordon", drain: "Drain", uncordon: "Uncordon" };
@@ -96,10 +98,9 @@ function Resource({ domain, resource }: { domain: TopologyDomain; resource: stri
   );
 }
 
-const WORDS: Record<HostAction, (host: Host) => string> = {
-  cordon: () => "It takes no new pods. What runs there runs on.",
-  drain: (host) => `It takes no new pods, and ${whoMoves(host)}`,
-  uncordon: () => "It takes pods again.",
+const WORDS: Record<Exclude<HostAction, "drain">, string> = {
+  cordon: "It takes no new pods. What runs there runs on.",
+  uncordon: "It takes pods again.",
 };
 
 function HostActions({ host }: { host: Host }) {
@@ -113,25 +114,25 @@ function HostActions({ host }: { host: Host }) {
           {VERBS[action]}
         </Button>
       ))}
-      {asking !== null && (
-        <ActionDialog
-          verb={VERBS[asking]}
-          subject={host.name}
-          words={WORDS[asking](host)}
-          danger={asking === "drain"}
-          targets={[{ key: host.name }]}
-          command={({ reason }) => `headgate ${asking} ${asking === "drain" ? "node/" : ""}${quoted(host.name)} --reason ${quoted(reason || "…")}`}
-          run={(name, { reason }) => actOnHost(asking, name, reason)}
-          onClose={() => setAsking(null)}
-        />
-      )}
+      {asking !== null && <HostDialog host={host} action={asking} onClose={() => setAsking(null)} />}
     </div>
   );
 }
 
-/** Whom a drain concerns, before it is done. */
-function whoMoves(host: Host): string {
-  if (host.workloads.length === 0) return "no workload of ours has to move.";
-  const who = host.workloads.map((workload) => `${workload.key} (${workload.pods})`).join(", ");
-  return `its pods move to other hosts; who finds none is evicted and waits again. Concerned: ${who}.`;
+function HostDialog({ host, action, onClose }: { host: Host; action: HostAction; onClose: () => void }) {
+  const preview = useQuery({ ...drainPreviewQuery(host.name), enabled: action === "drain" });
+  const looking = preview.isError ? "Who would have to move is not known now." : "Looking at who would have to move…";
+  const words = action === "drain" ? (preview.data ? drainWords(preview.data.workloads) : looking) : WORDS[action];
+  return (
+    <ActionDialog
+      verb={VERBS[action]}
+      subject={host.name}
+      words={words}
+      danger={action === "drain"}
+      targets={[{ key: host.name }]}
+      command={({ reason }) => `headgate ${action} ${action === "drain" ? "node/" : ""}${quoted(host.name)} --reason ${quoted(reason || "…")}`}
+      run={(name, { reason }) => actOnHost(action, name, reason)}
+      onClose={onClose}
+    />
+  );
 }

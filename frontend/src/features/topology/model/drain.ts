@@ -1,0 +1,18 @@
+// What a drain does to those on a host, in words.
+import type { Departure } from "@/lib/api/types";
+
+const PODS = (count: number) => `${count} ${count === 1 ? "pod" : "pods"}`;
+
+/** Who goes where, who waits for room and who is evicted; a sentence each. */
+export function drainWords(departures: Departure[]): string {
+  const first = "It takes no new pods.";
+  if (departures.length === 0) return `${first} No workload of ours has to move.`;
+  return [first, ...departures.map(departureWords)].join(" ");
+}
+
+function departureWords({ workload, pods, outcome, hosts, reason }: Departure): string {
+  const who = `${workload} (${PODS(pods)})`;
+  if (outcome === "Moves") return `${who} moves to ${hosts.map(({ host }) => host).join(", ")}.`;
+  const why = reason === "" ? "" : `: ${reason}`;
+  return outcome === "Waits" ? `${who} stays until there is room elsewhere${why}.` : `${who} is evicted and waits again${why}.`;
+}
