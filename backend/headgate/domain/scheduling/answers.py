@@ -1,7 +1,9 @@
 """What one family of rules tells the cycle, in words that other families understand."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
+
+import msgspec
 
 
 class Mode(IntEnum):
@@ -20,8 +22,7 @@ class Mode(IntEnum):
     FIT = 5
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaAnswer:
+class QuotaAnswer(msgspec.Struct, frozen=True, gc=False):
     """The mode, the borrowing level, and the numbers behind them; `reason` is Kueue's word."""
 
     mode: Mode
@@ -33,8 +34,7 @@ class QuotaAnswer:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FlavorTry:
+class FlavorTry(msgspec.Struct, frozen=True):
     """One flavor looked at for one pod set: why it is out, or how quota answered.
 
     `group` is the number of the resource group it was to serve; -1 for resources that none covers.
@@ -43,7 +43,7 @@ class FlavorTry:
     pod_set: str
     flavor: str
     refusal: str = ""
-    answers: dict[str, QuotaAnswer] = field(default_factory=dict)
+    answers: dict[str, QuotaAnswer] = {}
     group: int = -1
 
     @property

@@ -7,9 +7,10 @@ least goes first, before any priority (trap T14).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
+
+import msgspec
 
 from headgate.domain.scheduling.ordering.lanes import Lane
 from headgate.domain.scheduling.ordering.order import LineOrder, Shape
@@ -21,8 +22,7 @@ Ranks: TypeAlias = Callable[[str], Rank]
 """The rank of a lane now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(msgspec.Struct, frozen=True):
     """How a workload waits; `competes`: whether it may be looked at, or stands beside meanwhile."""
 
     order: LineOrder

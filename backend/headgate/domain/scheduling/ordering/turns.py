@@ -5,9 +5,10 @@ its turns must be taken one after the other, each settled before the next is ask
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
+
+import msgspec
 
 from headgate.domain.scheduling.ordering.order import Order
 
@@ -15,8 +16,7 @@ Standing: TypeAlias = tuple[bool, tuple[bool, Fraction]]
 """Whether a child would borrow from its parent, and the order of the share it would then have."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """What decides when an entry is settled; `number` tells which of the cycle's it is.
 
     `path` lists the nodes of the quota tree from its ClusterQueue to the root. `level` is how far
