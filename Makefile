@@ -52,6 +52,7 @@ fix: $(READY)  ## let the tools mend what they can mend by themselves
 bench: $(READY)  ## measure submits, admissions, replay and placements beside yardsticks, and the cycle
 	@$(BIN)/python -m tests.bench $(ARGS)
 	@$(BIN)/python -m tests.bench.core
+	@$(BIN)/python -m tests.bench.past
 	@$(BIN)/python -m tests.bench.engine
 	@$(BIN)/python -m tests.bench.placement
 

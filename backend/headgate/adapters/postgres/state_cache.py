@@ -5,7 +5,7 @@ import hashlib
 from headgate.adapters.postgres.connections import Pool, connection_of
 
 KEPT = 3
-APART = 50_000
+APART = 25_000
 MOST_APART = 40
 _NEWEST = """
     SELECT position, sha256, body FROM state_cache

@@ -4,6 +4,7 @@ A fold is shared by everyone who reads it and never changed; the next position i
 of it, which shares all states. Known are a few folds in memory and those of the state cache.
 """
 
+import gc
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ class Bounds:
 
     cells: int = 12
     workloads: int = 2_000_000
-    cache_events: int = 50_000
+    cache_events: int = 25_000
 
 
 @dataclass(slots=True)
@@ -62,13 +63,18 @@ class PastCells:
             self._log_id = log_id
 
     def _reach(self, position: int) -> Cell:
-        cell = self._nearest(position)
-        for recorded in self.event_log.read_all(cell.position, up_to=position):
-            cell.apply(recorded)
-            self._cache_on_the_way(cell, recorded)
-        assert cell.position == position, f"the log ends at {cell.position}, before {position}"
-        # Built here, in the caller's thread, for whoever reads it must not wait for it.
-        assert cell.partitioning is not None
+        # Nothing that is folded can be collected, and walking it takes most of the time of it.
+        gc.disable()
+        try:
+            cell = self._nearest(position)
+            for recorded in self.event_log.read_all(cell.position, up_to=position):
+                cell.apply(recorded)
+                self._cache_on_the_way(cell, recorded)
+            assert cell.position == position, f"the log ends at {cell.position}, not {position}"
+            # Built here, in the caller's thread, for whoever reads it must not wait for it.
+            assert cell.partitioning is not None
+        finally:
+            gc.enable()
         return cell
 
     def _nearest(self, position: int) -> Cell:
