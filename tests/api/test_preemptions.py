@@ -22,7 +22,7 @@ def a_class(name: str, value: int, **fields: Any) -> dict[str, Any]:
 def _queues(admin: Api) -> None:
     lower = {"withinClusterQueue": "LowerPriority", "softEviction": {"maxGraceSeconds": 600}}
     admin.post("/v1/resourceflavors", flavor())
-    for name in ("soft", "listed", "chained", "gated", "other", "watched"):
+    for name in ("soft", "listed", "chained", "gated", "other", "watched", "linked"):
         made = admin.post("/v1/clusterqueues", cluster_queue(name, cpu="2", preemption=lower))
         assert made.status_code == 201, made.text
         admin.post("/v1/namespaces/team-a/localqueues", local_queue(name, name))
@@ -73,7 +73,8 @@ def test_a_handler_saves_first_and_the_ledger_tells_the_whole_round(
     assert executor.post("/v1/reports:batch", {"reports": [report]}).status_code == 200
     stopping = executor.post(f"{at}/stopping", {"uid": uid}).json()["status"]["eviction"]
     assert (stopping["stage"], stopping["note"]) == ("Stopping", "half saved")
-    (listed,) = admin.get("/v1/preemptions?workload=team-a/victim").json()["items"]
+    told = admin.caught_up("/v1/preemptions?workload=team-a/victim", schedule())
+    (listed,) = told.json()["items"]
     assert listed["victims"][0]["stage"] == "Stopping"
     assert executor.post(f"{at}/stopped", {"uid": uid}).status_code == 200
 
@@ -111,6 +112,33 @@ def test_a_round_stands_in_a_chain(admin: Api, submitted: Callable[..., dict[str
     assert [one["id"] for one in chain["rounds"]] == [found["id"]]
     assert chain["links"] == []
     assert admin.get("/v1/preemptions/none/chain").status_code == 404
+
+
+def test_a_victim_that_makes_others_leave_later_links_two_rounds(
+    admin: Api,
+    callers: dict[str, Api],
+    schedule: Callable[[], int],
+    submitted: Callable[..., dict[str, Any]],
+) -> None:
+    executor = callers["executor"]
+    middle = submitted("middle", "linked", priority=5)["metadata"]["uid"]
+    high = submitted("high", "linked", priority=9)["metadata"]["uid"]
+    (first,) = admin.get("/v1/preemptions?clusterQueue=linked").json()["items"]
+    path = f"{HERE}/middle/evictions/{first['id']}/stopped"
+    assert executor.post(path, {"uid": middle}).status_code == 200
+    schedule()
+    assert admin.post(f"{HERE}/middle/hold", {"reason": "later"}).status_code == 200
+    done = executor.post(f"{HERE}/high/finished", {"uid": high, "succeeded": True})
+    assert done.status_code == 200, done.text
+    submitted("low", "linked")
+    assert admin.post(f"{HERE}/middle/release", {}).status_code == 200
+    schedule()
+    chain = admin.get(f"/v1/preemptions/{first['id']}/chain").json()
+    before, after = chain["rounds"]
+    assert (before["preemptor"], after["preemptor"]) == ("team-a/high", "team-a/middle")
+    link = {"from": before["id"], "to": after["id"], "workload": "team-a/middle"}
+    assert chain["links"] == [link]
+    assert admin.get(f"/v1/preemptions/{after['id']}/chain").json()["links"] == [link]
 
 
 def test_protection_is_changed_within_its_bounds(

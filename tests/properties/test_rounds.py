@@ -1,5 +1,6 @@
 """What always holds of preemption rounds while victims leave one after the other (§6.12)."""
 
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -116,13 +117,14 @@ class Tale:
         self.world.wait(1)
 
     def report(self, step: str, choice: int) -> None:
-        wanted = {
+        wanted: dict[str, Callable[[Workload], bool]] = {
             "stop": lambda w: w.eviction is not None,
             "acknowledge": lambda w: w.eviction is not None,
             "finish": lambda w: holds_quota(w) and w.eviction is None,
             "delete": lambda w: w.round_id is not None,
-        }[step]
-        found = [w for _, w in sorted(self.world.cell.workloads.items()) if wanted(w)]
+        }
+        everyone = sorted(self.world.cell.workloads.items())
+        found = [w for _, w in everyone if wanted[step](w)]
         if not found:
             return
         workload = found[choice % len(found)]

@@ -14,6 +14,7 @@ from headgate.domain.rounds.events import (
     VictimReleased,
 )
 from headgate.domain.streams import kind_and_key
+from headgate.domain.workloads.preemption_events import EvictionCancelled
 
 OUTCOMES = {
     RoundCompleted: "Completed",
@@ -36,16 +37,19 @@ class PreemptionLedger:
     def changes(self, recorded: Recorded, memory: Memory) -> list[Change]:
         """Rows begin with the round, note when their victim went, and end with the round."""
         del memory
-        _, round_id = kind_and_key(recorded.stream)
+        _, name = kind_and_key(recorded.stream)
         match recorded.event:
             case RoundCommitted() as committed:
                 return [_entry(committed, victim, recorded.at) for victim in committed.victims]
             case VictimReleased(workload=victim, by=by):
-                key = {"round_id": round_id, "victim": victim}
+                key = {"round_id": name, "victim": victim}
                 return [Amend(key, {"released_at": recorded.at, "released_by": by})]
+            case EvictionCancelled(eviction=called_back):
+                key = {"round_id": called_back, "victim": name}
+                return [Amend(key, {"released_at": recorded.at, "released_by": "Cancelled"})]
             case RoundCompleted() | RoundSuperseded() | RoundAborted() | RoundExpired() as end:
                 ended = {"ended_at": recorded.at, "outcome": OUTCOMES[type(end)]}
-                return [Amend({"round_id": round_id}, ended)]
+                return [Amend({"round_id": name}, ended)]
             case _:
                 return []
 

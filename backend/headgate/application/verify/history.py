@@ -22,6 +22,7 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
     WorkloadSpecChanged,
 )
+from headgate.domain.workloads.preemption_events import WorkloadStopping
 from headgate.domain.workloads.specs import WorkloadSpec
 
 GRACE = 10 * MICROSECONDS_PER_SECOND
@@ -42,6 +43,7 @@ class History:
         self.hosts = HostBook(self.settings, self.findings)
         self.sizes = SizeBook()
         self._placed: dict[str, WorkloadSpec] = {}
+        self._free_early: set[str] = set()
         self.rounds = RoundBook(self.lives.lives, self.findings)
 
     def read(self, recorded: Recorded) -> None:
@@ -82,7 +84,10 @@ class History:
         if isinstance(event, WorkloadPodsReclaimed):
             self.sizes.ended(key, event.reclaimable)
         resized = isinstance(event, WorkloadPodsReclaimed | WorkloadSpecChanged)
-        if resized and before is not None and held is not None:
+        if isinstance(event, WorkloadStopping) and event.releases_quota and held is not None:
+            self._free_early.add(key)
+            self.quota.give_back(held)
+        if resized and before is not None and held is not None and key not in self._free_early:
             before.quota = self.sizes.now(key, before.spec, held)
             self.quota.shrink(held, before.quota)
         if isinstance(event, WorkloadPlaced) and before is not None and held is not None:
@@ -91,7 +96,10 @@ class History:
         if isinstance(event, WorkloadDeleted):
             self.sizes.forget(key)
         if released is not None and before is not None:
-            self.quota.give_back(released)
+            if key in self._free_early:
+                self._free_early.remove(key)
+            else:
+                self.quota.give_back(released)
             self.hosts.give_back(self._placed[key], released)
 
     def _check_door(self, namespace: str, name: str, event: WorkloadQuotaReserved) -> None:

@@ -6,6 +6,7 @@ from headgate.application.verify.findings import Findings
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.specs import WorkloadSpec
 
 AFTER_THE_END = (
@@ -105,6 +106,10 @@ class LifeBook:
             case e.WorkloadCheckReported() | e.WorkloadChecksRequired():
                 if life.quota is None:
                     self._wrong("checks are about who holds quota", type(event).__name__)
+            case EvictionCancelled():
+                if life.eviction != event.eviction:
+                    self._wrong("only an eviction that is on is called back", event.eviction)
+                life.eviction = ""
             case e.EvictionAcknowledged() | e.EvictionProgressed():
                 if life.eviction != event.eviction:
                     self._wrong("handlers work on evictions that are on", event.eviction)

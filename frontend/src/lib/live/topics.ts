@@ -27,6 +27,17 @@ const PLACE_CHANGING = new Set([
   "workload.evicted",
 ]);
 
+// How far a victim is shows on the page of its round.
+const LEAVING = new Set([
+  "workload.eviction_acknowledged",
+  "workload.eviction_progressed",
+  "workload.eviction_extended",
+  "workload.eviction_forced",
+  "workload.eviction_stalled",
+  "workload.eviction_cancelled",
+  "workload.stopping",
+]);
+
 const OF_OBJECTS: Record<string, Topic[]> = {
   cluster_queue: ["queues", "queue", "pending", "overview", "objects"],
   local_queue: ["queues", "queue", "pending", "overview", "objects"],
@@ -44,6 +55,7 @@ export function topicsOf(type: string, stream: string): string[] {
   if (kind !== "workload") return ["events", "history", ...(OF_OBJECTS[kind] ?? ["objects"])];
   const key = stream.slice(stream.indexOf("/") + 1);
   const topics = ["events", "overview", "workloads", "queues", "queue", "pending", `workload/${key}`];
+  if (LEAVING.has(type)) return [...topics, "preemptions"];
   return PLACE_CHANGING.has(type) ? [...topics, "topology", "cycles"] : topics;
 }
 

@@ -130,7 +130,7 @@ function Figures({ round }: { round: Round }) {
   if (figures.length === 0) return null;
   return (
     <Card title="Quota at that moment" aside={round.cohort ? `Cohort ${round.cohort}` : undefined}>
-      <div className={styles.scroll} tabIndex={0} role="region" aria-label="Quota at that moment">
+      <div className={styles.scroll} tabIndex={0} role="region" aria-label="Figures of quota">
         <table className={styles.table}>
           <thead>
             <tr>

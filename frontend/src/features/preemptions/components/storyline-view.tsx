@@ -70,21 +70,27 @@ export function StorylineView({ rounds, current }: { rounds: Round[]; current?: 
         <time className="number">{formatClock(last.round.committedAt)}</time> {sentenceOf(last.round)}{" "}
         <span className={styles.soft}>{outcomeWords(last.round)}</span>
       </p>
-      <p className={styles.legend}>
-        <svg viewBox="0 0 10 10" aria-hidden="true">
-          <rect className={styles.preemptor} x={0} y={0} width={10} height={10} />
-        </svg>
-        got the room
-        <svg viewBox="0 0 10 10" aria-hidden="true">
-          <circle className={styles.victim} cx={5} cy={5} r={4} />
-        </svg>
-        had to go
-        <svg viewBox="0 0 26 10" aria-hidden="true">
-          <line className={styles.link} x1={0} x2={26} y1={5} y2={5} />
-        </svg>
-        had to go, then made others go
-      </p>
+      <Legend />
     </div>
+  );
+}
+
+function Legend() {
+  return (
+    <p className={styles.legend}>
+      <svg viewBox="0 0 10 10" aria-hidden="true">
+        <rect className={styles.preemptor} x={0} y={0} width={10} height={10} />
+      </svg>
+      got the room
+      <svg viewBox="0 0 10 10" aria-hidden="true">
+        <circle className={styles.victim} cx={5} cy={5} r={4} />
+      </svg>
+      had to go
+      <svg viewBox="0 0 26 10" aria-hidden="true">
+        <line className={styles.link} x1={0} x2={26} y1={5} y2={5} />
+      </svg>
+      had to go, then made others go
+    </p>
   );
 }
 
@@ -100,8 +106,7 @@ function Picture({ story, shown, current }: { story: Storyline; shown: number; c
           </li>
         ))}
       </ol>
-      <svg className={styles.drawing} width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img">
-        <title>{`${shown} rounds among ${story.workloads.length} workloads`}</title>
+      <svg className={styles.drawing} width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="group" aria-label={`${shown} rounds among ${story.workloads.length} workloads`}>
         {story.workloads.map((workload, row) => (
           <line key={workload} className={styles.lane} x1={0} x2={width} y1={y(row)} y2={y(row)} />
         ))}

@@ -1,0 +1,22 @@
+"""What the ledger notes of victims that are called back."""
+
+from headgate.application.followed.preemption_ledger import PreemptionLedger
+from headgate.application.followed.projection import Amend
+from headgate.domain.facts import Origin, Recorded
+from headgate.domain.workloads.preemption_events import EvictionCancelled
+from tests.builders.instants import T0
+
+
+def test_a_victim_that_was_called_back_is_noted_in_its_round() -> None:
+    recorded = Recorded(
+        position=7,
+        stream="workload/team/v",
+        version=3,
+        event=EvictionCancelled(eviction="r1", cause="not needed"),
+        at=T0,
+        origin=Origin(actor="scheduler"),
+    )
+    (change,) = PreemptionLedger().changes(recorded, {})
+    assert change == Amend(
+        {"round_id": "r1", "victim": "team/v"}, {"released_at": T0, "released_by": "Cancelled"}
+    )
