@@ -1,0 +1,134 @@
+"""The ledger: a round from plan to start, told in words a person understands."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from headgate.client.client import HeadgateClient
+from tests.browser.conftest import client_of
+from tests.browser.screen import Screen
+from tests.processes.running import wait_until
+from tests.processes.up import Up
+
+pytestmark = pytest.mark.browser
+
+API_VERSION = "kueue.x-k8s.io/v1beta2"
+HERE = "/v1/namespaces/story/workloads"
+SECONDS = 30.0
+SAVES_FIRST = {"mode": "Soft", "gracePeriodSeconds": 600, "handler": "ckpt"}
+
+
+def named(kind: str, name: str, spec: dict[str, Any], namespace: str = "") -> dict[str, Any]:
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def gang(name: str, queue: str, pods: int, **spec: Any) -> dict[str, Any]:
+    """A gang of pods of one core each."""
+    container = {"name": "c", "resources": {"requests": {"cpu": "1"}}}
+    template = {"spec": {"containers": [container]}}
+    pod_sets = [{"name": "main", "count": pods, "template": template}]
+    return named("Workload", name, {"queueName": queue, "podSets": pod_sets, **spec}, "story")
+
+
+def objects() -> list[dict[str, Any]]:
+    """Two queues that lend to each other; each may take back what it owns."""
+    policies = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}
+    quota = {"name": "plain", "resources": [{"name": "cpu", "nominalQuota": "4"}]}
+    spec = {
+        "cohortName": "tale",
+        "namespaceSelector": {},
+        "preemption": policies,
+        "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [quota]}],
+    }
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "story"}},
+        named("ResourceFlavor", "plain", {}),
+        named("ClusterQueue", "mine", spec),
+        named("ClusterQueue", "theirs", spec),
+        named("LocalQueue", "mine", {"clusterQueue": "mine"}, "story"),
+        named("LocalQueue", "theirs", {"clusterQueue": "theirs"}, "story"),
+    ]
+
+
+def phase(client: HeadgateClient, name: str) -> str:
+    return str(client.read(f"{HERE}/{name}")["status"]["phase"])
+
+
+def becomes(client: HeadgateClient, name: str, *phases: str) -> None:
+    wait_until(lambda: phase(client, name) in phases, f"{name} is {phases}", SECONDS)
+
+
+def report(client: HeadgateClient, name: str, step: str, **body: Any) -> None:
+    """A handler, or whoever runs the pods, says how far the eviction is."""
+    found = client.read(f"{HERE}/{name}")
+    eviction = found["status"]["eviction"]["id"]
+    told = {"uid": found["metadata"]["uid"], **body}
+    client.act(f"{HERE}/{name}/evictions/{eviction}/{step}", told)
+
+
+def tell_the_story(client: HeadgateClient) -> None:
+    """`borrower` makes `first` go, and must itself go when `owner` wants its quota back."""
+    applied = client.apply_objects(objects())
+    assert not [result for result in applied.results if result.outcome == "rejected"]
+    client.submit_batch([gang("first", "theirs", 4)])
+    becomes(client, "first", "Starting", "Running")
+    client.submit_batch([gang("second", "mine", 4, evictionPolicy=SAVES_FIRST)])
+    becomes(client, "second", "Starting", "Running")
+    client.submit_batch([gang("borrower", "theirs", 4, priority=50)])
+    becomes(client, "first", "Evicting")
+    report(client, "first", "stopped")
+    becomes(client, "borrower", "Starting", "Running")
+    client.submit_batch([gang("urgent", "mine", 4, priority=90)])
+    becomes(client, "second", "Evicting")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def story(headgate: Up) -> Iterator[None]:
+    """Two rounds: one is over, in the other a handler has not answered yet."""
+    with client_of(headgate) as client:
+        tell_the_story(client)
+        yield
+
+
+def told_of(screen: Screen, sentence: str) -> None:
+    """The caption under the picture tells this round."""
+    expect(screen.page.locator("p[aria-live]")).to_contain_text(sentence)
+
+
+def test_the_ledger_plays_its_rounds_forwards(screen: Screen) -> None:
+    screen.open("/preemptions?cohort=tale", "Preemptions")
+    expect(screen.page.get_by_text("Round 2 of 2")).to_be_visible()
+    slider = screen.page.get_by_label("How far the story is told")
+    slider.fill("1")
+    told_of(screen, "story/borrower (priority 50) made story/first leave.")
+    screen.page.get_by_role("button", name="Play").click()
+    expect(screen.page.get_by_text("Round 2 of 2")).to_be_visible()
+    told_of(screen, "story/urgent (priority 90) made story/second leave.")
+    assert screen.serious_violations() == []
+
+
+def test_a_round_is_followed_from_plan_to_start(screen: Screen, client: HeadgateClient) -> None:
+    (found,) = client.read("/v1/preemptions", {"workload": "story/urgent"})["items"]
+    screen.open(f"/preemptions/{found['id']}", "Room for story/urgent")
+    expect(screen.page.get_by_text("Asked to leave", exact=True)).to_be_visible()
+    expect(screen.page.get_by_role("region", name="Figures of quota")).to_contain_text("mine")
+    report(client, "second", "acknowledge", handler="ckpt")
+    expect(screen.page.get_by_text("Saving its work", exact=True)).to_be_visible()
+    report(client, "second", "progress", message="half saved")
+    expect(screen.page.get_by_text("half saved")).to_be_visible()
+    assert screen.serious_violations() == []
+    report(client, "second", "stopped")
+    expect(screen.page.get_by_text("Gone", exact=True)).to_be_visible()
+    expect(screen.page.get_by_text("The preemptor was admitted after")).to_be_visible()
+
+
+def test_the_ledger_is_narrowed_in_the_address(screen: Screen) -> None:
+    screen.open("/preemptions", "Preemptions")
+    screen.page.get_by_label("Workload", exact=True).fill("story/first")
+    screen.page.get_by_role("button", name="Narrow").click()
+    expect(screen.page.get_by_text("Round 1 of 1")).to_be_visible()
+    screen.page.get_by_role("button", name="Show all").click()
+    expect(screen.page.get_by_label("Workload", exact=True)).to_have_value("")
