@@ -11,7 +11,7 @@ from headgate.domain.scheduling.evaluation import Evaluation
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import Workload, condition
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.consumption import share_by_usage, used_for_ages
@@ -84,8 +84,11 @@ def turns(case: Case) -> Iterator[str]:
 def fixtures(case: Case) -> Installed:
     """Everything the case has, as manifests."""
     installed = Installed()
-    if case.given("enableFairSharing"):
-        installed.configure(fairSharing={})
+    rules: dict[str, Any] = {"fairSharing": {}} if case.given("enableFairSharing") else {}
+    if case.given("resourceTransformations"):
+        rules["resources"] = {"transformations": case.given("resourceTransformations")}
+    if rules:
+        installed.configure(**rules)
     install(case, installed)
     return installed
 
@@ -241,8 +244,14 @@ def _holders(cell: Cell) -> dict[str, Any]:
     return {
         key: shown(workload.admission)
         for key, workload in cell.workloads.items()
-        if workload.admission is not None and holds_quota(workload)
+        if workload.admission is not None and (holds_quota(workload) or _is_replaced(workload))
     }
+
+
+def _is_replaced(workload: Workload) -> bool:
+    """Whether it ended in favour of a larger slice; what it had stays on record, as in Kueue."""
+    finished = condition(workload, "Finished")
+    return finished is not None and finished.reason == "WorkloadSliceReplaced"
 
 
 def _wanted(assignments: dict[str, Any] | None, cell: Cell) -> dict[str, Any]:

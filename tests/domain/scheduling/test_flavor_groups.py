@@ -173,3 +173,23 @@ def test_pods_are_a_resource_where_the_queue_covers_it() -> None:
     world.settle()
     assert given(world, fits)[0][2] == {"cpu": 3, "pods": 3}
     assert world[too_many].admission is None
+
+
+def test_credits_come_from_a_flavor_without_hosts_beside_one_that_has_some() -> None:
+    world = World()
+    world.hosts({"b/r/h1": 8})
+    world.flavor("credits")
+    world.configure(
+        resources=ResourceRules(
+            transformations=(Transformation(input="cpu", outputs_milli={"credits": 1000}),)
+        )
+    )
+    world.cluster_queue("q", (*quotas("cpu", tas=8), *quotas("credits", credits=9)))
+    rack = TopologyRequest(required="rack")
+    key = world.submit_pod_sets("w", "q", pods("main", 2, 1, rack))
+    world.settle()
+    flavors = {"cpu": "tas", "credits": "credits"}
+    assert given(world, key) == [("main", flavors, {"cpu": 2, "credits": 1})]
+    admission = world[key].admission
+    assert admission is not None
+    assert admission.pod_set_assignments[0].topology_assignment is not None

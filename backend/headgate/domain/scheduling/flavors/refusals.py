@@ -66,7 +66,7 @@ def _refusal_of_topology(offer: FlavorOffer, name: str, pod_set: PodSet, given: 
     topology = offer.flavors[name].spec.topology_name
     request = asks_for_place(pod_set)
     if not topology:
-        return "the flavor has no topology"
+        return "" if _needs_no_hosts(offer, name) else "the flavor has no topology"
     if request is None and not offer.is_topology_only():
         return "the flavor is for pods that ask for a topology"
     if topology not in offer.topologies:
@@ -80,6 +80,19 @@ def _refusal_of_topology(offer: FlavorOffer, name: str, pod_set: PodSet, given: 
     asked = (request.required, request.preferred, *(s.level for s in request.slice_layers))
     missing = next((level for level in asked if level and level not in levels), None)
     return f"the topology {topology} has no level {missing}" if missing else ""
+
+
+def _needs_no_hosts(offer: FlavorOffer, name: str) -> bool:
+    """Whether its group serves things like credits or licences, while another one brings hosts."""
+    with_hosts = [
+        {flavor.name for flavor in group.flavors}
+        for group in offer.spec.resource_groups
+        if any(
+            flavor.name in offer.flavors and offer.flavors[flavor.name].spec.topology_name
+            for flavor in group.flavors
+        )
+    ]
+    return bool(with_hosts) and not any(name in flavors for flavors in with_hosts)
 
 
 def with_topology(offer: FlavorOffer, given: Given) -> str:
