@@ -107,6 +107,10 @@ def _stated(workload: Workload) -> Explanation | None:
     if phase not in STATED:
         return None
     dominant, sentence = STATED[phase]
+    if workload.unhealthy_nodes and phase in {"Starting", "Running"}:
+        lost = ", ".join(f"{host} ({why})" for host, why in workload.unhealthy_nodes.items())
+        dominant = "HostsFailed"
+        sentence = f"It is admitted; other hosts are sought for its pods on {lost}."
     return Explanation(dominant=dominant, sentence=sentence, evaluated=False)
 
 
