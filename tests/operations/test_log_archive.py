@@ -1,0 +1,37 @@
+"""`headgate log archive` on a real database."""
+
+import psycopg
+from typer.testing import CliRunner
+
+from headgate.cli.main import app
+from tests.contracts.adapters import on_postgres
+from tests.workers.building import cluster, record, submitted_many
+
+
+def archive(database_url: str, *words: str) -> str:
+    asked = ["log", "archive", *words, "--database-url", database_url]
+    result = CliRunner().invoke(app, asked)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_a_full_partition_is_shown_then_archived_and_never_twice(fresh_database_url: str) -> None:
+    with psycopg.connect(fresh_database_url, autocommit=True) as connection:
+        connection.execute("DROP TABLE event_0, event_1")
+        for part, bounds in (("event_0", "(0) TO (5)"), ("event_1", "(5) TO (2000000)")):
+            connection.execute(
+                f"CREATE TABLE {part} PARTITION OF event FOR VALUES FROM {bounds}"  # type: ignore[arg-type]
+            )
+    with on_postgres(fresh_database_url) as adapters:
+        record(adapters.log, *cluster("gpu"))
+        record(adapters.log, *submitted_many("gpu", 5))
+        told = archive(fresh_database_url, "--before", "100", "--dry-run")
+        assert told == "event_0: positions 0 to 4 would be archived\n"
+        assert archive(fresh_database_url, "--before", "4").startswith("no partition")
+        assert "event_0: positions 0 to 4 archived" in archive(
+            fresh_database_url, "--before", "100"
+        )
+        assert "no partition" in archive(fresh_database_url, "--before", "100")
+        assert [recorded.position for recorded in adapters.log.read_all()] == list(
+            range(1, adapters.log.head() + 1)
+        )
