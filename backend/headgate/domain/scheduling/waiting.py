@@ -20,8 +20,8 @@ from headgate.domain.scheduling.standing import (
 from headgate.domain.scheduling.timers import waits_for_pods_ready
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
-from headgate.domain.workloads.annotations import admission_gates
 from headgate.domain.workloads.admission import awaits_topology
+from headgate.domain.workloads.annotations import admission_gates
 from headgate.domain.workloads.checking import state_of
 from headgate.domain.workloads.explanation import Blocker, BlockerType, Explanation
 from headgate.domain.workloads.leaving import holds_quota, may_compete
