@@ -28,9 +28,12 @@ from headgate.domain.queues.specs import (
     FlavorFungibility,
     FlavorQuotas,
     LocalQueueSpec,
+    MinimumRuntime,
+    PreemptionRate,
     RequeuingStrategy,
     ResourceGroup,
     ResourceQuota,
+    SoftEviction,
     StopPolicy,
     WaitForPodsReady,
 )
@@ -147,6 +150,11 @@ def cluster_queue_specs(draw: st.DrawFn) -> ClusterQueueSpec:
                     ClusterQueuePreemption(
                         within_cluster_queue="LowerOrNewerEqualPriority",
                         reclaim_within_cohort="Any",
+                        order_profile="PriorityFirst",
+                        min_runtime=MinimumRuntime(preempt_seconds=90),
+                        soft_eviction=SoftEviction(default="Soft", max_grace_seconds=60),
+                        reserve_for_pending_non_preemptible=True,
+                        rate_limit=PreemptionRate(per_minute=3, burst=2),
                         borrow_within_cohort=BorrowWithinCohort(
                             policy="LowerPriority", max_priority_threshold=-7
                         ),
@@ -385,6 +393,17 @@ def workload_manifests(draw: st.DrawFn) -> dict[str, Any]:
             "priority": draw(st.integers(-9, 9)),
             "preemptibility": draw(st.sampled_from(["Preemptible", "NonPreemptible"])),
             "canPreempt": draw(st.booleans()),
+            "preemptionPolicy": draw(st.sampled_from(["PreemptLowerPriority", "Never"])),
+            "preemptionGates": draw(st.sampled_from([[], [{"name": "a.io/b"}]])),
+            "evictionPolicy": draw(
+                st.sampled_from(
+                    [
+                        None,
+                        {"mode": "Immediate"},
+                        {"gracePeriodSeconds": 5, "requireAck": True, "handler": "h"},
+                    ]
+                )
+            ),
             "active": draw(st.booleans()),
             "maximumExecutionTimeSeconds": draw(st.one_of(st.none(), SECONDS)),
         },
