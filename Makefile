@@ -59,6 +59,7 @@ bench: $(READY)  ## measure submits, admissions, replay and placements beside ya
 .PHONY: simulate
 simulate: $(READY)  ## random days of cluster life on memory adapters; ARGS="--seed 7"
 	@$(BIN)/python -m tests.simulation $(ARGS)
+	@$(BIN)/python -m tests.simulation.termination
 
 .PHONY: chaos
 chaos: $(READY)  ## replay a trace while processes are killed and servers restarted, and count what is lost

@@ -1,5 +1,10 @@
 """The worked examples 1 to 9 of preemption.md §7: whom quota makes leave, and why."""
 
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
 from headgate.domain.workloads.events import WorkloadEvicted
 from headgate.domain.workloads.state import phase_of
 from tests.builders.cohorts import Cohorts, policies
@@ -147,3 +152,20 @@ def test_9_what_leaves_already_is_credited_and_nobody_else_is_evicted() -> None:
     world.stop(same)
     world.settle()
     assert "team/p" in world.admitted()
+
+
+@pytest.mark.parametrize(
+    ("profile", "victims"),
+    [("ScopeFirst", {"c2-mid": BACK}), ("PriorityFirst", {"c1-low": OWN})],
+)
+def test_the_order_profile_decides_whether_scope_or_priority_comes_first(
+    profile: Any, victims: dict[str, str]
+) -> None:
+    world = Cohorts()
+    rules = replace(LOWER, order_profile=profile)
+    world.queue("c1", 6, rules, limits=(6, None))
+    world.queue("c2", 6, LOWER, limits=(6, None))
+    world.runs("c1-low@c1", 3, -1)
+    world.runs("c2-high@c2", 6, 1)
+    world.runs("c2-mid@c2", 3)
+    assert world.makes_leave("p@c1", 3, 1) == victims

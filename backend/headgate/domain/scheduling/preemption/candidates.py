@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from headgate.domain.scheduling.disruption import placed_pods
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.leaving import is_leaving
@@ -18,7 +19,7 @@ MOST_REFUSED = 20
 """Refused candidates that are written down; more would not tell a person more."""
 
 Policy: TypeAlias = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any"]
-Turn: TypeAlias = tuple[bool, int, Instant, str]
+Turn: TypeAlias = tuple[bool, int, int, Instant, str]
 
 
 @dataclass(slots=True)
@@ -78,10 +79,16 @@ def rule_against(claim: Claim, policy: Policy, victim: Workload) -> str:
 
 
 def turn_to_go(claim: Claim, candidate: Candidate) -> Turn:
-    """Others' ClusterQueues before the own, lowest priority, then the youngest (§1.5); total."""
+    """By the order profile of the preemptor's ClusterQueue; total (§6.6).
+
+    ScopeFirst: others' ClusterQueues before the own, lowest priority, then the youngest (§1.5).
+    PriorityFirst: lowest priority wherever it is, fewer pods, then the youngest.
+    """
     victim = candidate.workload
-    own = candidate.node == claim.node
-    return (own, protection_of(victim.spec), -reserved_at(victim), victim.uid)
+    protection, age = protection_of(victim.spec), -reserved_at(victim)
+    if claim.policies.order_profile == "PriorityFirst":
+        return (False, protection, placed_pods(victim), age, victim.uid)
+    return (candidate.node == claim.node, protection, 0, age, victim.uid)
 
 
 def by_importance(claim: Claim, candidates: Iterable[Candidate]) -> list[Workload]:

@@ -4,11 +4,11 @@ Once a subtree around the preemptor can hold its request within its own quota, e
 it who is over quota stands on the preemptor's ground (the advantage).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from headgate.domain.scheduling.preemption.candidates import Census, allowed, turn_to_go
+from headgate.domain.scheduling.preemption.candidates import Census, Turn, allowed, turn_to_go
 from headgate.domain.scheduling.preemption.claims import (
     Amounts,
     Candidate,
@@ -27,17 +27,20 @@ Attempts: TypeAlias = tuple[bool, ...]
 class Listed:
     """Candidates in the order in which they go: those on its ground, other borrowers, its own.
 
-    Those who are `late` go after all others.
+    Those who are `late` go after all others. With `turn` the lists are one, in that order.
     """
 
     ground: tuple[Victim, ...]
     borrowers: tuple[Victim, ...]
     own: tuple[Victim, ...]
     late: Mapping[str, bool] = field(default_factory=dict)
+    turn: Callable[[Victim], Turn] | None = None
 
     def in_turn(self) -> tuple[Victim, ...]:
-        """All of them, scope before priority."""
+        """All of them, scope before priority unless the profile is another."""
         everyone = (*self.ground, *self.borrowers, *self.own)
+        if self.turn is not None:
+            everyone = tuple(sorted(everyone, key=self.turn))
         return tuple(sorted(everyone, key=lambda victim: victim.workload.key in self.late))
 
     def without(self, banned: Mapping[str, str]) -> "Listed":
@@ -47,6 +50,7 @@ class Listed:
             _without(self.borrowers, banned),
             _without(self.own, banned),
             self.late,
+            self.turn,
         )
 
 
@@ -54,7 +58,10 @@ def list_candidates(field: Field, claim: Claim, census: Census) -> Listed:
     """Everyone who may have to leave for a claim, with the right by which."""
     ground, borrowers = _in_other_queues(field, claim, census)
     own = [Victim(found, "Own") for found in own_candidates(field, claim, census)]
-    return Listed(_in_turn(claim, ground), _in_turn(claim, borrowers), _in_turn(claim, own))
+    lists = (_in_turn(claim, ground), _in_turn(claim, borrowers), _in_turn(claim, own))
+    if claim.policies.order_profile == "ScopeFirst":
+        return Listed(*lists)
+    return Listed(*lists, turn=lambda victim: turn_to_go(claim, victim.candidate))
 
 
 def own_candidates(field: Field, claim: Claim, census: Census) -> list[Candidate]:
