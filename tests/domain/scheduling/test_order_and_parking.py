@@ -1,7 +1,9 @@
 """Who is looked at first, who blocks whom, and when those who did not fit are looked at again."""
 
+from headgate.application.queries.lines import line_of
+from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.scheduling.waiting import explain_waiting
-from headgate.domain.workloads.events import WorkloadHeld
+from headgate.domain.workloads.events import WorkloadEvicted, WorkloadHeld
 from tests.builders.world import World, names, quotas
 
 
@@ -141,3 +143,43 @@ def test_a_poison_workload_is_set_aside_and_the_rest_goes_on() -> None:
     found = explain_waiting(world.cell, world[bad], world.at)
     assert found is not None
     assert found.dominant == "SetAside"
+
+
+def test_one_that_backs_off_keeps_its_place_in_the_shown_line() -> None:
+    """Kueue shows it nowhere (trap T9)."""
+    world = one_queue(nominal=1)
+    for name in ("runs", "waits"):
+        world.submit(name, "q")
+        world.wait(1)
+    world.settle()
+    again = world.at + 60_000_000
+    evicted = WorkloadEvicted(
+        eviction="e", reason="PodsReadyTimeout", message="late", count=1, requeue_at=again
+    )
+    world.record("workload/team/runs", evicted)
+    world.stop("team/runs")
+    assert line_of(world.cell, "q").keys == ("team/waits", "team/runs")
+    world.settle()
+    assert world.admitted() == ["team/waits"]
+
+
+def test_one_that_others_make_room_for_is_kept_first_in_its_line() -> None:
+    lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+    world = one_queue(nominal=2, preemption=lower)
+    world.submit("low", "q", {"gpu": 2})
+    world.settle()
+    mid = world.submit("mid", "q", {"gpu": 2}, priority=1)
+    world.settle()
+    high = world.submit("high", "q", {"gpu": 9}, priority=2)
+    assert line_of(world.cell, "q").keys == (mid, high)
+
+
+def test_a_strict_line_keeps_nobody_first() -> None:
+    lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+    world = one_queue(nominal=2, preemption=lower, queueing_strategy="StrictFIFO")
+    world.submit("low", "q", {"gpu": 2})
+    world.settle()
+    mid = world.submit("mid", "q", {"gpu": 2}, priority=1)
+    world.settle()
+    high = world.submit("high", "q", {"gpu": 9}, priority=2)
+    assert line_of(world.cell, "q").keys == (high, mid)
