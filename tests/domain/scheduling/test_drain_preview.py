@@ -1,0 +1,62 @@
+"""A drain is foretold without changing anything, and comes out as foretold."""
+
+from headgate.domain.configuration.specs import TopologyRules
+from headgate.domain.scheduling.drain_preview import Departure, preview_drain
+from headgate.domain.topology.events import NodeDrainStarted
+from headgate.domain.workloads.specs import TopologyRequest
+from tests.builders.world import World, quotas
+from tests.properties.portrait import portrait_text
+
+RACK = TopologyRequest(required="rack")
+
+
+def a_world(spare: int) -> World:
+    """Two gangs of one pod each on host `a`, and `spare` room beside them in the rack."""
+    world = World()
+    world.hosts({"b/r/a": 2})
+    world.cluster_queue("q", quotas("cpu", tas=9))
+    for name, priority in (("low", 1), ("high", 9)):
+        world.submit(name, "q", {"cpu": 1}, topology=RACK, priority=priority)
+    world.settle()
+    world.node("b/r/spare", allocatable={"cpu": spare, "pods": 9})
+    return world
+
+
+def test_two_never_count_on_the_same_room_and_the_more_important_looks_first() -> None:
+    world = a_world(spare=1)
+
+    found = preview_drain(world.cell, "a")
+
+    high, low = found
+    assert high == Departure("team/high", 1, "Moves", (("spare", 1),))
+    assert (low.workload, low.outcome, low.hosts) == ("team/low", "Evicted", ())
+
+
+def test_who_finds_nothing_waits_where_nobody_fails_fast() -> None:
+    world = a_world(spare=0)
+    world.configure(topology=TopologyRules(fail_fast=False))
+
+    assert [each.outcome for each in preview_drain(world.cell, "a")] == ["Waits", "Waits"]
+
+
+def test_the_preview_changes_nothing() -> None:
+    world = a_world(spare=1)
+    before = portrait_text(world.cell)
+
+    preview_drain(world.cell, "a")
+
+    assert portrait_text(world.cell) == before
+
+
+def test_the_drain_comes_out_as_foretold() -> None:
+    world = a_world(spare=1)
+
+    world.record("node/a", NodeDrainStarted())
+    world.settle()
+
+    assert world.placed("team/high") == {"spare": 1}
+    assert world["team/low"].eviction is not None
+
+
+def test_an_empty_node_has_nobody_to_move() -> None:
+    assert preview_drain(a_world(spare=1).cell, "spare") == ()
