@@ -89,8 +89,7 @@ def _as_told(workload: Workload, victims: tuple[str, ...]) -> Told:
         return Told("Admitted", workload.admission, ())
     if workload.round_id:
         return Told("MakesRoom", workload.nomination, victims)
-    why = workload.explanation
-    return Told(f"Waits: {why.dominant if why else ''}", None, ())
+    return Told("Waits", None, ())
 
 
 def _command(chance: Random, name: str) -> c.Submit:
