@@ -22,6 +22,9 @@ from tests.conformance.families.replacements import host_of, unhealthy_hosts
 from tests.conformance.installed import CREATED, NAMESPACE, Installed, key_of
 from tests.conformance.statuses import admission_of
 
+WAITS_FOR_HOSTS = "TASFailedNodeReplacementFailFast=false"
+"""Whoever finds no other host waits for one."""
+
 ENTRIES = "entries"
 """The ClusterQueue of entries that name none."""
 
@@ -87,6 +90,8 @@ def fixtures(case: Case) -> Installed:
     rules: dict[str, Any] = {"fairSharing": {}} if case.given("enableFairSharing") else {}
     if case.given("resourceTransformations"):
         rules["resources"] = {"transformations": case.given("resourceTransformations")}
+    if WAITS_FOR_HOSTS in case.gates:
+        rules["topology"] = {"failFast": False}
     if rules:
         installed.configure(**rules)
     install(case, installed)
@@ -304,7 +309,7 @@ def _further(objects: Iterable[dict[str, Any]]) -> Iterator[tuple[str, dict[str,
 
 FAMILIES = {
     "TestSchedule": Family(cycle),
-    "TestScheduleForTAS": Family(cycle),
+    "TestScheduleForTAS": Family(cycle, lambda _, gate: gate == WAITS_FOR_HOSTS),
     "TestScheduleForTASCohorts": Family(cycle),
     "TestScheduleForTASPreemption": Family(cycle),
     "TestScheduleForFairSharing": Family(cycle),
