@@ -6,7 +6,7 @@ from headgate.domain.scheduling.checks import required_checks
 from headgate.domain.scheduling.evaluation import Evaluation
 from headgate.domain.scheduling.finding import explain_evaluation
 from headgate.domain.scheduling.making_rounds import start_round
-from headgate.domain.scheduling.rounds_progress import invalidate, superseded
+from headgate.domain.scheduling.rounds_progress import invalidate, invalidate_lost, superseded
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.scheduling.slices import replaced_by
 from headgate.domain.streams import round_stream, workload_stream
@@ -40,6 +40,7 @@ def admit(run: CycleRun, evaluation: Evaluation) -> None:
         events.append((stream, WorkloadAdmitted(waited_seconds=waited)))
     events.extend(_end_of_own_round(run, workload, admission))
     run.decide(*events)
+    invalidate_lost(run, evaluation.breaks)
 
 
 def _end_of_replaced(run: CycleRun, workload: Workload) -> list[tuple[str, DomainEvent]]:
