@@ -182,8 +182,12 @@ def _admissions(case: Case, cell: Cell, before: dict[str, Any]) -> Iterator[str]
 
 
 def _lost_its_hosts(workload: Workload) -> bool:
-    """Whether it was evicted in this cycle because its hosts failed; Kueue writes it anew then."""
-    return workload.eviction is not None and workload.eviction.reason == "NodeFailures"
+    """Whether its hosts failed and no others were found; Kueue lists its admission among the new.
+
+    It was evicted for that in this cycle, or goes on waiting for other hosts.
+    """
+    is_evicted = workload.eviction is not None and workload.eviction.reason == "NodeFailures"
+    return is_evicted or bool(workload.unhealthy_nodes)
 
 
 def _admissions_in(case: Case) -> dict[str, Any]:
