@@ -83,7 +83,7 @@ class ClinicPage(Controller):
         """With a forecast, tried on the installation as it stands and taken back."""
         installation = installation_of(request)
         loaded = await loaded_workload(request, name)
-        await installation.reader.reached(loaded.position, within_seconds=1.0)
+        await installation.reader.reached(loaded.position, within_seconds=5.0)
         key = f"{request.path_params['namespace']}/{name}"
         found = case_with_forecast(installation, key, request.user.namespaces)
         return answer(found, position=installation.reader.position)

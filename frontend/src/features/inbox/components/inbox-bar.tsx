@@ -1,25 +1,27 @@
 // Above the rows: how many there are, and what to do with the chosen ones.
-import { useState } from "react";
-
 import { Button } from "@/components/ui/button";
 import type { Case } from "@/lib/api/types";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
 import { ACTION_WORDS, INBOX_ACTIONS, type InboxAction, keyOf } from "../model/cases";
-import { BatchDialog } from "./batch-dialog";
 import styles from "./inbox.module.css";
+
+export interface AskedBatch {
+  action: InboxAction;
+  cases: Case[];
+}
 
 export interface InboxBarProps {
   cases: Case[];
   selection: Record<string, true>;
+  onAsked: (asked: AskedBatch) => void;
   onAll: () => void;
   onClear: () => void;
 }
 
-export function InboxBar({ cases, selection, onAll, onClear }: InboxBarProps) {
+export function InboxBar({ cases, selection, onAsked, onAll, onClear }: InboxBarProps) {
   const identity = useIdentity();
-  const [asked, setAsked] = useState<{ action: InboxAction; cases: Case[] } | null>(null);
   const chosen = cases.filter((found) => selection[keyOf(found)]);
   const [first] = chosen;
   const role = first && refusalFor(identity, { on: "workload", namespace: first.workload.split("/")[0] ?? "" });
@@ -31,7 +33,7 @@ export function InboxBar({ cases, selection, onAll, onClear }: InboxBarProps) {
         <>
           <strong className="number">{chosen.length} chosen</strong>
           {INBOX_ACTIONS.map((action) => (
-            <Button key={action} refusal={role} onClick={() => setAsked({ action, cases: chosen })}>
+            <Button key={action} refusal={role} onClick={() => onAsked({ action, cases: chosen })}>
               {ACTION_WORDS[action].verb}
             </Button>
           ))}
@@ -48,7 +50,6 @@ export function InboxBar({ cases, selection, onAll, onClear }: InboxBarProps) {
           Choose none
         </Button>
       )}
-      {asked !== null && <BatchDialog action={asked.action} cases={asked.cases} onClose={() => setAsked(null)} onDone={onClear} />}
     </div>
   );
 }

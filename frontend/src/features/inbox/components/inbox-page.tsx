@@ -11,14 +11,17 @@ import { useUrl } from "@/lib/hooks/use-url";
 
 import { inboxQuery } from "../api/inbox";
 import { FILTER_NAMES, causeWords, filtersIn, keyOf } from "../model/cases";
+import { BatchDialog } from "./batch-dialog";
 import { CasePanel } from "./case-panel";
 import { CaseTable } from "./case-table";
-import { InboxBar } from "./inbox-bar";
+import { type AskedBatch, InboxBar } from "./inbox-bar";
 import styles from "./inbox.module.css";
 
 export function InboxPage() {
   const url = useUrl();
   const filters = filtersIn(url);
+  const [selection, setSelection] = useState<Record<string, true>>({});
+  const [asked, setAsked] = useState<AskedBatch | null>(null);
   const inbox = useQuery(inboxQuery(filters));
   const narrowed = FILTER_NAMES.some((name) => filters[name] !== "");
   return (
@@ -28,11 +31,19 @@ export function InboxPage() {
           <>
             <Causes counts={found.causes} chosen={filters.cause} onChange={(cause) => url.change({ cause }, "replace")} />
             <Card>
-              {found.items.length === 0 ? <NobodyHere narrowed={narrowed} /> : <Cases key={JSON.stringify(filters)} found={found} />}
+              {found.items.length === 0 ? (
+                <NobodyHere narrowed={narrowed} />
+              ) : (
+                <Cases found={found} selection={selection} onSelection={setSelection} onAsked={setAsked} />
+              )}
             </Card>
           </>
         )}
       </View>
+      {/* Beside the list and not in it: what it did is still to be read when it has emptied the list. */}
+      {asked !== null && (
+        <BatchDialog action={asked.action} cases={asked.cases} onClose={() => setAsked(null)} onDone={() => setSelection({})} />
+      )}
       {url.get("panel") !== "" && (
         <CasePanel key={url.get("panel")} workloadKey={url.get("panel")} onClose={() => url.change({ panel: "" }, "replace")} />
       )}
@@ -40,16 +51,23 @@ export function InboxPage() {
   );
 }
 
-function Cases({ found }: { found: Clinic }) {
+interface CasesProps {
+  found: Clinic;
+  selection: Record<string, true>;
+  onSelection: (selection: Record<string, true>) => void;
+  onAsked: (asked: AskedBatch) => void;
+}
+
+function Cases({ found, selection, onSelection, onAsked }: CasesProps) {
   const url = useUrl();
-  const [selection, setSelection] = useState<Record<string, true>>({});
   return (
     <>
       <InboxBar
         cases={found.items}
         selection={selection}
-        onAll={() => setSelection(Object.fromEntries(found.items.map((one) => [keyOf(one), true as const])))}
-        onClear={() => setSelection({})}
+        onAsked={onAsked}
+        onAll={() => onSelection(Object.fromEntries(found.items.map((one) => [keyOf(one), true as const])))}
+        onClear={() => onSelection({})}
       />
       {found.more > 0 && <PartialNote>{found.more} more are not listed; narrow the list to see them.</PartialNote>}
       <CaseTable
@@ -57,7 +75,7 @@ function Cases({ found }: { found: Clinic }) {
         opened={url.get("panel")}
         onOpen={(row) => url.change({ panel: keyOf(row) }, url.get("panel") === "" ? "push" : "replace")}
         selection={selection}
-        onSelection={setSelection}
+        onSelection={onSelection}
       />
     </>
   );
