@@ -7,13 +7,3 @@ CREATE TABLE cycle_record (
     body bytea NOT NULL
 );
 CREATE INDEX cycle_record_at ON cycle_record (at, id);
-
--- Backtests, with how far each has come; `worked_at` is when someone last did so.
-CREATE TABLE backtest (
-    id text COLLATE "C" CONSTRAINT backtest_pkey PRIMARY KEY,
-    at bigint NOT NULL,
-    is_ended boolean NOT NULL,
-    worked_at timestamptz,
-    body bytea NOT NULL
-);
-CREATE INDEX backtest_at ON backtest (at, id);

@@ -1,4 +1,4 @@
-"""Records of what workers planned, and backtests.
+"""Records of what workers planned.
 
 Revision ID: 0002
 Revises: 0001
@@ -23,5 +23,4 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    op.execute("DROP TABLE backtest")
     op.execute("DROP TABLE cycle_record")

@@ -210,17 +210,6 @@ CYCLE_RECORD = Table(
 )
 Index("cycle_record_at", CYCLE_RECORD.c.at, CYCLE_RECORD.c.id)
 
-BACKTEST = Table(
-    "backtest",
-    METADATA,
-    _key("id"),
-    _column("at", BigInteger),
-    _column("is_ended", Boolean),
-    Column("worked_at", DateTime(timezone=True)),
-    _column("body", LargeBinary),
-)
-Index("backtest_at", BACKTEST.c.at, BACKTEST.c.id)
-
 FOLLOWER = Table(
     "follower",
     METADATA,
