@@ -7,7 +7,8 @@ nominal quota is kept as well for such work that still waits.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from dataclasses import replace as with_fields
+
+from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.answers import Mode, QuotaAnswer
@@ -113,6 +114,4 @@ def _immune_part(admission: Admission, spec: WorkloadSpec) -> Iterator[tuple[Fla
 
 def _refused(answer: QuotaAnswer, left: int, need: int, most: int) -> QuotaAnswer:
     reason = "ExceedsMaxQuota" if need > most else "WaitingForQuota"
-    return with_fields(
-        answer, mode=Mode.NO_FIT, have=min(answer.have, left), most=most, reason=reason
-    )
+    return replace(answer, mode=Mode.NO_FIT, have=min(answer.have, left), most=most, reason=reason)
