@@ -207,7 +207,8 @@ def test_story_3_an_admin_reactivates_fifty_workloads_at_once(
 def test_the_inbox_is_for_everyone(
     browser: Browser, headgate: Up, client: HeadgateClient, scheme: str
 ) -> None:
-    client.submit_batch([work(f"out-{scheme}", "main")])
+    # A queue that is not there: it must still wait when it is deactivated.
+    client.submit_batch([work(f"out-{scheme}", "nowhere")])
     path = f"/v1/namespaces/{NAMESPACE}/workloads/out-{scheme}"
     client.act(f"{path}/deactivate", {"reason": "wrong data"})
     context = new_context(browser, scheme)
