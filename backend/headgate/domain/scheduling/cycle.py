@@ -9,7 +9,7 @@
    it left.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from headgate.domain.cell import Cell
@@ -22,7 +22,12 @@ from headgate.domain.scheduling.admission import (
 )
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.blocking import hold_back, must_wait_for_pods
-from headgate.domain.scheduling.evaluation import Evaluation, evaluate, still_fits
+from headgate.domain.scheduling.evaluation import (
+    Evaluation,
+    evaluate,
+    evaluate_again,
+    still_fits,
+)
 from headgate.domain.scheduling.fairness import FairStandings
 from headgate.domain.scheduling.housekeeping import keep_house, next_due
 from headgate.domain.scheduling.ordering.order import order_of
@@ -128,14 +133,20 @@ def _nominate(run: CycleRun) -> list[Evaluation]:
 
 
 def _look_at(run: CycleRun, key: str) -> Evaluation | None:
-    """One look; a workload that cannot be judged is put aside with the reason."""
-    run.looked_at += 1
     partition, workloads = run.partition, run.cell.workloads
     workload = workloads[key]
+
+    def look() -> Evaluation:
+        return evaluate(partition, workloads, workload)
+
+    return _judged(run, key, lambda: beside_rounds(partition, workloads, workload, look))
+
+
+def _judged(run: CycleRun, key: str, look: Callable[[], Evaluation]) -> Evaluation | None:
+    """One look; a workload that cannot be judged is put aside with the reason."""
+    run.looked_at += 1
     try:
-        return beside_rounds(
-            partition, workloads, workload, lambda: evaluate(partition, workloads, workload)
-        )
+        return look()
     except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
         run.cell.put_aside(workload_stream(key), f"{type(error).__name__}: {error}")
         return None
@@ -143,11 +154,10 @@ def _look_at(run: CycleRun, key: str) -> Evaluation | None:
 
 def _settle(run: CycleRun, evaluation: Evaluation) -> None:
     """Decide on one, after another look if those before it have changed what it saw."""
-    current = _up_to_date(run, evaluation)
+    current = _look_again(run, evaluation) if _is_out_of_date(run, evaluation) else evaluation
     if current is None:
         return
-    is_known = current.mode == Mode.NO_FIT and not run.kept
-    if current is not evaluation and not is_known and _lost_room(run, evaluation):
+    if current is not evaluation and _lost_its_turn(run, evaluation, current):
         pass_over(run, evaluation)
     elif current.mode == Mode.FIT and must_wait_for_pods(run, current):
         hold_back(run, current)
@@ -162,13 +172,27 @@ def _settle(run: CycleRun, evaluation: Evaluation) -> None:
         keep_room(run, current)
 
 
-def _up_to_date(run: CycleRun, evaluation: Evaluation) -> Evaluation | None:
-    workload = evaluation.workload
+def _is_out_of_date(run: CycleRun, evaluation: Evaluation) -> bool:
     if evaluation.mode == Mode.NO_FIT or not (run.decisions or run.kept):
-        return evaluation
-    if evaluation.mode == Mode.FIT and workload.round_id is None:
-        return evaluation if still_fits(run.partition, run.cell.workloads, evaluation) else _look_at(run, workload.key)
-    return _look_at(run, workload.key)
+        return False
+    fitted = evaluation.mode == Mode.FIT and evaluation.workload.round_id is None
+    return not (fitted and still_fits(run.partition, run.cell.workloads, evaluation))
+
+
+def _look_again(run: CycleRun, evaluation: Evaluation) -> Evaluation | None:
+    """Beside all rounds, those begun in this cycle too, unless it was to break one before."""
+    key = evaluation.workload.key
+    if evaluation.breaks:
+        return _look_at(run, key)
+    workloads = run.cell.workloads
+    return _judged(run, key, lambda: evaluate_again(run.partition, workloads, evaluation))
+
+
+def _lost_its_turn(run: CycleRun, before: Evaluation, now: Evaluation) -> bool:
+    """Whether what it counted on, quota or victims, has gone to those before it in this cycle."""
+    if before.mode == Mode.PREEMPT:
+        return now.mode == Mode.NO_FIT
+    return (now.mode != Mode.NO_FIT or bool(run.kept)) and _lost_room(run, before)
 
 
 def _lost_room(run: CycleRun, evaluation: Evaluation) -> bool:

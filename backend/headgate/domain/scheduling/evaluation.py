@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.evaluated import Evaluation
-from headgate.domain.scheduling.look import Look
+from headgate.domain.scheduling.look import NOT_PINNED, Look, Pinned
 from headgate.domain.scheduling.partial import largest_that_works
 from headgate.domain.scheduling.partition import Charge, Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
@@ -15,22 +15,28 @@ from headgate.domain.workloads.remaining import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
-__all__ = ["Evaluation", "evaluate", "still_fits"]
+__all__ = ["Evaluation", "evaluate", "evaluate_again", "still_fits"]
 
 
 def evaluate(
-    partition: Partition, workloads: Mapping[str, Workload], workload: Workload
+    partition: Partition,
+    workloads: Mapping[str, Workload],
+    workload: Workload,
+    pinned: Pinned = NOT_PINNED,
 ) -> Evaluation:
-    """Look at one workload; the partition is left exactly as it was."""
+    """Look at one workload; the partition is left exactly as it was.
+
+    `pinned` are the only flavors it may have, by pod set and resource; empty means any.
+    """
     with without(partition, taken_over(partition, workloads, workload)):
-        return _evaluate(partition, workloads, workload)
+        return _evaluate(partition, workloads, workload, pinned)
 
 
 def _evaluate(
-    partition: Partition, workloads: Mapping[str, Workload], workload: Workload
+    partition: Partition, workloads: Mapping[str, Workload], workload: Workload, pinned: Pinned
 ) -> Evaluation:
     if workload.nomination is None:
-        return _evaluate_any_size(partition, workloads, workload)
+        return _evaluate_any_size(partition, workloads, workload, pinned)
     own = partition.charge_of(workload, workload.nomination)
     partition.give_back(PROJECTED, own)
     try:
@@ -38,6 +44,21 @@ def _evaluate(
         return _evaluate_nominated(look, own, workload.nomination)
     finally:
         partition.take(PROJECTED, own)
+
+
+def evaluate_again(
+    partition: Partition, workloads: Mapping[str, Workload], evaluation: Evaluation
+) -> Evaluation:
+    """Another look after others were served in the same cycle.
+
+    Who was going to make others leave keeps to the flavors it had found: in another one it would
+    make more leave, before those it counted on have given anything (queueing.md §3.10).
+    """
+    pinned: dict[tuple[str, str], str] = {}
+    if evaluation.mode == Mode.PREEMPT and evaluation.admission is not None:
+        for given in evaluation.admission.pod_set_assignments:
+            pinned.update({(given.name, name): f for name, f in given.flavors.items()})
+    return evaluate(partition, workloads, evaluation.workload, pinned)
 
 
 def still_fits(
@@ -51,12 +72,12 @@ def still_fits(
 
 
 def _evaluate_any_size(
-    partition: Partition, workloads: Mapping[str, Workload], workload: Workload
+    partition: Partition, workloads: Mapping[str, Workload], workload: Workload, pinned: Pinned
 ) -> Evaluation:
     """All pods, or else the most that fit or find victims; more pods go before fewer victims."""
 
     def look(pod_sets: tuple[PodSet, ...]) -> Evaluation:
-        return Look(partition, workloads, workload, pod_sets).evaluate()
+        return Look(partition, workloads, workload, pod_sets).evaluate(pinned=pinned)
 
     pod_sets = _needed(workload)
     full = look(pod_sets)
