@@ -100,7 +100,7 @@ def _sent_away(
 ) -> tuple[WorkloadEvent, ...]:
     """An eviction of what runs, unless it is leaving already; a reservation is just dropped.
 
-    A reservation that is deactivated is evicted and counted as such, and has no pods to stop (§5.7).
+    A reservation that is deactivated is evicted and counted so; it has no pods to stop (§5.7).
     """
     if workload.admission is None or workload.eviction is not None:
         return ()
