@@ -35,9 +35,9 @@ from headgate.domain.workloads.events import (
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
+from headgate.embedded.postgres import start_postgres
 from headgate.event_log.codec import encode
 from headgate.settings import Settings
-from tests.bench.installation import start_postgres
 from tests.builders.world import quotas
 
 START = 1_800_000_000_000_000
