@@ -3,6 +3,7 @@
 from typing import Any
 
 from headgate.domain.cell import Cell
+from headgate.domain.scheduling.placement.hosts import TRIAL
 
 
 def portrait(cell: Cell) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def _partition(cell: Cell, key: str) -> dict[str, Any]:
     return {
         "usage": partition.usage,
         "places": partition.hosts.places,
-        "free": [view.tolist() for view in partition.hosts.free],
+        "free": [view.tolist() for view in partition.hosts.free[:TRIAL]],
         "usable": partition.hosts.usable.tolist(),
         "pending": {name: queue.members for name, queue in partition.pending.items()},
         "beside": {name: queue.beside for name, queue in partition.pending.items()},
