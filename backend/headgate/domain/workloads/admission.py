@@ -7,8 +7,11 @@ import msgspec
 from headgate.domain.values.quantities import Requests
 
 
-class TopologyDomain(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """`count` pods in the domain whose level values are `values`."""
+class TopologyDomain(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
+    """`count` pods in the domain whose level values are `values`.
+
+    There are as many as hosts; nothing in them can make a circle, so garbage is not sought there.
+    """
 
     values: tuple[str, ...]
     count: int

@@ -4,14 +4,17 @@ With a leader to be placed beside the pods, every domain has a second pair of fi
 take if the leader lay in it too (reference topology.md §4.2, §4.3).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from headgate.domain.scheduling.placement.domains import FlavorTopology
 from headgate.domain.scheduling.placement.hosts import Ints
+from headgate.domain.scheduling.placement.sizes import Sizes, counted, moved
 
 NEVER = np.iinfo(np.int64).max
+MANY = 2048
+"""From so many domains on, finding the next in order costs less than sorting everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class Capacities:
     slices_led: list[Ints]
     leads: list[Ints]
     score: list[Ints]
+    sizes: dict[int, Sizes] = field(default_factory=dict)
 
 
 def roll_up(topology: FlavorTopology, slicing: Slicing, leaves: LeafFigures) -> Capacities:
@@ -88,11 +92,26 @@ def roll_up(topology: FlavorTopology, slicing: Slicing, leaves: LeafFigures) -> 
     return found
 
 
+def sizes_of(capacities: Capacities, level: int) -> Sizes | None:
+    """The domains of a level by their slices; None where they are few or scores come first."""
+    known = capacities.sizes.get(level)
+    if known is not None:
+        return known
+    slices = capacities.slices[level]
+    if len(slices) < MANY or capacities.score:
+        return None
+    sizes = counted(slices)
+    if sizes is not None:
+        capacities.sizes[level] = sizes
+    return sizes
+
+
 def refresh(found: Capacities, places: Ints, leaves: LeafFigures) -> None:
     """Take new figures of some places, ascending, into account, with the domains above them."""
     if not (found.has_leader or found.slicing.inner or found.score):
         _add_differences(found, places, leaves.pods)
         return
+    found.sizes.clear()
     set_leaves(found, places, leaves)
     touched = places
     for level in range(len(found.pods) - 2, -1, -1):
@@ -116,11 +135,16 @@ def _add_differences(found: Capacities, places: Ints, pods: Ints) -> None:
             cut = np.add.reduceat(cut, firsts) if level < slice_level else more
         found.pods[level][touched] += more
         if found.slices is found.pods:
+            cut = more
+        elif level > slice_level:
             continue
-        if level == slice_level:
-            cut = found.pods[level][touched] // found.slicing.size - found.slices[level][touched]
-        if level <= slice_level:
+        else:
+            if level == slice_level:
+                pods, before = found.pods[level][touched], found.slices[level][touched]
+                cut = pods // found.slicing.size - before
             found.slices[level][touched] += cut
+        if level in found.sizes and not moved(found.sizes[level], touched, cut):
+            del found.sizes[level]
 
 
 def _firsts(numbers: Ints) -> Ints:

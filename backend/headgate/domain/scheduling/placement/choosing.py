@@ -52,7 +52,7 @@ def tightest(capacity: Ints, need: int, score: Ints | None = None) -> int:
         others = np.flatnonzero(score != score[0])
         capacity = capacity[: others[0]] if len(others) else capacity
     sizes = np.where(capacity >= need, capacity, NEVER)
-    best = int(np.argmin(sizes))
+    best = int(sizes.argmin())
     return best if sizes[best] != NEVER else 0
 
 
@@ -61,19 +61,20 @@ def take(offer: Offer, need: int) -> Taken | None:
     nothing = np.zeros(0, dtype=np.int64)
     if need <= 0:
         return Taken(nothing, nothing)
-    total = np.cumsum(offer.units)
+    total = offer.units.cumsum()
     if not len(total) or total[-1] < need:
         return None
-    last = int(np.searchsorted(total, need))
+    last = int(total.searchsorted(need))
     rest = need - (int(total[last - 1]) if last else 0)
     closing = last
     if offer.best_fit:
         score = None if offer.score is None else offer.score[last:]
         closing = last + tightest(offer.units[last:], rest, score)
-    return Taken(
-        np.append(np.arange(last), closing),
-        np.append(offer.units[:last], rest),
-    )
+    chosen = np.arange(last + 1)
+    chosen[last] = closing
+    units = offer.units[: last + 1].copy()
+    units[last] = rest
+    return Taken(chosen, units)
 
 
 def take_with_leader(offer: Offer, need: int) -> Taken | None:

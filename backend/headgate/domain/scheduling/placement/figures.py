@@ -147,7 +147,8 @@ def _pods(free: dict[str, Ints], requests: Requests) -> Ints:
     least = fits[0]
     for more in fits[1:]:
         np.minimum(least, more, out=least)
-    return np.clip(least, 0, MOST_PODS, out=least)
+    np.maximum(least, 0, out=least)
+    return np.minimum(least, MOST_PODS, out=least)
 
 
 def _asked(pod: Scheduling) -> object:

@@ -6,12 +6,11 @@ that paths decide where all else is equal.
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.capacities import Capacities
+from headgate.domain.scheduling.placement.capacities import Capacities, sizes_of
 from headgate.domain.scheduling.placement.choosing import Offer, take
 from headgate.domain.scheduling.placement.hosts import Ints
+from headgate.domain.scheduling.placement.sizes import next_in_line
 
-MANY = 2048
-"""From here on finding first what need not be sorted costs less than sorting everything."""
 SMALL = 1 << 16
 """Numbers below this are sorted and counted by their digits."""
 
@@ -37,43 +36,29 @@ def take_in_order(
 ) -> tuple[Ints, Ints] | None:
     """Domains of a level in plain order until `need` slices lie somewhere, and what each takes."""
     slices = capacities.slices[level]
-    if int(slices.sum()) < need:
+    if int(capacities.slices[0].sum()) < need:
         return None
     if need <= 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    candidates = np.arange(len(slices))
-    if len(slices) >= MANY and not capacities.score:
-        candidates = _that_matter(slices, need, best_fit=best_fit)
-    ordered = candidates[plain_order(capacities, level, candidates, best_fit=best_fit)]
+    ordered = _line(capacities, level, need, best_fit=best_fit)
     score = capacities.score[level][ordered] if capacities.score else None
     offered = slices[ordered]
     taken = take(Offer(offered, offered, offered, score, best_fit), need)
-    assert taken is not None, "what matters takes as much as everything"
+    assert taken is not None, "who stands in line takes as much as everything"
     domains, units = ordered[taken.chosen], taken.units
     return domains[units > 0], units[units > 0]
 
 
-def _that_matter(slices: Ints, need: int, *, best_fit: bool) -> Ints:
-    """Domains that may be taken: those before the size at which `need` is reached, and the last.
-
-    The last of a best fit is the tightest for what remains, which is no more than that size: it is
-    among those of the smallest size that suffices.
-    """
-    largest = int(slices.max())
-    if largest >= SMALL:
-        return np.arange(len(slices))
-    numbers = np.bincount(slices, minlength=largest + 1)
-    sizes = np.arange(largest + 1)
-    if not best_fit:
-        size = int(np.searchsorted(np.cumsum(numbers * sizes), need))
-        return np.flatnonzero((slices <= size) & (slices > 0))
-    reached = np.cumsum((numbers * sizes)[::-1])
-    size = largest - int(np.searchsorted(reached, need))
-    above = int(reached[largest - size - 1]) if size < largest else 0
-    rest = need - above
-    rest -= (rest - 1) // size * size
-    enough = rest + int(np.flatnonzero(numbers[rest:])[0])
-    return np.flatnonzero((slices >= size) | (slices == enough))
+def _line(capacities: Capacities, level: int, need: int, *, best_fit: bool) -> Ints:
+    """In plain order everyone, or where there are many, at least those who are reached."""
+    sizes = sizes_of(capacities, level)
+    if sizes is None:
+        line = np.arange(len(capacities.slices[level]))
+    elif capacities.slices is capacities.pods:
+        return next_in_line(sizes, need, best_fit=best_fit, whole=False)
+    else:
+        line = np.sort(next_in_line(sizes, need, best_fit=best_fit, whole=True))
+    return line[plain_order(capacities, level, line, best_fit=best_fit)]
 
 
 def _keys(capacities: Capacities, level: int, domains: Ints) -> list[Ints]:

@@ -95,12 +95,10 @@ def _groups(seats: Sequence[Seat]) -> Iterable[tuple[Seat, Seat | None]]:
 
 
 def _placed(topology: FlavorTopology, places: Ints, counts: Ints) -> Placed:
-    paths = [topology.paths[place] for place in places]
+    paths = [topology.paths[place] for place in places.tolist()]
     if topology.goes_to_hosts:
         paths = [path[-1:] for path in paths]
-    domains = tuple(
-        TopologyDomain(values=values, count=int(count))
-        for values, count in zip(paths, counts, strict=True)
-    )
+    pairs = zip(paths, counts.tolist(), strict=True)
+    domains = tuple([TopologyDomain(values=values, count=count) for values, count in pairs])
     assignment = TopologyAssignment(levels=topology.assigned_levels(), domains=domains)
     return Placed(topology.rows[places], counts, assignment)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.capacities import Capacities, stretches
+from headgate.domain.scheduling.placement.capacities import Capacities, sizes_of, stretches
 from headgate.domain.scheduling.placement.choosing import (
     Offer,
     Taken,
@@ -19,6 +19,7 @@ from headgate.domain.scheduling.placement.choosing import (
 )
 from headgate.domain.scheduling.placement.hosts import Ints
 from headgate.domain.scheduling.placement.orders import leader_order, plain_order, take_in_order
+from headgate.domain.scheduling.placement.sizes import tightest_of
 from headgate.domain.scheduling.placement.wanted import Wanted
 
 
@@ -90,10 +91,7 @@ def choose_domains(capacities: Capacities, wanted: Wanted, need: int) -> Held | 
 def best_single(capacities: Capacities, wanted: Wanted, level: int, need: int) -> int:
     """The smallest domain that takes all, then the one with fewest pods, then by path; or -1."""
     size = capacities.slices_led[level]
-    able = size >= need
-    if capacities.has_leader:
-        able &= capacities.leads[level] > 0
-    fitting = np.flatnonzero(able)
+    fitting = _fitting(capacities, level, need)
     if not len(fitting):
         return -1
     if capacities.score:
@@ -109,6 +107,17 @@ def best_single(capacities: Capacities, wanted: Wanted, level: int, need: int) -
     if len(smallest) == 1:
         return int(smallest[0])
     return int(smallest[np.argmin(capacities.pods_led[level][smallest])])
+
+
+def _fitting(capacities: Capacities, level: int, need: int) -> Ints:
+    """Domains that take all, ascending; where they are counted by size, only the smallest."""
+    if capacities.has_leader:
+        able = capacities.slices_led[level] >= need
+        return np.flatnonzero(able & (capacities.leads[level] > 0))
+    sizes = sizes_of(capacities, level)
+    if sizes is not None:
+        return tightest_of(sizes, need)
+    return np.flatnonzero(capacities.slices[level] >= need)
 
 
 def descend(capacities: Capacities, wanted: Wanted, held: Held, need: int) -> Found | Shortfall:

@@ -1,0 +1,80 @@
+"""What is kept about sizes of domains equals what a look at all of them says."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.domain.scheduling.placement.sizes import (
+    LARGEST,
+    counted,
+    first_of,
+    moved,
+    next_in_line,
+    tightest_of,
+)
+
+_figures = st.lists(st.integers(0, 5), min_size=1, max_size=12).map(lambda few: few * 40)
+
+
+@given(figures=_figures, data=st.data())
+def test_domains_of_a_size_are_found_whatever_changed_before(
+    figures: list[int], data: st.DataObject
+) -> None:
+    of = np.array(figures, dtype=np.int64)
+    sizes = counted(of)
+    assert sizes is not None
+    for _ in range(data.draw(st.integers(1, 4))):
+        size = data.draw(st.integers(0, len(sizes.numbers) - 1))
+        number = data.draw(st.integers(1, 50))
+        plain = np.flatnonzero(of == size)[:number]
+        assert first_of(sizes, size, min(number, sizes.count(size))).tolist() == plain.tolist()
+        assert sizes.numbers.tolist()[: int(of.max()) + 1] == np.bincount(of).tolist()
+        places = data.draw(st.sets(st.integers(0, len(of) - 1), min_size=1, max_size=20))
+        domains = np.array(sorted(places), dtype=np.int64)
+        after = data.draw(st.lists(st.integers(0, 7), min_size=len(domains), max_size=len(domains)))
+        change = np.array(after, dtype=np.int64) - of[domains]
+        of[domains] += change
+        assert moved(sizes, domains, change)
+
+
+@given(figures=_figures, need=st.integers(1, 7))
+def test_the_tightest_are_all_of_the_smallest_size_that_suffices(
+    figures: list[int], need: int
+) -> None:
+    of = np.array(figures, dtype=np.int64)
+    sizes = counted(of)
+    assert sizes is not None
+    enough = of[of >= need]
+    plain = np.flatnonzero(of == enough.min()).tolist() if len(enough) else []
+    assert tightest_of(sizes, need).tolist() == plain
+
+
+@given(figures=_figures, need=st.integers(1, 400), best_fit=st.booleans())
+def test_those_next_in_line_stand_there_in_order(
+    figures: list[int], need: int, *, best_fit: bool
+) -> None:
+    of = np.array(figures, dtype=np.int64)
+    sizes = counted(of)
+    assert sizes is not None
+    need = min(need, int(of.sum()))
+    if not need:
+        return
+    order = np.argsort(-of if best_fit else of, kind="stable")
+    order = order[of[order] > 0]
+    last = int(np.searchsorted(np.cumsum(of[order]), need))
+    line = next_in_line(sizes, need, best_fit=best_fit, whole=False).tolist()
+    assert line[: last + 1] == order[: last + 1].tolist()
+    if best_fit:
+        rest = need - int(of[order[:last]].sum())
+        tail = order[last:]
+        tightest = min(tail.tolist(), key=lambda at: (of[at] < rest, of[at], at))
+        assert tightest in line[last:]
+
+
+def test_sizes_too_large_to_count_are_not_counted() -> None:
+    of = np.array([1, 2], dtype=np.int64)
+    sizes = counted(of)
+    assert sizes is not None
+    of[1] += LARGEST
+    assert not moved(sizes, np.array([1]), np.array([LARGEST]))
+    assert counted(of) is None
