@@ -10,7 +10,7 @@ MOST_APART = 40
 _NEWEST = """
     SELECT position, sha256, body FROM state_cache
     WHERE name = %s AND fold_version = %s AND position <= coalesce(%s, position)
-    ORDER BY position DESC
+    ORDER BY position DESC LIMIT 1
 """
 _PUT = """
     INSERT INTO state_cache (name, fold_version, position, sha256, body)
@@ -49,12 +49,15 @@ class PostgresStateCache:
     ) -> tuple[int, bytes] | None:
         """The latest cached fold not past `at_most`, with its position."""
         with connection_of(self._pool) as connection:
-            for position, digest, body in connection.execute(
-                _NEWEST, (name, fold_version, at_most)
-            ):
+            while True:
+                values = (name, fold_version, at_most)
+                row = connection.execute(_NEWEST, values, binary=True).fetchone()
+                if row is None:
+                    return None
+                position, digest, body = row
                 if hashlib.sha256(body).digest() == digest:
                     return position, body
-        return None
+                at_most = position - 1
 
     def put(self, name: str, fold_version: str, position: int, body: bytes) -> None:
         """Keep a fold."""
