@@ -165,6 +165,10 @@ def test_a_closed_gate_keeps_everyone_running_until_it_opens(
     waits = submitted("waits", "gated", priority=10, preemptionGates=[{"name": "data"}])
     conditions = {c["type"]: c["status"] for c in waits["status"]["conditions"]}
     assert conditions["BlockedOnPreemptionGates"] == "True"
+    told = admin.caught_up(f"{HERE}/waits/explanation", schedule()).json()
+    assert told["dominant"] == "AdmissionGated"
+    assert told["sentence"].endswith("its preemption gate is closed: data")
+    assert told["wouldUnblock"][0] == "preemption gate data is opened"
     assert waits["status"]["preemptionGates"] == [{"name": "data", "position": "Closed"}]
     assert admin.get(f"{HERE}/runs").json()["status"]["phase"] == "Starting"
     opened = admin.post(f"{HERE}/waits/preemption-gates", {"name": "data", "position": "Open"})

@@ -6,6 +6,8 @@ Reference preemption.md §6.8: planning evicts nobody; everything here is one de
 from collections.abc import Iterable
 from dataclasses import replace
 
+import msgspec
+
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import (
     QuotaFigures,
@@ -29,7 +31,7 @@ from headgate.domain.values.instants import seconds_after, whole_seconds
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import PlacementNominated, WorkloadEvicted, WorkloadExplained
-from headgate.domain.workloads.explanation import Refused
+from headgate.domain.workloads.explanation import Explanation, Refused
 from headgate.domain.workloads.preempting import closed_gates
 from headgate.domain.workloads.preemption_events import PreemptionWithheld
 from headgate.domain.workloads.protecting import protection_of
@@ -47,7 +49,8 @@ def start_round(run: CycleRun, evaluation: Evaluation) -> None:
     later = next_round_at(run, evaluation.cluster_queue)
     if later is not None:
         run.partition.rounds_wait_until[evaluation.cluster_queue] = later
-        _wait_because(run, evaluation, "its ClusterQueue has started as many rounds as it may")
+        reason = "its ClusterQueue has started as many rounds as it may"
+        _park_because(run, evaluation, _unmade(run, evaluation, reason))
         return
     run.decide(*_round(run, evaluation))
     invalidate_lost(run, evaluation.breaks)
@@ -78,16 +81,36 @@ def _withhold(run: CycleRun, evaluation: Evaluation, gates: tuple[str, ...]) -> 
     workload = evaluation.workload
     if not holds(workload, "BlockedOnPreemptionGates"):
         run.decide((workload_stream(workload.key), PreemptionWithheld(gates=gates)))
-    _wait_because(run, evaluation, f"its preemption gates are closed: {', '.join(gates)}")
+    reason = f"its preemption gates are closed: {', '.join(gates)}"
+    _park_because(run, evaluation, _gated(_unmade(run, evaluation, reason), gates))
 
 
-def _wait_because(run: CycleRun, evaluation: Evaluation, reason: str) -> None:
+def _gated(found: Explanation, gates: tuple[str, ...]) -> Explanation:
+    """The gate is what keeps it: room could be made at once (Kueue's AdmissionGated)."""
+    closed = ", ".join(gates)
+    which = "gate is" if len(gates) == 1 else "gates are"
+    return msgspec.structs.replace(
+        found,
+        dominant="AdmissionGated",
+        sentence=f"Room could be made for it, but its preemption {which} closed: {closed}",
+        would_unblock=(
+            *(f"preemption gate {gate} is opened" for gate in gates),
+            *found.would_unblock,
+        ),
+    )
+
+
+def _unmade(run: CycleRun, evaluation: Evaluation, reason: str) -> Explanation:
+    """Why it waits, when the room that was found for it is not to be made."""
     search = evaluation.search or VictimSearch("")
     blocked = replace(
         evaluation, mode=Mode.NO_FIT, victims=(), search=replace(search, reason=reason)
     )
-    cell, workload = run.cell, evaluation.workload
-    explanation = explain_evaluation(run.partition, cell.workloads, blocked)
+    return explain_evaluation(run.partition, run.cell.workloads, blocked)
+
+
+def _park_because(run: CycleRun, evaluation: Evaluation, explanation: Explanation) -> None:
+    workload = evaluation.workload
     known = workload.explanation
     if known is None or known.fingerprint != explanation.fingerprint:
         run.decide((workload_stream(workload.key), WorkloadExplained(explanation=explanation)))

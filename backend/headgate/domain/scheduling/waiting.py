@@ -25,6 +25,7 @@ from headgate.domain.workloads.annotations import admission_gates
 from headgate.domain.workloads.checking import state_of
 from headgate.domain.workloads.explanation import Blocker, BlockerType, Explanation
 from headgate.domain.workloads.leaving import holds_quota, may_compete
+from headgate.domain.workloads.preempting import closed_gates
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 
 
@@ -77,6 +78,8 @@ def _out_of_turn(cell: Cell, workload: Workload, at: Instant) -> Explanation | N
 
 def _about_to_be_decided(workload: Workload, known: Explanation, mode: Mode) -> Explanation:
     if workload.round_id is not None or known.dominant in {"PendingEvaluation", "RoundDraining"}:
+        return known
+    if mode is Mode.PREEMPT and known.dominant == "AdmissionGated" and closed_gates(workload):
         return known
     return _about_to_start(mode)
 
