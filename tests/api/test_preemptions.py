@@ -224,3 +224,13 @@ def test_a_queue_shows_the_policies_it_was_given(admin: Api) -> None:
         "/spec/preemption/minRuntime/preempt",
         "/spec/preemption/rateLimit/perMinute",
     ]
+
+
+def test_a_label_that_was_passed_over_is_a_condition(admin: Api) -> None:
+    marked = workload("marked", queue="other")
+    marked["metadata"]["labels"] = {"kueue.x-k8s.io/preemptibility": "maybe"}
+    assert admin.post(HERE, marked).status_code == 201
+    conditions = admin.get(f"{HERE}/marked").json()["status"]["conditions"]
+    (told,) = [found for found in conditions if found["type"] == "LabelsIgnored"]
+    assert (told["status"], told["reason"]) == ("True", "NotUnderstood")
+    assert "says maybe, which means nothing here" in told["message"]

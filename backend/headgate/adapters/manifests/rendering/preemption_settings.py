@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from headgate.adapters.manifests.rendering.metadata import rendered_condition
 from headgate.adapters.manifests.times import rfc3339
 from headgate.domain.workloads.preempting import closed_gates
 from headgate.domain.workloads.specs import EvictionPolicy, WorkloadSpec
@@ -48,6 +49,21 @@ def settings_status(workload: Workload) -> dict[str, Any]:
             for found in workload.diverging
         ]
     return rendered
+
+
+def settings_conditions(workload: Workload) -> list[dict[str, Any]]:
+    """What of its settings was passed over, where people look for what is wrong."""
+    if not workload.spec.ignored:
+        return []
+    told = rendered_condition(
+        "LabelsIgnored",
+        status=True,
+        reason="NotUnderstood",
+        message=" ".join(workload.spec.ignored),
+        at=workload.created_at,
+        generation=workload.generation,
+    )
+    return [told]
 
 
 def eviction_status(workload: Workload) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from headgate.adapters.manifests.rendering.metadata import rendered_condition
 from headgate.adapters.manifests.rendering.preemption_settings import (
     eviction_status,
     rendered_settings,
+    settings_conditions,
     settings_status,
 )
 from headgate.adapters.manifests.rendering.selectors import rendered_toleration
@@ -48,7 +49,7 @@ def workload_status(workload: Workload, rules: ResourceRules) -> dict[str, Any]:
     protection = spec.preemption_priority
     rendered: dict[str, Any] = {
         "phase": phase_of(workload),
-        "conditions": _conditions(workload),
+        "conditions": [*_conditions(workload), *settings_conditions(workload)],
         "priority": spec.priority,
         "preemptionPriority": spec.priority if protection is None else protection,
         **settings_status(workload),
