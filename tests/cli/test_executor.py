@@ -54,6 +54,60 @@ def test_an_evicted_workload_stops_and_never_finishes() -> None:
     assert [(each.type, each.eviction) for each in reports] == [("stopped", "r1")]
 
 
+SAVES = Behaviour(start_delay=2, run_length=100, stop_delay=3, save_delay=8)
+
+
+def asked_softly() -> Roster:
+    found = begun(SAVES)
+    found.take_due(102, 10)
+    found.observe(event(3, "evicted", eviction="r1", soft={"deadline_at": 0}), 110)
+    return found
+
+
+def test_who_is_given_time_says_so_saves_and_only_then_stops() -> None:
+    found = asked_softly()
+    reports = [(at, each.type) for at in range(110, 130) for each in found.take_due(at, 10)]
+    assert reports == [
+        (111, "acknowledged"),
+        (114, "progressed"),
+        (118, "progressed"),
+        (121, "stopped"),
+    ]
+
+
+def test_what_another_handler_saves_is_left_to_it_while_there_is_time() -> None:
+    found = begun(SAVES)
+    found.take_due(102, 10)
+    found.observe(event(3, "evicted", eviction="r1", soft={"handler": "ckpt"}), 110)
+    assert found.take_due(999, 10) == []
+    found.observe(event(4, "eviction_forced", eviction="r1"), 1_000)
+    assert told(found.take_due(2_000, 10)) == [("stopped", "u1")]
+
+
+def test_whose_time_is_up_stops_without_saving_further() -> None:
+    found = asked_softly()
+    found.take_due(111, 10)
+    found.observe(event(4, "eviction_forced", eviction="r1"), 112)
+    assert told(found.take_due(200, 10)) == [("stopped", "u1")]
+
+
+def test_who_is_called_back_does_its_work_to_the_end() -> None:
+    found = asked_softly()
+    found.observe(event(4, "eviction_cancelled", eviction="r1"), 110)
+    assert told(found.take_due(201, 10)) == [("podsReady", "u1")]
+    assert told(found.take_due(202, 10)) == [("finished", "u1")]
+
+
+def test_how_an_eviction_stands_is_taken_from_the_list_after_a_cut() -> None:
+    forced = EvictionNotice(id="r7", mode="Soft", stage="Forced")
+    asked = EvictionNotice(id="r7", mode="Soft")
+    for notice, first in ((asked, "acknowledged"), (forced, "stopped")):
+        found = roster(SAVES)
+        there = Assignment(workload="a/y", uid="u2", phase="Evicting", eviction=notice)
+        found.reconcile(5, [there], 100)
+        assert found.take_due(999, 1)[0].type == first
+
+
 def test_a_second_admission_starts_over() -> None:
     found = begun()
     found.observe(event(3, "evicted", eviction="r1"), 105)

@@ -43,10 +43,18 @@ class Quiet(msgspec.Struct, frozen=True):
 
 
 class EvictionNotice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A workload must stop."""
+    """A workload must stop, or save its work first while it is given the time."""
 
     id: str
     reason: str = ""
+    mode: str = "Immediate"
+    stage: str = "Requested"
+    handler: str = ""
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether there is time left to save its work."""
+        return self.mode == "Soft" and self.stage not in {"Forced", "Stopping"}
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

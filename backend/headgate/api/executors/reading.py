@@ -95,6 +95,8 @@ def _assignment(workload: Workload) -> dict[str, object]:
         "admission": rendered_admission(workload.admission),
         "podSets": workload_spec(workload.spec)["podSets"],
     }
+    if workload.annotations:
+        body["annotations"] = workload.annotations
     if workload.checks:
         body["admissionChecks"] = rendered_checks(workload)
     if workload.checks and is_admitted(workload):

@@ -8,6 +8,7 @@ from headgate.api.shapes import Asked, Free, Position, Problem, Shape, Timestamp
 from headgate.api.workloads.schemas import (
     AdmissionShape,
     CheckStateShape,
+    EvictionShape,
     PodSetShape,
     PodSetUpdateShape,
     UnhealthyNodeShape,
@@ -25,32 +26,6 @@ Hosts = Annotated[list[str], msgspec.Meta(max_length=100_000)]
 """Names of hosts, as topology assignments have them."""
 
 
-class AssignmentEviction(Shape, kw_only=True, frozen=True):
-    """The eviction to carry out.
-
-    Immediate, or Soft once Forced: stop the pods now. Soft before that: the handler saves first,
-    or, where none is named, whoever runs the pods does.
-    """
-
-    id: str
-    reason: str
-    stage: Literal["Requested", "Acknowledged", "Stalled", "Forced", "Stopping"]
-    started_at: Timestamp
-    mode: Literal["Immediate", "Soft"]
-    deadline_at: Timestamp | None = None
-    latest_end_at: Timestamp | None = None
-    require_ack: bool = False
-    on_deadline: Literal["Force", "Wait"] | None = None
-    acknowledged_at: Timestamp | None = None
-    expected_end_at: Timestamp | None = None
-    progressed_at: Timestamp | None = None
-    forced_at: Timestamp | None = None
-    stalled_at: Timestamp | None = None
-    stopping_at: Timestamp | None = None
-    handler: str = ""
-    note: str = ""
-
-
 class Assignment(Shape, kw_only=True, frozen=True):
     """One workload that has quota now, and where its pods go.
 
@@ -62,10 +37,11 @@ class Assignment(Shape, kw_only=True, frozen=True):
     phase: Phase
     admission: AdmissionShape
     pod_sets: list[PodSetShape]
+    annotations: dict[str, str] = {}
     admission_checks: list[CheckStateShape] = []
     unhealthy_nodes: list[UnhealthyNodeShape] = []
     pod_set_updates: list[PodSetUpdateShape] = []
-    eviction: AssignmentEviction | None = None
+    eviction: EvictionShape | None = None
 
 
 class AssignmentPage(Shape, kw_only=True, frozen=True):
@@ -82,7 +58,7 @@ class OpenEviction(Shape, kw_only=True, frozen=True):
     workload: str
     uid: str
     cluster_queue: str
-    eviction: AssignmentEviction
+    eviction: EvictionShape
 
 
 class EvictionPage(Shape, kw_only=True, frozen=True):

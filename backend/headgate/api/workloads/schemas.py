@@ -165,6 +165,41 @@ class UnhealthyNodeShape(Shape, kw_only=True, frozen=True):
     reason: str = ""
 
 
+class EvictionShape(Shape, kw_only=True, frozen=True):
+    """An eviction that is under way.
+
+    Immediate, or Soft once Forced: stop the pods now. Soft before that: the handler saves first,
+    or, where none is named, whoever runs the pods does.
+    """
+
+    id: str
+    reason: str
+    stage: Literal["Requested", "Acknowledged", "Stalled", "Forced", "Stopping"]
+    started_at: Timestamp
+    mode: Literal["Immediate", "Soft"]
+    deadline_at: Timestamp | None = None
+    latest_end_at: Timestamp | None = None
+    require_ack: bool = False
+    on_deadline: Literal["Force", "Wait"] | None = None
+    acknowledged_at: Timestamp | None = None
+    expected_end_at: Timestamp | None = None
+    progressed_at: Timestamp | None = None
+    forced_at: Timestamp | None = None
+    stalled_at: Timestamp | None = None
+    stopping_at: Timestamp | None = None
+    handler: str = ""
+    note: str = ""
+
+
+class HoldShape(Shape, kw_only=True, frozen=True):
+    """Who keeps it out of the line, why, and until when."""
+
+    owner: str
+    reason: str
+    held_at: Timestamp
+    expires_at: Timestamp | None = None
+
+
 class WorkloadStatusShape(Shape, kw_only=True, frozen=True):
     """Where the workload stands; `phase` is the one word for people."""
 
@@ -183,7 +218,9 @@ class WorkloadStatusShape(Shape, kw_only=True, frozen=True):
     preemption_gates: list[GateStateShape] = []
     diverging_pod_sets: list[Free] = []
     ignored: list[str] = []
-    eviction: Free | None = None
+    eviction: EvictionShape | None = None
+    hold: HoldShape | None = None
+    accumulated_past_execution_time_seconds: int | None = None
     scheduling_stats: Free | None = None
     nominated_placement: Free | None = None
 

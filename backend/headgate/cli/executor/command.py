@@ -27,6 +27,14 @@ def executor(
     never_ready_rate: Rate = 0.0,
     max_start_seconds: Annotated[float, typer.Option(help="From admitted to ready.")] = 3.0,
     max_stop_seconds: Annotated[float, typer.Option(help="From evicted to stopped.")] = 2.0,
+    max_save_seconds: Annotated[
+        float,
+        typer.Option(help="Saving work first, without headgate.dev/save-seconds."),
+    ] = 4.0,
+    handler: Annotated[
+        list[str] | None,
+        typer.Option(help="A handler of soft evictions to play as well; may be given repeatedly."),
+    ] = None,
     outages_per_hour: Annotated[
         float, typer.Option(min=0.0, help="Hosts that fail for a while, in pretence.")
     ] = 0.0,
@@ -40,10 +48,12 @@ def executor(
         never_ready_rate=never_ready_rate,
         start_seconds=(min(0.2, max_start_seconds), max_start_seconds),
         stop_seconds=(min(0.1, max_stop_seconds), max_stop_seconds),
+        save_seconds=(min(0.2, max_save_seconds), max_save_seconds),
     )
     stopped = stop_signal()
     outages = Outages(seed=seed, per_hour=outages_per_hour, seconds=outage_seconds)
-    working = SimulatedExecutor(connection_of(ctx), Roster(deciding(habits)), outages)
+    roster = Roster(deciding(habits), handlers=handler or ())
+    working = SimulatedExecutor(connection_of(ctx), roster, outages)
     try:
         working.run(stopped.is_set)
     finally:

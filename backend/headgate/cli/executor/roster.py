@@ -6,29 +6,39 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from headgate.cli.executor.behaviour import Behaviour
-from headgate.client.shapes import Assignment, Event, Report, ReportType
+from headgate.client.shapes import Assignment, Event, EvictionNotice, Report, ReportType
 
 EVENT_TYPES = (
     "workload.submitted",
     "workload.admitted",
     "workload.placed",
     "workload.evicted",
+    "workload.eviction_forced",
+    "workload.eviction_cancelled",
     "workload.stopped",
     "workload.reservation_dropped",
     "workload.finished",
     "workload.deleted",
 )
 
+SAVING = {2: "Half of the checkpoint is saved", 4: "The checkpoint is saved"}
+"""What is told of saving work after so many quarters of the time it takes."""
+
 Decide = Callable[[str, str, dict[str, str]], Behaviour]
 """The behaviour of a workload by key, uid and annotations."""
 
 
 class Run(msgspec.Struct, kw_only=True):
-    """One stay of a workload on its hosts; `serial` tells one stay from the next."""
+    """One stay of a workload on its hosts; `serial` tells one stay from the next.
+
+    `ends_at` is when it will have done its work, unless it must leave before; None for never.
+    """
 
     uid: str
     serial: int
     eviction: str = ""
+    ready_at: int = 0
+    ends_at: int | None = None
 
 
 class Due(msgspec.Struct, frozen=True, order=True):
@@ -43,14 +53,22 @@ class Due(msgspec.Struct, frozen=True, order=True):
     workload: str
     type: ReportType
     eviction: str = ""
+    message: str = ""
 
 
 class Roster:
-    """Folds the log into stays and due reports; `needs_assignments` asks for the server's list."""
+    """Folds the log into stays and due reports; `needs_assignments` asks for the server's list.
 
-    def __init__(self, decide: Decide, *, reports_ready: bool = True) -> None:
+    Work is saved for evictions that name no handler, or one of those that are played here; any
+    other handler saves and stops it by itself.
+    """
+
+    def __init__(
+        self, decide: Decide, *, reports_ready: bool = True, handlers: Sequence[str] = ()
+    ) -> None:
         self._decide = decide
         self._reports_ready = reports_ready
+        self._played = frozenset({"", *handlers})
         self._known: dict[str, tuple[str, dict[str, str]]] = {}
         self._agenda: list[Due] = []
         self._serial = 0
@@ -74,7 +92,11 @@ class Roster:
             case "workload.placed":
                 self._restart(key, list(event.data.get("replaced") or ()), now)
             case "workload.evicted":
-                self._evict(key, str(event.data["eviction"]), now)
+                self._evict(key, _notice(event), now)
+            case "workload.eviction_forced":
+                self._evict(key, EvictionNotice(id=str(event.data["eviction"])), now)
+            case "workload.eviction_cancelled":
+                self._go_on(key, now)
             case "workload.stopped" | "workload.reservation_dropped":
                 self.runs.pop(key, None)
             case "workload.finished" | "workload.deleted":
@@ -96,8 +118,10 @@ class Roster:
             if run is None or run.uid != assignment.uid:
                 self.runs.pop(key, None)
                 self._begin(key, assignment, now)
+            elif assignment.eviction is None and run.eviction:
+                self._go_on(key, now)
             elif assignment.eviction is not None and run.eviction != assignment.eviction.id:
-                self._evict(key, assignment.eviction.id, now)
+                self._evict(key, assignment.eviction, now)
 
     def take_due(self, now: int, limit: int) -> list[Report]:
         """Up to `limit` reports that are true by now; each is given out once."""
@@ -106,9 +130,7 @@ class Roster:
             due = heapq.heappop(self._agenda)
             run = self.runs.get(due.workload)
             if run is not None and run.serial == due.serial:
-                reports.append(
-                    Report(workload=due.workload, uid=run.uid, type=due.type, eviction=due.eviction)
-                )
+                reports.append(_report(due, run.uid))
         return reports
 
     def give_back(self, reports: Sequence[Report], at: int) -> None:
@@ -116,7 +138,7 @@ class Roster:
         for report in reports:
             run = self.runs.get(report.workload)
             if run is not None and run.uid == report.uid:
-                self._plan(report.workload, report.type, at, report.eviction)
+                self._plan(report.workload, report.type, at, report.eviction, report.message)
 
     def next_due(self) -> int | None:
         """When the next report becomes true; None if nothing is planned."""
@@ -139,7 +161,7 @@ class Roster:
     def _begin(self, key: str, assignment: Assignment, now: int) -> None:
         if assignment.eviction is not None:
             self._stay(key)
-            self._evict(key, assignment.eviction.id, now)
+            self._evict(key, assignment.eviction, now)
         elif assignment.phase in {"Starting", "Running"}:
             self._admit(key, now)
 
@@ -151,14 +173,31 @@ class Roster:
             return
         uid, annotations = self._known[key]
         behaviour = self._decide(key, uid, annotations)
-        self._stay(key)
+        run = self._stay(key)
         if behaviour.is_never_ready:
             return
-        ready_at = now + behaviour.start_delay
+        run.ready_at = now + behaviour.start_delay
+        run.ends_at = run.ready_at + behaviour.run_length
+        self._work(key, run, behaviour, now)
+
+    def _work(self, key: str, run: Run, behaviour: Behaviour, now: int) -> None:
+        """Get ready and do what it is there for; what should be over by now is so at once."""
+        if run.ends_at is None:
+            return
         if self._reports_ready:
-            self._plan(key, "podsReady", ready_at)
+            self._plan(key, "podsReady", max(now, run.ready_at))
         end: ReportType = "failed" if behaviour.fails else "finished"
-        self._plan(key, end, ready_at + behaviour.run_length)
+        self._plan(key, end, max(now, run.ends_at))
+
+    def _go_on(self, key: str, now: int) -> None:
+        """Nobody wants its place any more: what it was doing goes on as if never interrupted."""
+        before = self.runs.get(key)
+        if before is None or not before.eviction:
+            return
+        uid, annotations = self._known[key]
+        run = self._stay(key)
+        run.ready_at, run.ends_at = before.ready_at, before.ends_at
+        self._work(key, run, self._decide(key, uid, annotations), now)
 
     def _restart(self, key: str, replaced: list[str], now: int) -> None:
         """Pods of hosts that were replaced start again elsewhere; the others run on."""
@@ -169,15 +208,30 @@ class Roster:
         self._plan(key, "podsNotReady", now)
         self._plan(key, "podsReady", now + self._decide(key, uid, annotations).start_delay)
 
-    def _evict(self, key: str, eviction: str, now: int) -> None:
+    def _evict(self, key: str, notice: EvictionNotice, now: int) -> None:
+        """Stop its pods; while there is time, its work is saved first and people are told."""
         if key not in self._known:
             self.needs_assignments = True
             return
         uid, annotations = self._known[key]
+        behaviour = self._decide(key, uid, annotations)
+        before = self.runs.get(key)
         run = self._stay(key)
-        run.eviction = eviction
-        delay = self._decide(key, uid, annotations).stop_delay
-        self._plan(key, "stopped", now + delay, eviction)
+        run.eviction = notice.id
+        if before is not None:
+            run.ready_at, run.ends_at = before.ready_at, before.ends_at
+        saved_at = now
+        if notice.is_soft:
+            if notice.handler not in self._played:
+                return
+            self._save(key, notice.id, now, behaviour.save_delay)
+            saved_at += behaviour.save_delay
+        self._plan(key, "stopped", saved_at + behaviour.stop_delay, notice.id)
+
+    def _save(self, key: str, eviction: str, now: int, takes: int) -> None:
+        self._plan(key, "acknowledged", now + takes // 8, eviction)
+        for quarters, message in SAVING.items():
+            self._plan(key, "progressed", now + takes * quarters // 4, eviction, message)
 
     def _stay(self, key: str) -> Run:
         self._serial += 1
@@ -185,10 +239,29 @@ class Roster:
         self.runs[key] = run
         return run
 
-    def _plan(self, key: str, kind: ReportType, at: int, eviction: str = "") -> None:
+    def _plan(
+        self, key: str, kind: ReportType, at: int, eviction: str = "", message: str = ""
+    ) -> None:
         self._planned += 1
         serial = self.runs[key].serial
-        heapq.heappush(self._agenda, Due(at, self._planned, serial, key, kind, eviction))
+        heapq.heappush(self._agenda, Due(at, self._planned, serial, key, kind, eviction, message))
+
+
+def _notice(event: Event) -> EvictionNotice:
+    soft = event.data.get("soft")
+    mode = "Immediate" if soft is None else "Soft"
+    handler = "" if soft is None else str(soft.get("handler") or "")
+    return EvictionNotice(id=str(event.data["eviction"]), mode=mode, handler=handler)
+
+
+def _report(due: Due, uid: str) -> Report:
+    return Report(
+        workload=due.workload,
+        uid=uid,
+        type=due.type,
+        eviction=due.eviction,
+        message=due.message,
+    )
 
 
 def _annotations(assignment: Assignment) -> dict[str, str]:

@@ -2036,72 +2036,13 @@ export interface components {
             phase: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
             admission: components["schemas"]["AdmissionShape"];
             podSets: components["schemas"]["PodSetShape"][];
+            annotations?: {
+                [key: string]: string;
+            };
             admissionChecks?: components["schemas"]["CheckStateShape"][];
             unhealthyNodes?: components["schemas"]["UnhealthyNodeShape"][];
             podSetUpdates?: components["schemas"]["PodSetUpdateShape"][];
-            eviction?: components["schemas"]["AssignmentEviction"] | null;
-        };
-        /** AssignmentEviction */
-        AssignmentEviction: {
-            id: string;
-            reason: string;
-            /** @enum {string} */
-            stage: "Requested" | "Acknowledged" | "Stalled" | "Forced" | "Stopping";
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            startedAt: string;
-            /** @enum {string} */
-            mode: "Immediate" | "Soft";
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            deadlineAt?: string | null;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            latestEndAt?: string | null;
-            /** @default false */
-            requireAck?: boolean;
-            /** @enum {null|string} */
-            onDeadline?: "Force" | "Wait" | null;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            acknowledgedAt?: string | null;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            expectedEndAt?: string | null;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            progressedAt?: string | null;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            forcedAt?: string | null;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            stalledAt?: string | null;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            stoppingAt?: string | null;
-            /** @default  */
-            handler?: string;
-            /** @default  */
-            note?: string;
+            eviction?: components["schemas"]["EvictionShape"] | null;
         };
         /** AssignmentPage */
         AssignmentPage: {
@@ -2755,6 +2696,68 @@ export interface components {
              */
             expectedEndAt?: string | null;
         };
+        /** EvictionShape */
+        EvictionShape: {
+            id: string;
+            reason: string;
+            /** @enum {string} */
+            stage: "Requested" | "Acknowledged" | "Stalled" | "Forced" | "Stopping";
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            startedAt: string;
+            /** @enum {string} */
+            mode: "Immediate" | "Soft";
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            deadlineAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            latestEndAt?: string | null;
+            /** @default false */
+            requireAck?: boolean;
+            /** @enum {null|string} */
+            onDeadline?: "Force" | "Wait" | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            acknowledgedAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            expectedEndAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            progressedAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            forcedAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            stalledAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            stoppingAt?: string | null;
+            /** @default  */
+            handler?: string;
+            /** @default  */
+            note?: string;
+        };
         /** ExpectedStart */
         ExpectedStart: {
             /**
@@ -2922,6 +2925,21 @@ export interface components {
             types: {
                 [key: string]: number;
             };
+        };
+        /** HoldShape */
+        HoldShape: {
+            owner: string;
+            reason: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            heldAt: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            expiresAt?: string | null;
         };
         /** HostPods */
         HostPods: {
@@ -3181,7 +3199,7 @@ export interface components {
             workload: string;
             uid: string;
             clusterQueue: string;
-            eviction: components["schemas"]["AssignmentEviction"];
+            eviction: components["schemas"]["EvictionShape"];
         };
         /** Overview */
         Overview: {
@@ -4240,9 +4258,9 @@ export interface components {
                 [key: string]: unknown;
             }[];
             ignored?: string[];
-            eviction?: {
-                [key: string]: unknown;
-            } | null;
+            eviction?: components["schemas"]["EvictionShape"] | null;
+            hold?: components["schemas"]["HoldShape"] | null;
+            accumulatedPastExecutionTimeSeconds?: number | null;
             schedulingStats?: {
                 [key: string]: unknown;
             } | null;
