@@ -10,7 +10,7 @@ import msgspec
 
 from tests.architecture.sources import ROOT
 from tests.conformance.cases import Case, case_files, read_cases
-from tests.conformance.judging import Verdict, counted, judge
+from tests.conformance.judging import Verdict, avoided_traps, counted, judge
 from tests.conformance.passing import record
 
 FOLDER = ROOT.parent / "shared" / "conformance"
@@ -63,6 +63,12 @@ def _as_text(verdicts: list[Verdict]) -> str:
         if verdict.outcome == "failed":
             lines.append(f"FAILED {verdict.file} {verdict.name}")
             lines.extend(f"    {reason}" for reason in verdict.reasons)
+    lines.extend(
+        f"LISTED {verdict.file} {verdict.name}\n    {verdict.reasons[0]}"
+        for verdict in verdicts
+        if verdict.outcome == "listed"
+    )
+    lines.extend(f"TRAP {number}\n    {trap.reason}" for number, trap in avoided_traps().items())
     for file, found in _by_file(verdicts).items():
         lines.append(f"{file}: {_summary(found)}, {found['skipped']} skipped")
     lines.append(_summary(counted(verdicts)))

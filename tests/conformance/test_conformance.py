@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.architecture.sources import ROOT
 from tests.conformance.__main__ import FOLDER
 from tests.conformance.cases import case_files, read_cases
-from tests.conformance.judging import Verdict, judge, listed_differences
+from tests.conformance.judging import Verdict, avoided_traps, judge, listed_differences
 from tests.conformance.passing import passing, recorded
 
 
@@ -33,6 +34,14 @@ def test_no_file_has_fewer_passing_cases_than_recorded(verdicts: list[Verdict]) 
 def test_what_passes_is_not_listed_as_a_difference(verdicts: list[Verdict]) -> None:
     passed = {verdict.name for verdict in verdicts if verdict.outcome == "passed"}
     assert not passed & set(listed_differences())
+
+
+@pytest.mark.parametrize(
+    ("number", "held_by"), [(n, t.held_by) for n, t in avoided_traps().items()]
+)
+def test_every_trap_is_held_off_by_a_test_that_exists(number: str, held_by: str) -> None:
+    path, _, name = held_by.partition("::")
+    assert f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), number
 
 
 def test_a_case_with_the_right_answer_passes_and_one_with_a_wrong_answer_fails(

@@ -52,8 +52,8 @@ def broken_by_reports(workload: Workload, status: Given) -> Iterator[str]:
     """The pointers into the status of what is refused when it is reported."""
     told = {found["name"]: found["count"] for found in status.get("reclaimablePods") or ()}
     pods = {**dict.fromkeys(workload.reclaimable, 0), **told}
-    for name in pods:
-        command = ReportReclaimable(uid=workload.uid, pods={name: pods[name]})
+    for name, count in pods.items():
+        command = ReportReclaimable(uid=workload.uid, pods={name: count})
         yield from (
             _moved(p, "/pods", "/status/reclaimablePods") for p in _broken(workload, command)
         )

@@ -8,6 +8,7 @@ from headgate.domain.queues.events import (
     ClusterQueueDeletionRequested,
     ClusterQueueResumed,
     ClusterQueueStopped,
+    LocalQueueResumed,
     LocalQueueStopped,
 )
 from headgate.domain.queues.specs import (
@@ -113,6 +114,23 @@ def test_an_evicted_workload_competes_again_when_its_backoff_ends() -> None:
         "WorkloadQuotaReserved",
         "WorkloadAdmitted",
     ]
+
+
+def test_a_backoff_lasts_although_its_local_queue_was_stopped_and_resumed() -> None:
+    """Trap T3."""
+    world, key = timed_queue()
+    world.wait(100)
+    world.settle()
+    world.stop(key)
+    given = Stop(owner="someone", reason="", stopped_at=world.at)
+    world.record("localqueue/team/q", LocalQueueStopped(policy="Hold", stop=given))
+    world.settle()
+    world.record("localqueue/team/q", LocalQueueResumed())
+    world.settle()
+    assert phase_of(world[key]) == "BackingOff"
+    world.wait(11)
+    world.settle()
+    assert world.admitted() == [key]
 
 
 def test_past_the_limit_a_timeout_deactivates() -> None:
