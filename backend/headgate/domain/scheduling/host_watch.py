@@ -14,7 +14,7 @@ from headgate.domain.scheduling.placement.overcommitted import overcommitted
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests
-from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.admission import awaits_topology, hosts_of
 from headgate.domain.workloads.events import (
     WorkloadEvent,
     WorkloadHostsFailed,
@@ -59,6 +59,8 @@ class HostWatch:
         """A workload came, changed or went; when the next host of it counts as lost or found."""
         found = new or old
         assert found is not None, "something must have been or be there"
+        if not _concerns_hosts(old) and not _concerns_hosts(new):
+            return None
         key = found.key
         self.searching.pop(key, None)
         self.in_vain.pop(key, None)
@@ -157,6 +159,15 @@ class HostWatch:
             del there[key]
             if not there:
                 del self._standing[host]
+
+
+def _concerns_hosts(workload: Workload | None) -> bool:
+    """Whether it has, had or awaits hosts; who does not is known nowhere here."""
+    if workload is None or workload.admission is None:
+        return False
+    if workload.unhealthy_nodes or awaits_topology(workload.admission):
+        return True
+    return any(given.topology_assignment for given in workload.admission.pod_set_assignments)
 
 
 def _is_watched(workload: Workload) -> bool:

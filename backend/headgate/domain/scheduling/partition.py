@@ -83,6 +83,7 @@ class Partition:
         self.cluster_queues = tuple(sorted(cluster_queues))
         self.tree: QuotaTree = build_tree(config, self.cluster_queues)
         self.usage: tuple[Usage, Usage] = (no_usage(self.tree), no_usage(self.tree))
+        self.specs = {name: effective_spec(config, name) for name in self.cluster_queues}
         self.obstacles: dict[str, Obstacle | None] = {
             name: cluster_queue_obstacle(config, name) for name in self.cluster_queues
         }
@@ -108,17 +109,14 @@ class Partition:
         """
         found = new or old
         assert found is not None, "something must have been or be there"
-        due = due_at(self.config, new) if new and not self._is_aside(new) else None
-        waits = self._waiting(new)
-        moves, held = self._moves(old, new)
-        for view, change, charge in moves:
-            change(view, charge)
-        if _frees_room(old, new):
-            self.unpark()
-        self._rehold(old, new, held)
+        counts = new is not None and not self._is_aside(new)
+        due = due_at(self.config, new) if counts and new is not None else None
+        waits = self._waiting(new) if counts and new is not None else None
+        if not _takes_the_same(old, new):
+            self._recharge(old, new)
         self._requeue(found.key, (old, new), waits)
         host_due = self.watch.replace(old, new)
-        self.timers.set(found.key, self._earlier(new, due, host_due))
+        self.timers.set(found.key, _earlier(due, host_due) if counts else None)
 
     def replace_round(self, old: Round | None, new: Round | None) -> None:
         """Take into account that a round began, went on or ended."""
@@ -145,8 +143,10 @@ class Partition:
             self.unpark()
         self.watch.may_be_too_small = True
         for workload, host_due in self.watch.on_node(node):
-            due = due_at(self.config, workload)
-            self.timers.set(workload.key, self._earlier(workload, due, host_due))
+            due = None if self._is_aside(workload) else _earlier(
+                due_at(self.config, workload), host_due
+            )
+            self.timers.set(workload.key, due)
 
     def unpark(self) -> None:
         """Look again at everyone who was known not to fit."""
@@ -205,22 +205,22 @@ class Partition:
         """Whether it is to be looked at when it is its turn."""
         return not self._is_aside(workload) and competes(self.config, workload)
 
-    def _earlier(
-        self, workload: Workload | None, due: Instant | None, host_due: Instant | None
-    ) -> Instant | None:
-        """When a workload is due for itself or for its hosts; never if it is set aside."""
-        if workload is None or self._is_aside(workload):
-            return None
-        return min((at for at in (due, host_due) if at is not None), default=None)
-
     def _is_aside(self, workload: Workload) -> bool:
-        return f"workload/{workload.key}" in self.set_aside
+        return bool(self.set_aside) and f"workload/{workload.key}" in self.set_aside
 
     def held_by(self, workload: Workload) -> Charge:
         """What a workload that holds a place takes."""
         assert workload.admission is not None, "only who was admitted holds a place"
         known = self.holding.get(workload.admission.cluster_queue, {}).get(workload.key)
         return known or self.charge_of(workload, workload.admission)
+
+    def _recharge(self, old: Workload | None, new: Workload | None) -> None:
+        moves, held = self._moves(old, new)
+        for view, change, charge in moves:
+            change(view, charge)
+        if _frees_room(old, new):
+            self.unpark()
+        self._rehold(old, new, held)
 
     def _moves(
         self, old: Workload | None, new: Workload | None
@@ -257,16 +257,20 @@ class Partition:
         if new is not None and held is not None:
             self.holding.setdefault(held.cluster_queue, {})[new.key] = held
 
-    def _waiting(self, new: Workload | None) -> Waiting | None:
-        name = self._cluster_queue_name(new) if new else ""
-        if new is None or name not in self.pending or self._is_aside(new):
+    def _waiting(self, new: Workload) -> Waiting | None:
+        if new.admission is not None or new.finished_at is not None:
             return None
-        return waiting_of(self.config, new, effective_spec(self.config, name))
+        name = self._cluster_queue_name(new)
+        spec = self.specs.get(name)
+        return waiting_of(self.config, new, spec) if spec is not None else None
 
     def _requeue(
         self, key: str, change: tuple[Workload | None, Workload | None], waits: Waiting | None
     ) -> None:
-        before, queue = self._queue_of(change[0]), self._queue_of(change[1])
+        old, new = change
+        queue = self._queue_of(new)
+        stays = old is not None and new is not None and old.spec is new.spec
+        before = queue if stays else self._queue_of(old)
         if before is not None and (before is not queue or waits is None):
             before.remove(key)
         if queue is None or waits is None or queue.known(key) == waits:
@@ -280,6 +284,27 @@ class Partition:
     def _cluster_queue_name(self, workload: Workload) -> str:
         local = self.config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
         return local.spec.cluster_queue if local else ""
+
+
+def _earlier(due: Instant | None, host_due: Instant | None) -> Instant | None:
+    """When a workload is due for itself or for its hosts."""
+    if due is None or host_due is None:
+        return host_due if due is None else due
+    return min(due, host_due)
+
+
+def _takes_the_same(old: Workload | None, new: Workload | None) -> bool:
+    """Whether nothing has changed that its charges follow from; true for most facts."""
+    return (
+        old is not None
+        and new is not None
+        and old.admission is new.admission
+        and old.nomination is new.nomination
+        and old.eviction is new.eviction
+        and old.spec is new.spec
+        and old.reclaimable is new.reclaimable
+        and old.finished_at == new.finished_at
+    )
 
 
 def _is_moved(old: Workload | None, new: Workload) -> bool:

@@ -1,6 +1,7 @@
 """All partitions of a configuration, and to which of them a changed state matters."""
 
 from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 from headgate.domain.config import Config
 from headgate.domain.configured import Configured
@@ -14,6 +15,11 @@ from headgate.domain.topology.rules import silent_at
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Phase, Workload, phase_of
+
+Counter: TypeAlias = tuple[str, str, str]
+"""Namespace, LocalQueue and ClusterQueue: what counts a workload."""
+
+Counted: TypeAlias = tuple[Phase, Counter]
 
 
 class Partitioning:
@@ -32,6 +38,8 @@ class Partitioning:
         self.of_cluster_queue = layout.of_cluster_queue
         self.counts: dict[str, dict[str, int]] = {}
         self.blocking: dict[str, None] = {}
+        self._may_block = config.configuration.block_admission
+        self._tallies: dict[Counter, tuple[dict[str, int], ...]] = {}
         queues: dict[str, list[str]] = {key: [] for key in layout.keys}
         for name, key in layout.of_cluster_queue.items():
             queues[key].append(name)
@@ -64,8 +72,9 @@ class Partitioning:
 
     def replace_workload(self, old: Workload | None, new: Workload | None) -> None:
         """A workload came, changed or went."""
-        before = self.key_of(old) if old else None
-        after = self.key_of(new) if new else None
+        queues = self._queues_of(old, new)
+        before = None if old is None else self.of_cluster_queue.get(queues[0], INSTALLATION)
+        after = None if new is None else self.of_cluster_queue.get(queues[1], INSTALLATION)
         if before is not None and before == after:
             self.partitions[before].replace(old, new)
         else:
@@ -73,9 +82,17 @@ class Partitioning:
                 self.partitions[before].replace(old, None)
             if after is not None:
                 self.partitions[after].replace(None, new)
-        self._recount(old, new)
+        self._recount(_counted(old, queues[0]), _counted(new, queues[1]))
         self._charge_strays(old, new)
-        self._block(old, new)
+        if self._may_block:
+            self._block(old, new)
+
+    def _queues_of(self, old: Workload | None, new: Workload | None) -> tuple[str, str]:
+        """The ClusterQueues of both; most facts leave a workload in its own."""
+        before = cluster_queue_of(self.config, old) if old is not None else ""
+        if old is not None and new is not None and _stays(old, new):
+            return before, before
+        return before, cluster_queue_of(self.config, new) if new is not None else ""
 
     def replace_round(self, old: Round | None, new: Round | None) -> None:
         """A round began, went on or ended."""
@@ -103,30 +120,30 @@ class Partitioning:
             partition.unpark()
             partition.watch.may_be_too_small = True
 
-    def _recount(self, old: Workload | None, new: Workload | None) -> None:
+    def _recount(self, before: Counted | None, after: Counted | None) -> None:
         """Most facts change nothing of what is counted."""
-        before = self._counted(old) if old is not None else None
-        after = self._counted(new) if new is not None else None
         if before == after:
             return
         if before is not None:
-            self._count(*before, -1)
+            self._count(before, -1)
         if after is not None:
-            self._count(*after, +1)
+            self._count(after, +1)
 
-    def _counted(self, workload: Workload) -> tuple[Phase, str, str, str]:
-        """Its phase, and what counts it: its LocalQueue and its ClusterQueue."""
-        queue = cluster_queue_of(self.config, workload)
-        return phase_of(workload), workload.namespace, workload.spec.queue_name, queue
-
-    def _count(
-        self, phase: Phase, namespace: str, local_queue: str, queue: str, change: int
-    ) -> None:
-        for name in ("", f"localqueue/{namespace}/{local_queue}", f"clusterqueue/{queue}"):
-            counts = self.counts.setdefault(name, {})
-            counts[phase] = counts.get(phase, 0) + change
-            if not counts[phase]:
+    def _count(self, counted: Counted, change: int) -> None:
+        phase, where = counted
+        for counts in self._tallies.get(where) or self._tally(where):
+            now = counts.get(phase, 0) + change
+            if now:
+                counts[phase] = now
+            else:
                 del counts[phase]
+
+    def _tally(self, where: Counter) -> tuple[dict[str, int], ...]:
+        """The counts that one LocalQueue and ClusterQueue go into."""
+        namespace, local_queue, queue = where
+        names = ("", f"localqueue/{namespace}/{local_queue}", f"clusterqueue/{queue}")
+        self._tallies[where] = found = tuple(self.counts.setdefault(name, {}) for name in names)
+        return found
 
     def _block(self, old: Workload | None, new: Workload | None) -> None:
         """Once nobody's pods are waited for any more, all are looked at again."""
@@ -151,3 +168,21 @@ class Partitioning:
 
     def _others(self) -> Iterable[Partition]:
         return (p for key, p in self.partitions.items() if key != INSTALLATION)
+
+
+def _stays(old: Workload, new: Workload) -> bool:
+    """Whether nothing has changed that says in which ClusterQueue it is."""
+    return (
+        old.spec is new.spec
+        and old.admission is new.admission
+        and old.finished_at == new.finished_at
+        and old.namespace == new.namespace
+    )
+
+
+def _counted(workload: Workload | None, cluster_queue: str) -> Counted | None:
+    """Its phase, and what counts it."""
+    if workload is None:
+        return None
+    where = (workload.namespace, workload.spec.queue_name, cluster_queue)
+    return phase_of(workload), where

@@ -29,14 +29,24 @@ def due_at(config: Config, workload: Workload) -> Instant | None:
     dues = [
         workload.hold.expires_at if workload.hold else None,
         None if holds_quota(workload) else workload.requeue.requeue_at,
-        pods_ready_deadline(config, workload),
         execution_deadline(workload),
-        retry_deadline(config, workload),
-        stable_from(config, workload),
         retention_end(config, workload),
         eviction_deadline(workload),
+        *_dues_of_pods(config, workload),
     ]
-    return min((due for due in dues if due is not None), default=None)
+    known = [due for due in dues if due is not None]
+    return min(known) if known else None
+
+
+def _dues_of_pods(config: Config, workload: Workload) -> tuple[Instant | None, ...]:
+    """What is due because pods are, or are not, ready; nothing where nobody waits for them."""
+    if waits_for_pods_ready(config, workload) is None:
+        return ()
+    return (
+        pods_ready_deadline(config, workload),
+        retry_deadline(config, workload),
+        stable_from(config, workload),
+    )
 
 
 def eviction_deadline(workload: Workload) -> Instant | None:
@@ -158,12 +168,14 @@ def stable_from(config: Config, workload: Workload) -> Instant | None:
 
 def retention_end(config: Config, workload: Workload) -> Instant | None:
     """When one that has ended, or was deactivated by a limit or check, is deleted (§5.9)."""
-    kept = config.configuration.retention
     if workload.finished_at is not None:
-        after = kept.after_finished_seconds
+        after = config.configuration.retention.after_finished_seconds
         return None if after is None else seconds_after(workload.finished_at, after)
-    found, after = workload.deactivation, kept.after_deactivated_seconds
-    if after is None or found is None or found.cause == "Requested" or holds_quota(workload):
+    found = workload.deactivation
+    if found is None or found.cause == "Requested" or holds_quota(workload):
+        return None
+    after = config.configuration.retention.after_deactivated_seconds
+    if after is None:
         return None
     return seconds_after(found.deactivated_at, after)
 
@@ -171,9 +183,10 @@ def retention_end(config: Config, workload: Workload) -> Instant | None:
 def execution_deadline(workload: Workload) -> Instant | None:
     """When it will have run as long as it may, over all its runs (queueing.md §5.8)."""
     most = workload.spec.maximum_execution_time_seconds
-    admitted = condition(workload, "Admitted")
-    if most is None or not _runs(workload) or admitted is None:
+    if most is None or not _runs(workload):
         return None
+    admitted = condition(workload, "Admitted")
+    assert admitted is not None, "what runs has been admitted"
     return seconds_after(admitted.last_transition_at, most - workload.accumulated_execution_seconds)
 
 

@@ -65,11 +65,12 @@ class PendingQueue:
 
     def remove(self, key: str) -> None:
         """Take a workload out; nothing if it does not wait."""
-        self._sorted = None
-        self.beside.pop(key, None)
+        if self.beside.pop(key, None) is not None:
+            self._sorted = None
         found = self.members.pop(key, None)
         if found is None:
             return
+        self._sorted = None
         lane = self.lanes[found.lane]
         lane.remove(key, found.shape)
         if not lane.classes:
