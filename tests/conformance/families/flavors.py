@@ -8,7 +8,7 @@ from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer
 from headgate.domain.scheduling.evaluation import evaluate
 from headgate.domain.scheduling.finding import explain_evaluation
 from headgate.domain.scheduling.flavors.assign import FlavorChoice, choose_flavors
-from headgate.domain.scheduling.flavors.offers import offered
+from headgate.domain.scheduling.flavors.offers import offer_to, offer_to_all
 from headgate.domain.scheduling.partial import largest_that_works
 from headgate.domain.scheduling.quota.answer import Oracle, QuotaView
 from headgate.domain.scheduling.quota.usage import add_usage, borrowing_level
@@ -80,9 +80,9 @@ def assignment_of_allowed(case: Case) -> Iterator[str]:
     metadata = {"name": "wl", "annotations": allowed}
     installed.add("Workload", {"metadata": metadata, "spec": {"podSets": [pod_set]}})
     (workload,) = installed.cell.workloads.values()
-    config, partition = installed.cell.config, installed.partition_of(queue)
+    partition = installed.partition_of(queue)
     quota = QuotaView(partition.tree, *partition.usage)
-    offer = offered(config, config.cluster_queues[queue].spec, workload)
+    offer = offer_to(partition.offers[queue], workload)
     nobody = Oracle(lambda *_: (Mode.NO_CANDIDATES, 0), while_borrowing=False)
 
     def ask(key: FlavorResource, need: int) -> QuotaAnswer:
@@ -193,7 +193,7 @@ def _choice(case: Case, installed: Installed, pod_sets: list[Given]) -> FlavorCh
     value = {"metadata": {"name": "wl"}, "spec": {"podSets": pod_sets}}
     installed.add("Workload", value)
     (workload,) = installed.cell.workloads.values()
-    offer = replace(offered(config, spec, workload), pinned=_pinned(case))
+    offer = replace(offer_to(offer_to_all(config, spec), workload), pinned=_pinned(case))
     return choose_flavors(offer, workload.spec.pod_sets, ask)
 
 

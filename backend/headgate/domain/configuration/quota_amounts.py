@@ -20,6 +20,8 @@ def quota_amounts(requests: Mapping[str, int], rules: ResourceRules) -> Requests
     Excluded resources count nothing and multiply nothing. Outputs of several inputs add up; where
     they come to less than nothing they count nothing, also beside a request of the same name.
     """
+    if not rules.transformations and not rules.exclude_resource_prefixes:
+        return dict(sorted(requests.items()))
     left = {
         name: amount
         for name, amount in sorted(requests.items())

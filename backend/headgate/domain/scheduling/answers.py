@@ -51,7 +51,10 @@ class FlavorTry(msgspec.Struct, frozen=True):
         """The worst of its resources."""
         if self.refusal:
             return Mode.NO_FIT
-        return min((answer.mode for answer in self.answers.values()), default=Mode.FIT)
+        worst = Mode.FIT
+        for answer in self.answers.values():
+            worst = min(worst, answer.mode)
+        return worst
 
     @property
     def level(self) -> int:

@@ -39,7 +39,6 @@ from headgate.domain.scheduling.ranking import ranks_at
 from headgate.domain.scheduling.reserving import free_room, keep_room
 from headgate.domain.scheduling.run import CycleRun, Decision
 from headgate.domain.scheduling.second_pass import second_passes
-from headgate.domain.scheduling.standing import effective_spec
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.leaving import holds_quota
@@ -108,7 +107,7 @@ def in_turn(partition: Partition, found: Iterable[Evaluation]) -> Iterator[Evalu
 
 def _entry(partition: Partition, number: int, evaluation: Evaluation) -> Entry:
     workload, name = evaluation.workload, evaluation.cluster_queue
-    spec = effective_spec(partition.config, name)
+    spec = partition.specs[name]
     return Entry(
         number,
         partition.tree.path[f"clusterqueue/{name}"],

@@ -1,6 +1,6 @@
 """What one look at a workload found."""
 
-from dataclasses import dataclass
+import msgspec
 
 from headgate.domain.scheduling.answers import FlavorTry, Mode, Unplaced, VictimSearch
 from headgate.domain.scheduling.preemption.claims import Victim
@@ -8,8 +8,7 @@ from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.state import Workload
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(msgspec.Struct, frozen=True, gc=False):
     """How a workload fits now.
 
     FIT: `admission` may be reserved at once. DEFERRED: it fits at `admission` once those already

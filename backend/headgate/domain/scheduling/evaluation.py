@@ -28,7 +28,10 @@ def evaluate(
 
     `pinned` are the only flavors it may have, by pod set and resource; empty means any.
     """
-    with without(partition, taken_over(partition, workloads, workload)):
+    old = taken_over(partition, workloads, workload)
+    if old is None:
+        return _evaluate(partition, workloads, workload, pinned)
+    with without(partition, old):
         return _evaluate(partition, workloads, workload, pinned)
 
 
@@ -67,7 +70,10 @@ def still_fits(
     """Whether an admission found earlier in the same cycle can still be had."""
     assert evaluation.admission is not None, "only what fitted can be checked again"
     charge = partition.charge_of(evaluation.workload, evaluation.admission)
-    with without(partition, taken_over(partition, workloads, evaluation.workload)):
+    old = taken_over(partition, workloads, evaluation.workload)
+    if old is None:
+        return fits(partition, charge, (ACTUAL, PROJECTED))
+    with without(partition, old):
         return fits(partition, charge, (ACTUAL, PROJECTED))
 
 

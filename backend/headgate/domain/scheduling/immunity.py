@@ -6,8 +6,8 @@ nominal quota is kept as well for such work that still waits.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueueSpec
@@ -23,8 +23,7 @@ from headgate.domain.workloads.state import Workload
 Workloads = Mapping[str, Workload]
 
 
-@dataclass(frozen=True, slots=True)
-class Immunity:
+class Immunity(msgspec.Struct, frozen=True, gc=False):
     """Who may not be preempted, as one look at one workload sees it."""
 
     partition: Partition

@@ -12,7 +12,7 @@ from headgate.domain.scheduling.flavors.assign import (
     FlavorChoice,
     choose_flavors,
 )
-from headgate.domain.scheduling.flavors.offers import FlavorOffer, offered
+from headgate.domain.scheduling.flavors.offers import FlavorOffer, offer_to
 from headgate.domain.scheduling.host_domains import HostDomain, host_domains
 from headgate.domain.scheduling.immunity import Immunity
 from headgate.domain.scheduling.making_room import Preemptor, Wish, oracle_of, victims_for
@@ -26,7 +26,6 @@ from headgate.domain.scheduling.quota.answer import QuotaView
 from headgate.domain.scheduling.room import Seats
 from headgate.domain.scheduling.seating import Where, seated
 from headgate.domain.scheduling.slices import pinned_flavors, taken_over
-from headgate.domain.scheduling.standing import effective_spec
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import PodSet
@@ -37,6 +36,7 @@ Pinned: TypeAlias = Mapping[tuple[str, str], str]
 """The flavor of each resource of each pod set, where it is not free to choose."""
 
 NOT_PINNED: Pinned = {}
+NOW, LATER, ALONE = Where((ACTUAL, PROJECTED)), Where((PROJECTED,)), Where((EMPTY,))
 NOBODY_LOWER = "no workload of lower priority"
 
 
@@ -53,12 +53,11 @@ class Look:
         self.partition = partition
         self.workload = workload
         self.pod_sets = pod_sets
-        config = partition.config
-        local = config.local_queues[f"{workload.namespace}/{workload.spec.queue_name}"]
+        local = partition.config.local_queues[f"{workload.namespace}/{workload.spec.queue_name}"]
         self.cluster_queue = local.spec.cluster_queue
         self.node = f"clusterqueue/{self.cluster_queue}"
-        spec = effective_spec(config, self.cluster_queue)
-        self.offer = offered(config, spec, workload)
+        spec = partition.specs[self.cluster_queue]
+        self.offer = offer_to(partition.offers[self.cluster_queue], workload)
         old = taken_over(partition, workloads, workload)
         if old is not None:
             self.offer = replace(self.offer, pinned=pinned_flavors(old), grows=True)
@@ -95,11 +94,11 @@ class Look:
         if fitting is not None:
             return fitting
         if choice.mode >= Mode.DEFERRED:
-            placed, later = self._place(choice, Where((PROJECTED,)))
+            placed, later = self._place(choice, LATER)
             if placed is not None:
                 return self._found(choice, Mode.DEFERRED, placed, unplaced)
             unplaced = unplaced or later
-        wanted, never = self._place(choice, Where((EMPTY,)))
+        wanted, never = self._place(choice, ALONE)
         if wanted is None:
             return self._failed(choice, unplaced or never)
         taken = tuple((name, flavor, replace(why, is_taken=True)) for name, flavor, why in unplaced)
@@ -125,7 +124,7 @@ class Look:
         """
         failed: NotPlaced = ()
         while choice.mode == Mode.FIT:
-            placed, unplaced = self._place(choice, Where((ACTUAL, PROJECTED)))
+            placed, unplaced = self._place(choice, NOW)
             if placed is not None:
                 return self._found(choice, Mode.FIT, placed), ()
             failed += unplaced

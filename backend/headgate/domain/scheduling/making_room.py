@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic
 
+import msgspec
+
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.disruption import budget_standings
@@ -32,8 +34,7 @@ from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.state import Workload
 
 
-@dataclass(frozen=True, slots=True)
-class Preemptor:
+class Preemptor(msgspec.Struct, frozen=True, gc=False):
     """A workload with everything that decides whom it may make leave."""
 
     partition: Partition
@@ -53,10 +54,11 @@ class Preemptor:
     def rules(self) -> SearchRules:
         """The parts of the search that the installation has chosen."""
         fair = self.partition.config.configuration.fair_sharing
+        budgets = self.budgets
         return SearchRules(
             fair.preemption_strategies if fair else (),
-            late=self.budgets.late,
-            judge=self.budgets.judge,
+            late=budgets.late,
+            judge=budgets.judge,
             guard=self._guard,
         )
 
@@ -76,17 +78,17 @@ class Preemptor:
 def oracle_of(preemptor: Preemptor, *, preempts: bool) -> Oracle:
     """What to tell the choice of flavors; without preemption there are never candidates."""
     policies = preemptor.spec.preemption
-    rules = preemptor.rules
 
     def simulate(key: FlavorResource, need: int) -> tuple[Mode, int]:
         if not preempts:
             tree, usage = preemptor.partition.tree, preemptor.partition.usage[PROJECTED]
             return Mode.NO_CANDIDATES, borrowing_level(tree, usage, preemptor.node, key, need)[0]
         room = quota_room(preemptor.partition, preemptor.workloads)
-        return foresee(room, _claim(preemptor, {key: need}, (key,)), rules)
+        return foresee(room, _claim(preemptor, {key: need}, (key,)), preemptor.rules)
 
     borrows = policies.borrow_within_cohort.policy != "Never"
-    shares = bool(rules.strategies) and policies.reclaim_within_cohort != "Never"
+    fair = preemptor.partition.config.configuration.fair_sharing
+    shares = bool(fair and fair.preemption_strategies) and policies.reclaim_within_cohort != "Never"
     return Oracle(simulate, while_borrowing=borrows or shares)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import msgspec
+from msgspec import structs
 
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import (
@@ -103,7 +104,7 @@ def _gated(found: Explanation, gates: tuple[str, ...]) -> Explanation:
 def _unmade(run: CycleRun, evaluation: Evaluation, reason: str) -> Explanation:
     """Why it waits, when the room that was found for it is not to be made."""
     search = evaluation.search or VictimSearch("")
-    blocked = replace(
+    blocked = structs.replace(
         evaluation, mode=Mode.NO_FIT, victims=(), search=replace(search, reason=reason)
     )
     return explain_evaluation(run.partition, run.cell.workloads, blocked)

@@ -90,6 +90,8 @@ def flavor_refusal(flavor: ResourceFlavorSpec, pod: Scheduling) -> str:
     Of selector and affinity only keys count that the flavor's own labels define; a term with none
     of them matches everything.
     """
+    if not flavor.node_taints and not (pod.node_selector or pod.affinity):
+        return ""
     taint = untolerated(flavor.node_taints, (*pod.tolerations, *flavor.tolerations))
     if taint is not None:
         return f"untolerated taint {written(taint)}"

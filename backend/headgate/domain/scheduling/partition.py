@@ -7,7 +7,8 @@ way out and counts the places that open rounds keep for their preemptors.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.domain.config import Config
 from headgate.domain.configured import Configured
@@ -15,6 +16,7 @@ from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.competing import competes, waiting_of
 from headgate.domain.scheduling.epochs import epoch_name
+from headgate.domain.scheduling.flavors.offers import offer_to_all
 from headgate.domain.scheduling.host_watch import HostWatch
 from headgate.domain.scheduling.ordering.pending import PendingQueue, Waiting
 from headgate.domain.scheduling.placement.building import build_hosts
@@ -46,8 +48,7 @@ from headgate.domain.workloads.remaining import needed_admission
 from headgate.domain.workloads.state import Workload
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(msgspec.Struct, frozen=True, gc=False):
     """What one admission takes: amounts of quota, and pods on hosts with what each pod takes.
 
     `is_whole` is false if some of its places are gone; pods there are charged nowhere.
@@ -84,6 +85,7 @@ class Partition:
         self.tree: QuotaTree = build_tree(config, self.cluster_queues)
         self.usage: tuple[Usage, Usage] = (no_usage(self.tree), no_usage(self.tree))
         self.specs = {name: effective_spec(config, name) for name in self.cluster_queues}
+        self.offers = {name: offer_to_all(config, spec) for name, spec in self.specs.items()}
         self.obstacles: dict[str, Obstacle | None] = {
             name: cluster_queue_obstacle(config, name) for name in self.cluster_queues
         }
@@ -143,8 +145,10 @@ class Partition:
             self.unpark()
         self.watch.may_be_too_small = True
         for workload, host_due in self.watch.on_node(node):
-            due = None if self._is_aside(workload) else _earlier(
-                due_at(self.config, workload), host_due
+            due = (
+                None
+                if self._is_aside(workload)
+                else _earlier(due_at(self.config, workload), host_due)
             )
             self.timers.set(workload.key, due)
 

@@ -8,7 +8,8 @@ and its preemptor plans anew.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from headgate.domain.config import Config
 from headgate.domain.rounds.state import Round, is_guaranteeing

@@ -35,21 +35,18 @@ def seated(
     """
     given = tuple(chosen)
     assumed: dict[str, Ints] = {}
-    later = tuple(
-        each.pod_set.name
+    to_hosts = [
+        (each, flavor)
         for each in given
-        if flavor_with_topology(partition, each)
-        and each.pod_set.count
-        and comes_later(each.flavors.values())
-    )
+        if each.pod_set.count and (flavor := flavor_with_topology(partition, each))
+    ]
+    later = tuple(each.pod_set.name for each, _ in to_hosts if comes_later(each.flavors.values()))
     seats = [
         Seat(ground_of(partition, flavors[flavor], where, assumed), each.pod_set)
-        for each in given
-        if (flavor := flavor_with_topology(partition, each))
-        and each.pod_set.count
-        and each.pod_set.name not in later
+        for each, flavor in to_hosts
+        if each.pod_set.name not in later
     ]
-    placed = place_pod_sets(seats)
+    placed = place_pod_sets(seats) if seats else {}
     if isinstance(placed, Misplaced):
         return placed
     return tuple(
@@ -68,7 +65,10 @@ def seated(
 
 def flavor_with_topology(partition: Partition, given: PodSetFlavors) -> str:
     """The flavor whose hosts a pod set goes to; empty if it needs none."""
-    return next((name for name in given.flavors.values() if name in partition.topologies), "")
+    for name in given.flavors.values() if partition.topologies else ():
+        if name in partition.topologies:
+            return name
+    return ""
 
 
 def ground_of(

@@ -21,7 +21,7 @@ Workloads = Mapping[str, Workload]
 def replaced_by(workloads: Workloads, workload: Workload) -> Workload | None:
     """The slice that ends when this workload gets its quota; who is leaving ends by itself."""
     key = replaced_key(workload.annotations) if workload.annotations else ""
-    old = workloads.get(key)
+    old = workloads.get(key) if key else None
     if old is None or old.key == workload.key or old.namespace != workload.namespace:
         return None
     return None if old.finished_at is not None or is_leaving(old) else old

@@ -5,20 +5,23 @@ is asked of quota at once. Reference queueing.md §3.4 and §3.5.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.domain.queues.specs import FlavorFungibility, ResourceGroup
 from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer
 from headgate.domain.scheduling.flavors.offers import FlavorOffer
 from headgate.domain.scheduling.flavors.refusals import asks_for_place, refusal, with_topology
-from headgate.domain.values.quantities import FlavorResource, Requests, added
+from headgate.domain.values.quantities import FlavorResource, Requests, added, scaled
 from headgate.domain.workloads.specs import PodSet
 
 Ask = Callable[[FlavorResource, int], QuotaAnswer]
 
+PODS = "pods"
+"""Each pod is charged as one of this resource besides."""
 
-@dataclass(frozen=True, slots=True)
-class PodSetFlavors:
+
+class PodSetFlavors(msgspec.Struct, frozen=True, gc=False):
     """What one pod set would take: a flavor and an amount for each resource."""
 
     pod_set: PodSet
@@ -26,8 +29,7 @@ class PodSetFlavors:
     usage: Requests
 
 
-@dataclass(frozen=True, slots=True)
-class FlavorChoice:
+class FlavorChoice(msgspec.Struct, frozen=True, gc=False):
     """The choice for a whole workload with everything that was looked at on the way."""
 
     mode: Mode
@@ -45,8 +47,7 @@ class FlavorChoice:
         return total
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(msgspec.Struct, frozen=True, gc=False):
     """Pod sets that share their flavors, what each needs, and what has been chosen for them."""
 
     pod_sets: tuple[PodSet, ...]
@@ -55,8 +56,8 @@ class _Group:
 
     def together(self) -> Requests:
         """What they need together, in the order of names."""
-        total: Requests = {}
-        for need in self.needs:
+        total = dict(sorted(self.needs[0].items()))
+        for need in self.needs[1:]:
             total = added(total, need)
         return total
 
@@ -65,7 +66,8 @@ def choose_flavors(offer: FlavorOffer, pod_sets: tuple[PodSet, ...], ask: Ask) -
     """The flavors a workload gets; the amounts of earlier pod sets count for later ones."""
     tries: list[FlavorTry] = []
     taken: dict[FlavorResource, int] = {}
-    groups, best_of_all = _groups(offer, pod_sets), []
+    per_pod = {pod_set.name: offer.per_pod(pod_set) for pod_set in pod_sets}
+    groups, best_of_all = _groups(pod_sets, per_pod), []
     for group in groups:
         needed = group.together()
         for number, resources in enumerate(offer.spec.resource_groups):
@@ -77,7 +79,7 @@ def choose_flavors(offer: FlavorOffer, pod_sets: tuple[PodSet, ...], ask: Ask) -
             if best is not None:
                 _give(group, best.flavor, requests, taken)
     chosen = _chosen(groups, pod_sets)
-    unserved = _undeclared(offer, pod_sets)
+    unserved = _undeclared(offer, per_pod)
     if None not in best_of_all:
         unserved += _without_hosts(offer, chosen)
     tries.extend(unserved)
@@ -94,7 +96,7 @@ def _give(group: _Group, flavor: str, requests: Requests, taken: dict[FlavorReso
         taken[flavor, resource] = taken.get((flavor, resource), 0) + amount
 
 
-def _groups(offer: FlavorOffer, pod_sets: tuple[PodSet, ...]) -> list[_Group]:
+def _groups(pod_sets: tuple[PodSet, ...], per_pod: Mapping[str, Requests]) -> list[_Group]:
     """The groups in the order of their first pod sets; one that names no group is alone."""
     members: dict[tuple[str, str], list[PodSet]] = {}
     for pod_set in pod_sets:
@@ -103,9 +105,14 @@ def _groups(offer: FlavorOffer, pod_sets: tuple[PodSet, ...]) -> list[_Group]:
         key = ("group", name) if name else ("alone", pod_set.name)
         members.setdefault(key, []).append(pod_set)
     return [
-        _Group(tuple(found), tuple(offer.amounts_of(pod_set) for pod_set in found), {})
+        _Group(tuple(found), tuple(_amounts(per_pod[p.name], p.count) for p in found), {})
         for found in members.values()
     ]
+
+
+def _amounts(per_pod: Requests, count: int) -> Requests:
+    """What all pods of a set are charged."""
+    return {**scaled(per_pod, count), PODS: count}
 
 
 def _chosen(groups: list[_Group], pod_sets: tuple[PodSet, ...]) -> tuple[PodSetFlavors, ...]:
@@ -122,11 +129,11 @@ def _chosen(groups: list[_Group], pod_sets: tuple[PodSet, ...]) -> tuple[PodSetF
     return tuple(found[pod_set.name] for pod_set in pod_sets)
 
 
-def _undeclared(offer: FlavorOffer, pod_sets: tuple[PodSet, ...]) -> list[FlavorTry]:
+def _undeclared(offer: FlavorOffer, per_pod: Mapping[str, Requests]) -> list[FlavorTry]:
     return [
-        FlavorTry(pod_set.name, "", f"ClusterQueue sets no quota for {resource}")
-        for pod_set in pod_sets
-        for resource in offer.undeclared(pod_set)
+        FlavorTry(pod_set, "", f"ClusterQueue sets no quota for {resource}")
+        for pod_set, requests in per_pod.items()
+        for resource in offer.undeclared(requests)
     ]
 
 
@@ -164,7 +171,7 @@ def _choose(
             for pod_set in group.pod_sets
         ]
         tries.extend(looked_at)
-        if looked_at[0].mode == Mode.NO_FIT:
+        if reason or looked_at[0].mode == Mode.NO_FIT:
             continue
         if best is None or _is_better(looked_at[0], best, offer.spec.flavor_fungibility):
             best = looked_at[0]

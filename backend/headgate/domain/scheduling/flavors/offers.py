@@ -1,7 +1,7 @@
 """What a ClusterQueue has to choose flavors from for one workload (queueing.md §3.3, §3.4)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from headgate.domain.config import Config
 from headgate.domain.configuration.quota_amounts import quota_amounts
@@ -9,12 +9,11 @@ from headgate.domain.configuration.specs import ResourceRules
 from headgate.domain.configured import Configured
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.topology.specs import ResourceFlavorSpec, TopologySpec
-from headgate.domain.values.quantities import Requests, scaled
+from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.annotations import allowed_flavors
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
-PODS = "pods"
 NO_RULES = ResourceRules()
 
 
@@ -26,6 +25,7 @@ class FlavorOffer:
     `barren` with flavors in which nobody could be found to make room. `allowed` are the only
     flavors the workload may have; empty means any. `pinned` is the flavor of each resource of each
     pod set where it is not free to choose; `grows` says that it takes over pods that run there.
+    `covered` are the resources that the ClusterQueue has quota for.
     """
 
     spec: ClusterQueueSpec
@@ -37,6 +37,7 @@ class FlavorOffer:
     allowed: tuple[str, ...] = ()
     pinned: Mapping[tuple[str, str], str] = field(default_factory=dict)
     grows: bool = False
+    covered: frozenset[str] = frozenset()
 
     def is_topology_only(self) -> bool:
         """Whether every flavor is topology-aware, so that pods without a wish are placed too."""
@@ -46,26 +47,34 @@ class FlavorOffer:
             for name in (flavor.name for flavor in group.flavors)
         )
 
-    def amounts_of(self, pod_set: PodSet) -> Requests:
-        """What all pods of a set are charged; each is one of the resource `pods` besides."""
-        per_pod = quota_amounts(pod_set.scheduling.requests, self.resources)
-        return {**scaled(per_pod, pod_set.count), PODS: pod_set.count}
+    def per_pod(self, pod_set: PodSet) -> Requests:
+        """What one pod of a set is charged, in the order of names."""
+        return quota_amounts(pod_set.scheduling.requests, self.resources)
 
-    def undeclared(self, pod_set: PodSet) -> tuple[str, ...]:
-        """The resources it needs and the ClusterQueue has no quota for, where that matters."""
-        if self.resources.quota_check_strategy == "IgnoreUndeclared":
+    def undeclared(self, per_pod: Requests) -> tuple[str, ...]:
+        """The resources a pod needs and the ClusterQueue has no quota for, where that matters."""
+        if self.resources.quota_check_strategy == "IgnoreUndeclared" or (
+            per_pod.keys() <= self.covered
+        ):
             return ()
-        covered = {name for group in self.spec.resource_groups for name in group.covered_resources}
-        per_pod = quota_amounts(pod_set.scheduling.requests, self.resources)
-        return tuple(name for name, amount in per_pod.items() if amount and name not in covered)
+        needed = (name for name, amount in per_pod.items() if amount)
+        return tuple(name for name in needed if name not in self.covered)
 
 
-def offered(config: Config, spec: ClusterQueueSpec, workload: Workload) -> FlavorOffer:
-    """What the ClusterQueue of that spec offers a workload."""
+def offer_to_all(config: Config, spec: ClusterQueueSpec) -> FlavorOffer:
+    """What the ClusterQueue of that spec offers to whoever names no flavors."""
     return FlavorOffer(
         spec,
         config.resource_flavors,
         config.topologies,
         resources=config.configuration.resources,
-        allowed=allowed_flavors(workload.annotations),
+        covered=frozenset(
+            name for group in spec.resource_groups for name in group.covered_resources
+        ),
     )
+
+
+def offer_to(offer: FlavorOffer, workload: Workload) -> FlavorOffer:
+    """What of it a workload may have."""
+    allowed = allowed_flavors(workload.annotations) if workload.annotations else ()
+    return replace(offer, allowed=allowed) if allowed else offer

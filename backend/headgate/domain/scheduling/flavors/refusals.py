@@ -27,8 +27,11 @@ def refusal(
     pinned = _pinned_elsewhere(offer, name, pod_sets, resources)
     if pinned:
         return f"it is bound to flavor {pinned}"
-    reasons = (_refusal_of_one(offer, name, pod_set, given) for pod_set in pod_sets)
-    return next((reason for reason in reasons if reason), "")
+    for pod_set in pod_sets:
+        reason = _refusal_of_one(offer, name, pod_set, given)
+        if reason:
+            return reason
+    return ""
 
 
 def _pinned_elsewhere(

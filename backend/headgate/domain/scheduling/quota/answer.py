@@ -1,8 +1,9 @@
 """Whether one ClusterQueue may use so much more of one flavor's resource (queueing.md §3.4)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from headgate.domain.scheduling.answers import Mode, QuotaAnswer
 from headgate.domain.scheduling.quota.tree import QuotaTree
@@ -13,8 +14,7 @@ Simulate: TypeAlias = Callable[[FlavorResource, int], tuple[Mode, int]]
 """What preemption could do for so much of one flavor's resource alone, and how far is borrowed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Oracle:
+class Oracle(msgspec.Struct, frozen=True, gc=False):
     """How preemption would go; `while_borrowing` if it may even for more than the nominal quota.
 
     It looks at one flavor's resource at a time and at no hosts, so it promises more than the search
@@ -25,8 +25,7 @@ class Oracle:
     while_borrowing: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaView:
+class QuotaView(msgspec.Struct, frozen=True, gc=False):
     """Quota as one decision sees it: actual and projected usage must both have room."""
 
     tree: QuotaTree

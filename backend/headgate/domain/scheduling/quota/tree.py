@@ -7,12 +7,16 @@ limit no limit. Everything here depends on configuration alone.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
 from headgate.domain.config import Config
 from headgate.domain.queues.specs import CohortSpec, ResourceGroup, ResourceQuota
 from headgate.domain.values.quantities import FlavorResource
 
 Amounts = dict[FlavorResource, int]
+
+Step: TypeAlias = tuple[str, Amounts, Amounts, Amounts]
+"""A node below the root: its name, its subtree and local amounts, and its borrowing limits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,8 @@ class QuotaTree:
 
     `path` lists a node and its ancestors up to the root; `height` is 0 for a ClusterQueue and one
     more than the highest child for a cohort; `weight_milli` is the fair sharing weight in
-    thousandths.
+    thousandths. `steps` leads from right below the root down to a node; `most` is how much a node
+    could use if nobody used anything.
     """
 
     path: dict[str, tuple[str, ...]]
@@ -31,6 +36,8 @@ class QuotaTree:
     local: dict[str, Amounts]
     height: dict[str, int]
     weight_milli: dict[str, int]
+    steps: dict[str, tuple[Step, ...]]
+    most: dict[str, Amounts]
 
     def root_of(self, node: str) -> str:
         """The top of the tree that the node is in."""
@@ -168,7 +175,29 @@ def _derive(
                 lent = amount - local[child].get(key, 0)
                 subtree[node][key] = subtree[node].get(key, 0) + lent
         local[node] = _guaranteed(subtree[node], quotas[node])
-    return QuotaTree(path, children, quotas, subtree, local, height, weights)
+    step_at = {node: (node, subtree[node], local[node], _limits(quotas[node])) for node in path}
+    steps = {node: tuple(step_at[n] for n in reversed(up[:-1])) for node, up in path.items()}
+    most = {node: _most(subtree[up[-1]], steps[node]) for node, up in path.items()}
+    return QuotaTree(path, children, quotas, subtree, local, height, weights, steps, most)
+
+
+def _limits(quotas: Mapping[FlavorResource, ResourceQuota]) -> Amounts:
+    return {
+        key: quota.borrowing_limit
+        for key, quota in quotas.items()
+        if quota.borrowing_limit is not None
+    }
+
+
+def _most(root: Amounts, steps: Iterable[Step]) -> Amounts:
+    """What the root has, and on the way down what each node keeps, as far as limits let it go."""
+    most = dict(root)
+    for _, subtree, local, limits in steps:
+        for key, amount in local.items():
+            most[key] = most.get(key, 0) + amount
+        for key, limit in limits.items():
+            most[key] = min(most.get(key, 0), subtree.get(key, 0) + limit)
+    return most
 
 
 def _guaranteed(subtree: Amounts, quotas: Mapping[FlavorResource, ResourceQuota]) -> Amounts:

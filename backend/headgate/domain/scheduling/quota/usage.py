@@ -20,10 +20,12 @@ def add_usage(
     """Charge a ClusterQueue; only what exceeds a node's guarantee is charged to its parent."""
     for key, amount in amounts.items():
         for step in tree.path[node]:
-            used = usage[step].get(key, 0)
-            kept = max(0, tree.local[step].get(key, 0) - used)
-            _put(usage[step], key, used + amount)
-            amount -= kept
+            there = usage[step]
+            used = there.get(key, 0)
+            kept = tree.local[step].get(key, 0) - used
+            _put(there, key, used + amount)
+            if kept > 0:
+                amount -= kept
             if amount <= 0:
                 break
 
@@ -34,9 +36,10 @@ def remove_usage(
     """Undo `add_usage` exactly (trap T29)."""
     for key, amount in amounts.items():
         for step in tree.path[node]:
-            used = usage[step].get(key, 0)
+            there = usage[step]
+            used = there.get(key, 0)
             passed_on = used - tree.local[step].get(key, 0)
-            _put(usage[step], key, used - amount)
+            _put(there, key, used - amount)
             amount = min(amount, passed_on)
             if amount <= 0:
                 break
@@ -44,24 +47,22 @@ def remove_usage(
 
 def available(tree: QuotaTree, usage: Usage, node: str, key: FlavorResource) -> int:
     """How much more a ClusterQueue may use now; never negative."""
-    path = tree.path[node]
-    root = path[-1]
+    root = tree.path[node][-1]
     left = tree.subtree[root].get(key, 0) - usage[root].get(key, 0)
-    for step in reversed(path[:-1]):
-        left = _available_below(tree, usage, step, key, left)
-    return max(0, left)
+    for step, subtree, local, limits in tree.steps[node]:
+        used, kept = usage[step].get(key, 0), local.get(key, 0)
+        limit = limits.get(key)
+        if limit is not None:
+            lendable = subtree.get(key, 0) - kept
+            left = min(left, lendable - max(0, used - kept) + limit)
+        if kept > used:
+            left += kept - used
+    return max(left, 0)
 
 
 def potential(tree: QuotaTree, node: str, key: FlavorResource) -> int:
     """How much a ClusterQueue could use if nobody used anything."""
-    path = tree.path[node]
-    most = tree.subtree[path[-1]].get(key, 0)
-    for step in reversed(path[:-1]):
-        most += tree.local[step].get(key, 0)
-        limit = tree.borrowing_limit(step, key)
-        if limit is not None:
-            most = min(most, tree.subtree[step].get(key, 0) + limit)
-    return most
+    return tree.most[node].get(key, 0)
 
 
 def borrowing_level(
@@ -104,18 +105,6 @@ def serve(
         fits = fits and used + amount <= tree.subtree[node].get(key, 0)
         left[key] = max(0, amount - max(0, tree.local[node].get(key, 0) - used))
     return fits, left
-
-
-def _available_below(
-    tree: QuotaTree, usage: Usage, node: str, key: FlavorResource, above: int
-) -> int:
-    local = tree.local[node].get(key, 0)
-    used = usage[node].get(key, 0)
-    limit = tree.borrowing_limit(node, key)
-    if limit is not None:
-        lendable = tree.subtree[node].get(key, 0) - local
-        above = min(above, lendable - max(0, used - local) + limit)
-    return max(0, local - used) + above
 
 
 def _put(amounts: Amounts, key: FlavorResource, amount: int) -> None:
