@@ -1,6 +1,6 @@
 """Backoff, its limits and reactivation after any history, against a model that shares nothing."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from hypothesis import HealthCheck, settings
@@ -33,6 +33,7 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
     WorkloadReleased,
     WorkloadRequeued,
+    WorkloadStopped,
 )
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, holds, is_admitted
@@ -79,7 +80,16 @@ class Story:
     activated_at: int | None = None
     was_caused_by: str = ""
     admitted_at: int | None = None
-    causes: list[str] = field(default_factory=list)
+    may_run: int | None = None
+    ran: int = 0
+    runs_since: int | None = None
+
+    def ran_by(self, at: int) -> int:
+        """How long it ran since it last used up its time."""
+        return self.ran + (0 if self.runs_since is None else at - self.runs_since)
+
+    def has_run_as_long_as_it_may(self, at: int) -> bool:
+        return self.may_run is not None and self.ran_by(at) >= self.may_run * SECONDS
 
 
 class Readiness(RuleBasedStateMachine):
@@ -112,7 +122,7 @@ class Readiness(RuleBasedStateMachine):
         for _ in range(count):
             number = len(self.stories)
             key = self.world.submit(f"w{number}", "q", maximum_execution_time_seconds=limit)
-            self.stories[key] = Story(created_at=self.world.at)
+            self.stories[key] = Story(created_at=self.world.at, may_run=limit)
             self.world.wait(1)
         self.settle()
 
@@ -218,9 +228,12 @@ class Readiness(RuleBasedStateMachine):
                 assert story.requeue_at is None or story.requeue_at <= at, "admitted in backoff"
                 assert story.is_active, "admitted while inactive"
                 assert not story.is_held, "admitted while held"
+                assert not story.has_run_as_long_as_it_may(at), "admitted with no time left"
                 story.queued_at, story.requeue_at = None, None
             case WorkloadAdmitted():
-                story.admitted_at = at
+                story.admitted_at, story.runs_since = at, at
+            case WorkloadStopped():
+                story.ran, story.runs_since = story.ran_by(at), None
             case WorkloadRequeued():
                 if event.reason == "BackoffFinished" and story.requeue_at is not None:
                     assert story.requeue_at <= at, "requeued before its time"
@@ -228,6 +241,8 @@ class Readiness(RuleBasedStateMachine):
             case WorkloadActivated():
                 story.is_active, story.activated_at, story.admitted_at = True, at, None
                 story.timeouts, story.requeue_at = 0, None
+                if story.runs_since is None and story.has_run_as_long_as_it_may(at):
+                    story.ran = 0
             case RequeueCountReset():
                 assert self.drawn.reset_after is not None
                 story.timeouts = 0
@@ -260,7 +275,10 @@ class Readiness(RuleBasedStateMachine):
         if event.cause == "RequeuingLimitExceeded":
             assert story.timeouts == self.drawn.limit, "deactivated at the limit, not before"
         again = story.activated_at is not None and event.cause == story.was_caused_by
-        if again and event.cause != "Requested":
+        if event.cause == "MaximumExecutionTimeExceeded":
+            assert story.has_run_as_long_as_it_may(at), "deactivated before its time was up"
+            story.ran, story.runs_since = 0, None
+        elif again and event.cause != "Requested":
             assert story.admitted_at is not None, "deactivated anew without another try"
             least = min(RECOVERY, self.drawn.retry_limit or RECOVERY)
             assert at - story.admitted_at >= least * SECONDS, (
@@ -296,6 +314,8 @@ class Readiness(RuleBasedStateMachine):
         for key, found in self._workloads():
             story = self.stories[key]
             assert found.requeue.count == story.timeouts
+            if not holds_quota(found) and found.spec.active:
+                assert found.accumulated_execution_seconds * SECONDS == story.ran
             if not is_admitted(found):
                 assert found.requeue.requeue_at == story.requeue_at
 
@@ -317,9 +337,23 @@ class Readiness(RuleBasedStateMachine):
             self.settle()
 
 
+def test_found_before_who_has_no_time_left_was_started_once_more() -> None:
+    """It ran on while it was being evicted, for longer than it may run."""
+    readiness = Readiness()
+    readiness.install(Rules(0, 0, None, None, None, by_creation=False))
+    readiness.submit(1, 100)
+    readiness.run_on(100)
+    readiness.activate_all()
+    readiness.wait(60, stops_first=False)
+    readiness.never_start(1)
+    readiness.counts_and_backoffs_are_those_of_the_story()
+    readiness.nobody_is_forgotten()
+    assert readiness.stories["team/w0"].was_caused_by == "MaximumExecutionTimeExceeded"
+
+
 TestReadiness = Readiness.TestCase
 TestReadiness.settings = settings(
-    max_examples=60,
+    max_examples=150,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -15,6 +15,7 @@ from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadAdmitted,
     WorkloadDeactivated,
+    WorkloadEvicted,
     WorkloadPodsNotReady,
     WorkloadPodsReady,
 )
@@ -22,6 +23,7 @@ from headgate.domain.workloads.state import holds, phase_of
 from tests.builders.world import World, names, quotas
 
 SECONDS = 1_000_000
+EVICTED = WorkloadEvicted(eviction="by-hand", reason="Requeued", message="")
 
 
 def waits(**strategy: Any) -> WaitForPodsReady:
@@ -226,6 +228,55 @@ def test_time_run_is_forgotten_also_by_who_is_activated_before_it_has_stopped() 
     assert phase_of(world[key]) == "Starting"
     world.wait(59)
     assert world.settle() == []
+
+
+def without_time_left(world: World) -> str:
+    """One that may run for 100 s, and went on for 20 s more while it was being evicted."""
+    key = world.submit("w", "q", maximum_execution_time_seconds=100)
+    world.settle()
+    world.wait(60)
+    world.record(f"workload/{key}", EVICTED)
+    world.wait(60)
+    return key
+
+
+def test_who_ran_out_of_time_while_leaving_is_not_started_once_more() -> None:
+    world = world_with(ConfigurationSpec())
+    key = without_time_left(world)
+    world.stop(key)
+    assert names(world.settle()) == ["WorkloadDeactivated"]
+    found = world[key].deactivation
+    assert found is not None
+    assert found.cause == "MaximumExecutionTimeExceeded"
+
+
+@pytest.mark.parametrize("cause", ["MaximumExecutionTimeExceeded", "Requested"])
+def test_activation_gives_all_the_time_again_to_who_has_none_left(cause: str) -> None:
+    world = world_with(ConfigurationSpec())
+    key = without_time_left(world)
+    if cause == "Requested":
+        world.record(f"workload/{key}", WorkloadDeactivated(cause="Requested"))
+    world.stop(key)
+    world.settle()
+    world.record(f"workload/{key}", WorkloadActivated())
+    world.settle()
+    assert phase_of(world[key]) == "Starting"
+    world.wait(99)
+    assert world.settle() == []
+
+
+def test_activation_leaves_the_time_run_to_who_has_some_left() -> None:
+    world = world_with(ConfigurationSpec())
+    key = world.submit("w", "q", maximum_execution_time_seconds=100)
+    world.settle()
+    world.wait(60)
+    world.record(f"workload/{key}", EVICTED)
+    world.record(f"workload/{key}", WorkloadDeactivated(cause="Requested"))
+    world.stop(key)
+    world.record(f"workload/{key}", WorkloadActivated())
+    world.settle()
+    world.wait(40)
+    assert names(world.settle())[:1] == ["WorkloadDeactivated"]
 
 
 def test_what_has_ended_is_deleted_when_it_has_been_kept_long_enough() -> None:

@@ -19,6 +19,7 @@ from headgate.domain.scheduling.timers import (
     waits_for_pods_ready,
 )
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.activity import RAN_OUT, has_no_time_left
 from headgate.domain.workloads.commands import ReleaseWorkload
 from headgate.domain.workloads.events import (
     DeactivationCause,
@@ -111,8 +112,7 @@ def _while_it_has_a_place(
     if checked:
         return checked
     if _is_past(execution_deadline(workload), at):
-        message = f"It ran for {workload.spec.maximum_execution_time_seconds} s, as long as it may"
-        return _deactivated(workload, "MaximumExecutionTimeExceeded", message, eviction_id)
+        return _deactivated(workload, RAN_OUT, _ran_as_long_as_it_may(workload), eviction_id)
     if _is_past(retry_deadline(config, workload), at):
         message = _tried_too_long(config, workload)
         return _deactivated(workload, "RequeuingTimeExceeded", message, eviction_id)
@@ -156,7 +156,13 @@ def _tried_too_long(config: Config, workload: Workload) -> str:
     return f"Its pods were not ready within {limit} s over all its attempts"
 
 
+def _ran_as_long_as_it_may(workload: Workload) -> str:
+    return f"It ran for {workload.spec.maximum_execution_time_seconds} s, as long as it may"
+
+
 def _may_come_back(config: Config, workload: Workload, at: Instant) -> Events:
+    if workload.spec.active and has_no_time_left(workload):
+        return (WorkloadDeactivated(cause=RAN_OUT, message=_ran_as_long_as_it_may(workload)),)
     if workload.spec.active and _is_past(retry_deadline(config, workload), at):
         message = _tried_too_long(config, workload)
         return (WorkloadDeactivated(cause="RequeuingTimeExceeded", message=message),)

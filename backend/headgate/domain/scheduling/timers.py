@@ -12,6 +12,7 @@ from headgate.domain.scheduling.standing import (
     pods_ready_rules,
 )
 from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.workloads.activity import has_no_time_left
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, condition, holds, is_admitted
 
@@ -74,7 +75,9 @@ def needs_attention(config: Config, workload: Workload) -> bool:
             or bool(lost_queue(config, workload))
             or bool(outcome_of_checks(config, workload))
         )
-    return must_be_requeued(config, workload)
+    return must_be_requeued(config, workload) or (
+        workload.spec.active and has_no_time_left(workload)
+    )
 
 
 def must_leave(config: Config, workload: Workload) -> StopReason | None:

@@ -1,5 +1,7 @@
 """What being deactivated and activated does to a workload (reference queueing.md §5.7, trap T1)."""
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import Instant
@@ -7,7 +9,7 @@ from headgate.domain.workloads.conditions import Change, with_conditions
 from headgate.domain.workloads.events import WorkloadDeactivated
 from headgate.domain.workloads.state import Deactivation, RequeueState, Workload, condition
 
-RAN_OUT = "MaximumExecutionTimeExceeded"
+RAN_OUT: Final = "MaximumExecutionTimeExceeded"
 
 
 def after_deactivation(workload: Workload, event: WorkloadDeactivated, at: Instant) -> Workload:
@@ -34,7 +36,7 @@ def after_deactivation(workload: Workload, event: WorkloadDeactivated, at: Insta
 def after_activation(workload: Workload, at: Instant) -> Workload:
     """Back with nothing left of what may have made it inactive.
 
-    The time it ran is forgotten only if it was deactivated for having run as long as it may.
+    The time it ran is forgotten only if none of what it may run was left.
     """
     back = Change(
         "Requeued", status=True, reason="Reactivated", message="The workload was activated"
@@ -47,10 +49,25 @@ def after_activation(workload: Workload, at: Instant) -> Workload:
         requeue=RequeueState(),
         trying_since=None,
         accumulated_execution_seconds=(
-            0 if has_run_out(workload) else workload.accumulated_execution_seconds
+            0 if runs_anew(workload) else workload.accumulated_execution_seconds
         ),
         conditions=with_conditions(workload, at, back),
     )
+
+
+def runs_anew(workload: Workload) -> bool:
+    """Whether activating it gives it all the time again that it may run."""
+    return has_run_out(workload) or has_no_time_left(workload)
+
+
+def has_no_time_left(workload: Workload) -> bool:
+    """Whether it ran as long as it may before it stopped, so that a start would end at once.
+
+    It runs on while it is being evicted (queueing.md §5.8), so its last run may be longer than it
+    may be.
+    """
+    most = workload.spec.maximum_execution_time_seconds
+    return most is not None and workload.accumulated_execution_seconds >= most
 
 
 def has_run_out(workload: Workload) -> bool:
