@@ -1,7 +1,7 @@
 """The engine alone in virtual time: Kueue's scenarios without database, network or waiting.
 
-Run with `python -m tests.bench.engine [baseline] [large]`. Time is a number that moves on to the
-next creation or end; what is measured is the processor's time for everything in between.
+Run with `python -m tests.bench.engine [baseline] [large] [tas]`. Time is a number that moves on
+to the next creation or end; what is measured is the processor's time for everything in between.
 """
 
 import gc
@@ -28,6 +28,7 @@ MICROSECONDS_PER_MS = 1_000
 PERCENT = 100
 AIM_PER_SECOND = 2_000
 AIM_RATIO = 2.0
+AIM_SHARE = 0.5
 
 
 @dataclass(slots=True)
@@ -108,7 +109,8 @@ class Player:
     def _create(self, queue: str, kind: WorkloadSet, number: int) -> None:
         name = f"{queue}-{kind.class_name}-{number}"
         pods = Scheduling(requests={"cpu": kind.cpu_milli_per_pod})
-        pod_sets = (PodSet(count=kind.pods, scheduling=pods),)
+        place = kind.topology.request() if kind.topology else None
+        pod_sets = (PodSet(count=kind.pods, scheduling=pods, topology_request=place),)
         spec = WorkloadSpec(queue_name=queue, pod_sets=pod_sets, priority=kind.priority)
         key = f"team/{name}"
         self._kinds[key] = kind
@@ -194,7 +196,7 @@ def main(names: list[str]) -> None:
     """Run the scenarios and compare them with the aims."""
     runs = {}
     gc.set_threshold(*COLLECT_AFTER)  # As in a worker whose cell is warm.
-    for name in names or ["baseline", "large"]:
+    for name in names or ["baseline", "large", "tas"]:
         scenario = read_scenario(name)
         runs[name] = Player(scenario).play(scenario)
         print(told(runs[name]), flush=True)
@@ -205,6 +207,9 @@ def main(names: list[str]) -> None:
         print(
             f"a decision on large costs {ratio:.2f} of one on baseline (aim: at most {AIM_RATIO})"
         )
+    if {"baseline", "tas"} <= runs.keys():
+        ratio = runs["tas"].per_second / runs["baseline"].per_second
+        print(f"tas runs at {ratio:.2f} of the speed of baseline (aim: at least {AIM_SHARE})")
 
 
 if __name__ == "__main__":

@@ -2,16 +2,40 @@
 
 import os
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from headgate.domain.queues.specs import ClusterQueuePreemption, ReclaimPolicy
 from headgate.domain.queues.specs import PreemptionPolicy as WithinPolicy
+from headgate.domain.topology.specs import HOSTNAME_LABEL
+from headgate.domain.values.amounts import amount_of
+from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from tests.builders.world import World, quotas
 
 HERE = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("HEADGATE_SCENARIOS", HERE.parent / "shared" / "scenarios"))
+
+PODS_OF_HOST = 110
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Which domain of which level the pods of a workload lie in together."""
+
+    mode: Literal["required", "preferred", "balanced"]
+    level: str
+    slice_size: int = 1
+
+    def request(self) -> TopologyRequest:
+        """The same as a workload asks for it."""
+        if self.mode == "required":
+            return TopologyRequest(required=self.level)
+        if self.mode == "preferred":
+            return TopologyRequest(preferred=self.level)
+        slices = (SliceLayer(level=HOSTNAME_LABEL, size=self.slice_size),)
+        return TopologyRequest(preferred=self.level, balanced=True, slice_layers=slices)
 
 
 class WorkloadSet(msgspec.Struct, frozen=True):
@@ -24,6 +48,7 @@ class WorkloadSet(msgspec.Struct, frozen=True):
     priority: int
     pods: int
     cpu_milli_per_pod: int
+    topology: Place | None = None
 
 
 class Preemption(msgspec.Struct, frozen=True, rename="camel"):
@@ -42,13 +67,28 @@ class Queue(msgspec.Struct, frozen=True):
     preemption: Preemption = Preemption()
 
 
+class Level(msgspec.Struct, frozen=True, rename="camel"):
+    """A level of the tree of hosts, and how many domains of it each of the level above has."""
+
+    node_label: str
+    count: int
+    allocatable: dict[str, str] = {}
+
+
+class Tree(msgspec.Struct, frozen=True):
+    """A regular tree; the lowest level are hosts."""
+
+    levels: tuple[Level, ...]
+
+
 class Scenario(msgspec.Struct, frozen=True):
-    """So many cohorts with so many queues."""
+    """So many cohorts with so many queues, and hosts where workloads ask for places."""
 
     name: str
     cohorts: int
     queues_per_cohort: int
     queue: Queue
+    topology: Tree | None = None
 
     @property
     def queues(self) -> tuple[str, ...]:
@@ -84,7 +124,10 @@ def read_scenario(name: str) -> Scenario:
 def installed(scenario: Scenario) -> World:
     """Flavor, cohorts and queues of a scenario."""
     world = World()
-    world.flavor("default")
+    if scenario.topology is None:
+        world.flavor("default")
+    else:
+        _plant(world, scenario.topology)
     given = scenario.queue
     preemption = ClusterQueuePreemption(
         within_cluster_queue=given.preemption.within_cluster_queue,
@@ -95,3 +138,15 @@ def installed(scenario: Scenario) -> World:
         cohort = queue.partition("-")[0]
         world.cluster_queue(queue, quota, cohort_name=cohort, preemption=preemption)
     return world
+
+
+def _plant(world: World, tree: Tree) -> None:
+    """A flavor of all hosts of the tree."""
+    names = tuple(level.node_label for level in tree.levels)
+    world.topology(names)
+    world.flavor("default", node_labels={"pool": "gpu"}, topology_name="tree")
+    offered = {name: amount_of(name, text) for name, text in tree.levels[-1].allocatable.items()}
+    for path in product(*(range(level.count) for level in tree.levels)):
+        *above, host = ("-".join(map(str, path[:depth])) for depth in range(1, len(path) + 1))
+        labels = dict(zip(names, above, strict=False))
+        world.node(f"any/any/host-{host}", labels, allocatable={"pods": PODS_OF_HOST, **offered})

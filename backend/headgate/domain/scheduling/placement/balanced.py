@@ -140,6 +140,8 @@ def _pruned(capacities: Capacities, level: int, domains: Ints, share: int) -> Ca
         slices=[each.copy() for each in capacities.slices],
         leads=[each.copy() for each in capacities.leads],
         score=[],
+        sizes={},
+        answers={},
     )
     pruned.pods_led, pruned.slices_led = pruned.pods, pruned.slices
     if capacities.has_leader:
@@ -206,9 +208,7 @@ def _needed(capacities: Capacities, level: int, domains: Ints, need: int) -> tup
 
 def _by_entropy(capacities: Capacities, level: int, domains: Ints) -> Ints:
     """Who can host the leader, most slices with it, most evenly filled children, path."""
-    spread = np.array(
-        [entropy_of(capacities.pods[level + 1][_below(capacities, level, domains[i : i + 1])])
-         for i in range(len(domains))]
-    )  # fmt: skip
+    bounds, pods = capacities.topology.first_child[level], capacities.pods[level + 1]
+    spread = np.array([entropy_of(pods[bounds[each] : bounds[each + 1]]) for each in domains])
     slices, leads = capacities.slices_led[level][domains], capacities.leads[level][domains]
     return domains[np.lexsort([domains, -spread, -slices, -leads])]

@@ -5,6 +5,7 @@ take if the leader lay in it too (reference topology.md §4.2, §4.3).
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,8 @@ class Capacities:
     """Per level one array over its domains; `_led` is with the leader in the domain as well.
 
     Without a leader the figures with and without are the same arrays, and nobody `leads`. Without
-    slices those of slices are the same arrays as those of pods.
+    slices those of slices are the same arrays as those of pods. `sizes` keeps what `sizes_of` has
+    counted, `answers` what was found with the figures as they are.
     """
 
     topology: FlavorTopology
@@ -60,6 +62,7 @@ class Capacities:
     leads: list[Ints]
     score: list[Ints]
     sizes: dict[int, Sizes] = field(default_factory=dict)
+    answers: dict[object, Any] = field(default_factory=dict)
 
 
 def roll_up(topology: FlavorTopology, slicing: Slicing, leaves: LeafFigures) -> Capacities:
@@ -108,6 +111,7 @@ def sizes_of(capacities: Capacities, level: int) -> Sizes | None:
 
 def refresh(found: Capacities, places: Ints, leaves: LeafFigures) -> None:
     """Take new figures of some places, ascending, into account, with the domains above them."""
+    found.answers.clear()
     if not (found.has_leader or found.slicing.inner or found.score):
         _add_differences(found, places, leaves.pods)
         return

@@ -1,5 +1,6 @@
 """How evenly pods could be spread over domains, in whole numbers, so that no machine rounds it."""
 
+from collections import Counter
 from functools import cache
 
 from headgate.domain.scheduling.placement.hosts import Ints
@@ -12,7 +13,8 @@ def entropy_of(pods: Ints) -> int:
     total = int(pods.sum())
     if total <= 0:
         return 0
-    weighted = sum(int(count) * logarithm(int(count)) for count in pods if count > 0)
+    alike: Counter[int] = Counter(pods.tolist())
+    weighted = sum(number * room * logarithm(room) for room, number in alike.items() if room > 0)
     return logarithm(total) - weighted // total
 
 

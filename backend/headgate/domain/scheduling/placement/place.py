@@ -7,15 +7,18 @@ import numpy as np
 
 from headgate.domain.scheduling.answers import Unplaced
 from headgate.domain.scheduling.placement.balanced import balanced_places
+from headgate.domain.scheduling.placement.capacities import Capacities
 from headgate.domain.scheduling.placement.domains import FlavorTopology
 from headgate.domain.scheduling.placement.figures import Shape, capacities_for
 from headgate.domain.scheduling.placement.ground import Ground, Placed, assume, per_pod
 from headgate.domain.scheduling.placement.hosts import Ints
 from headgate.domain.scheduling.placement.search import Shortfall, search
 from headgate.domain.scheduling.placement.shortfall import unplaced
-from headgate.domain.scheduling.placement.wanted import slicing_of, wanted_of
+from headgate.domain.scheduling.placement.wanted import Wanted, slicing_of, wanted_of
 from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
 from headgate.domain.workloads.specs import PodSet
+
+MOST_ANSWERS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +65,38 @@ def place_pod_set(ground: Ground, pod_set: PodSet) -> Placed | Unplaced:
 
 
 def place_group(workers: Seat, leader: PodSet | None) -> tuple[Placed, ...] | Unplaced:
-    """Places of the workers and, if there is one, of the leader, who counts as one pod."""
+    """Places of the workers and, if there is one, of the leader, who counts as one pod.
+
+    Until a host changes, who asks for the same is told the same without another search.
+    """
     ground, pod_set = workers.ground, workers.pod_set
     wanted = wanted_of(pod_set, ground.topology.levels, ground.rules)
     if isinstance(wanted, str):
         return Unplaced(wanted)
     shape = Shape(pod_set, leader, slicing_of(pod_set, ground.topology.levels))
     with capacities_for(ground, shape) as capacities:
-        shares = balanced_places(capacities, wanted) if wanted.balanced else None
-        found = shares or search(capacities, wanted)
-        if isinstance(found, Shortfall):
-            return unplaced(ground, pod_set, capacities, found)
-    placed = _placed(ground.topology, found.places, found.counts)
+        asked = (wanted, pod_set.topology_request)
+        known: tuple[Placed, ...] | Unplaced | None = capacities.answers.get(asked)
+        if known is None:
+            known = _searched(workers, capacities, wanted)
+            if len(capacities.answers) >= MOST_ANSWERS:
+                capacities.answers.clear()
+            capacities.answers[asked] = known
+    return known
+
+
+def _searched(
+    workers: Seat, capacities: Capacities, wanted: Wanted
+) -> tuple[Placed, ...] | Unplaced:
+    topology = workers.ground.topology
+    shares = balanced_places(capacities, wanted) if wanted.balanced else None
+    found = shares or search(capacities, wanted)
+    if isinstance(found, Shortfall):
+        return unplaced(workers.ground, workers.pod_set, capacities, found)
+    placed = _placed(topology, found.places, found.counts)
     if found.leader < 0:
         return (placed,)
-    return placed, _placed(ground.topology, np.array([found.leader]), np.array([1]))
+    return placed, _placed(topology, np.array([found.leader]), np.array([1]))
 
 
 def _groups(seats: Sequence[Seat]) -> Iterable[tuple[Seat, Seat | None]]:
