@@ -1,4 +1,4 @@
-"""The demo's configuration: two blocks, four racks, sixteen hosts, three teams in one cohort."""
+"""The demo's machines: two blocks, four racks, sixteen hosts of eight GPUs."""
 
 from itertools import product
 
@@ -11,28 +11,18 @@ HOSTNAME = "kubernetes.io/hostname"
 FLAVOR = "gpu-a100"
 FLAVOR_LABEL = "headgate.dev/gpu-model"
 GPU = "nvidia.com/gpu"
-COHORT = "research"
-
 BLOCKS, RACKS_IN_A_BLOCK, HOSTS_IN_A_RACK = 2, 2, 4
 GPUS_ON_A_HOST = 8
-TEAMS = {"vision": 48, "language": 48, "robotics": 32}
-"""Each team's GPUs; together as many as there are."""
-
-PRIORITIES = {"production": 1_000, "research": 500, "scavenger": 100}
-READY_TIMEOUT = "20s"
 
 
-def configuration() -> list[Object]:
-    """Every object of the demo, in an order in which each finds what it names."""
+def machines() -> list[Object]:
+    """The topology, the flavor on it, and every host."""
     levels = [{"nodeLabel": label} for label in (BLOCK, RACK, HOSTNAME)]
     flavor = {"nodeLabels": {FLAVOR_LABEL: "a100"}, "topologyName": TOPOLOGY}
     return [
-        *(named("WorkloadPriorityClass", name, value=value) for name, value in PRIORITIES.items()),
         named("Topology", TOPOLOGY, spec={"levels": levels}),
         named("ResourceFlavor", FLAVOR, spec=flavor),
         *hosts(),
-        named("Cohort", COHORT, spec={}),
-        *(each for team, gpus in TEAMS.items() for each in _team(team, gpus)),
     ]
 
 
@@ -54,39 +44,3 @@ def _host(block: int, rack: int, host: int) -> Object:
     ready = {"type": "Ready", "status": "True"}
     status = {"allocatable": allocatable, "conditions": [ready]}
     return named("Node", name, labels=labels, spec={}, status=status)
-
-
-def _team(team: str, gpus: int) -> list[Object]:
-    namespace = f"team-{team}"
-    return [
-        named("Namespace", namespace),
-        named("ClusterQueue", team, spec=_queue(gpus)),
-        named("LocalQueue", "main", namespace=namespace, spec={"clusterQueue": team}),
-    ]
-
-
-def _queue(gpus: int) -> Object:
-    quotas = {"cpu": str(gpus * 12), "memory": f"{gpus * 96}Gi", GPU: str(gpus)}
-    resources = [{"name": name, "nominalQuota": quota} for name, quota in quotas.items()]
-    return {
-        "cohortName": COHORT,
-        "namespaceSelector": {},
-        "waitForPodsReady": {
-            "timeout": READY_TIMEOUT,
-            "requeuingStrategy": {
-                "backoffLimitCount": 2,
-                "backoffBaseSeconds": 5,
-                "backoffMaxSeconds": 30,
-            },
-        },
-        "preemption": {
-            "reclaimWithinCohort": "Any",
-            "withinClusterQueue": "LowerPriority",
-        },
-        "resourceGroups": [
-            {
-                "coveredResources": list(quotas),
-                "flavors": [{"name": FLAVOR, "resources": resources}],
-            }
-        ],
-    }

@@ -3,36 +3,35 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 from headgate.adapters.system.chance import seeded
-from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.demo.cluster import configuration, hosts
-from headgate.cli.demo.work import LABEL, next_workload
+from headgate.cli.demo.incidents import MINE, Incidents, path_of, seconds_since_submission
+from headgate.cli.demo.reviewing import review, serve_check
+from headgate.cli.demo.teams import HANDLER, configuration
+from headgate.cli.demo.work import grown, next_workload
 from headgate.cli.executor.behaviour import Habits
 from headgate.cli.executor.command import deciding
 from headgate.cli.executor.loop import SimulatedExecutor
+from headgate.cli.executor.outages import Outages
 from headgate.cli.executor.roster import Roster
-from headgate.cli.presentation.ages import instant_of, timestamp_of
 from headgate.cli.presentation.consoles import say
+from headgate.cli.replay.arrivals import Object
 from headgate.cli.replay.running import configure
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from headgate.client.problems import ServerProblem, ServerUnreachable
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 
 SUBMIT_SECONDS = (1.5, 4.5)
+REVIEW_SECONDS = 8.0
 TIDY_SECONDS = 30.0
-INCIDENT_SECONDS = 75.0
-REPAIR_SECONDS = 30.0
+INCIDENT_SECONDS = 45.0
+GROW_SECONDS = 40.0
+OUTAGES_PER_HOUR = 20.0
+OUTAGE_SECONDS = 40.0
 MOST_WAITING = 30
 MOST_ENDED = 120
 GIVEN_UP_SECONDS = 300
-HELD_SECONDS = 45
-CORDON_RATE = 0.5
 LET_GO_SECONDS = 5.0
-
-Object = dict[str, Any]
 
 
 class Demo:
@@ -42,30 +41,40 @@ class Demo:
         self._stopped = stopped
         self._chance = seeded("demo", seed)
         self._client = HeadgateClient(connection, patience_seconds=60.0)
+        self._incidents = Incidents(self._client, self._chance)
         habits = Habits(seed=seed, start_seconds=(1.0, 5.0), stop_seconds=(1.0, 4.0))
-        self._executor = SimulatedExecutor(connection, Roster(deciding(habits)))
-        self._cordoned = ""
+        roster = Roster(deciding(habits), handlers=(HANDLER,))
+        outages = Outages(seed=seed, per_hour=OUTAGES_PER_HOUR, seconds=OUTAGE_SECONDS)
+        self._executor = SimulatedExecutor(connection, roster, outages)
 
     def run(self) -> None:
         """Go on until told to stop; what fails is tried again a little later."""
         self._retrying(lambda: configure(self._client, configuration()))
+        self._retrying(lambda: serve_check(self._client))
         executor = threading.Thread(target=self._execute, name="executor", daemon=True)
         executor.start()
-        began = time.monotonic()
-        due = {"tidy": began + TIDY_SECONDS, "incident": began + INCIDENT_SECONDS}
-        self._retrying(self._release_leftovers)
+        self._retrying(self._incidents.release_leftovers)
+        chores = self._chores()
+        due = {name: time.monotonic() + every for name, (every, _) in chores.items()}
         while not self._stopped.wait(self._chance.uniform(*SUBMIT_SECONDS)):
             self._retrying(self._submit)
-            if time.monotonic() > due["tidy"]:
-                self._retrying(self._tidy)
-                due["tidy"] = time.monotonic() + TIDY_SECONDS
-            if time.monotonic() > due["incident"]:
-                self._retrying(self._incident)
-                pause = REPAIR_SECONDS if self._cordoned else INCIDENT_SECONDS
-                due["incident"] = time.monotonic() + pause
+            for name, (every, do) in chores.items():
+                if time.monotonic() > due[name]:
+                    self._retrying(do)
+                    due[name] = time.monotonic() + every
         executor.join(timeout=LET_GO_SECONDS)
         self._executor.close()
         self._client.close()
+
+    def _chores(self) -> dict[str, tuple[float, Callable[[], None]]]:
+        """What is done again and again, with the seconds between."""
+        return {
+            "review": (REVIEW_SECONDS, lambda: review(self._client)),
+            "gates": (REVIEW_SECONDS, self._incidents.open_gates),
+            "tidy": (TIDY_SECONDS, self._tidy),
+            "grow": (GROW_SECONDS, self._grow),
+            "incident": (INCIDENT_SECONDS, self._incidents.bring_about),
+        }
 
     def _execute(self) -> None:
         while not self._stopped.is_set():
@@ -92,55 +101,25 @@ class Demo:
         """One more, unless enough wait already; the name is new on this log for ever."""
         waiting = self._client.read("/v1/overview")["counts"].get("Pending", 0)
         if waiting < MOST_WAITING:
-            manifest = next_workload(self._chance, f"{self._client.head()}")
-            for result in self._client.submit_batch([manifest]).results:
-                if result.outcome == "rejected":
-                    say(f"{result.reference}: {(result.problem or {}).get('detail')}")
+            self._send(next_workload(self._chance, f"{self._client.head()}"))
+
+    def _grow(self) -> None:
+        """An elastic workload takes one pod more while it runs."""
+        running = {"phase": "Running", "labelSelector": "sort=simulate", "limit": "1"}
+        for found in self._client.read("/v1/workloads", running)["items"]:
+            self._send(grown(found, f"{self._client.head()}"))
+
+    def _send(self, manifest: Object) -> None:
+        for result in self._client.submit_batch([manifest]).results:
+            if result.outcome == "rejected":
+                say(f"{result.reference}: {(result.problem or {}).get('detail')}")
 
     def _tidy(self) -> None:
         """Delete what has long ended, and cancel what waits in vain."""
-        selector = {"labelSelector": f"{LABEL}=true"}
-        ended = list(
-            self._client.items("/v1/workloads", {"phase": "Succeeded,Failed,Cancelled", **selector})
-        )
-        for found in ended[MOST_ENDED:]:
-            self._client.remove(_path(found))
-        now = wall_clock()
-        for found in self._client.items("/v1/workloads", {"phase": "Pending", **selector}):
-            waited = now - instant_of(found["metadata"]["creationTimestamp"])
-            if waited > GIVEN_UP_SECONDS * MICROSECONDS_PER_SECOND:
+        over = {"phase": "Succeeded,Failed,Cancelled", **MINE}
+        for found in list(self._client.items("/v1/workloads", over))[MOST_ENDED:]:
+            self._client.remove(path_of(found))
+        for found in self._client.items("/v1/workloads", {"phase": "Pending", **MINE}):
+            if seconds_since_submission(found) > GIVEN_UP_SECONDS:
                 reason = {"reason": "waited in vain for five minutes"}
-                self._client.act(f"{_path(found)}/cancel", reason)
-
-    def _incident(self) -> None:
-        """A host under maintenance, and later back; or a hold on somebody who waits."""
-        if self._cordoned:
-            path = f"/v1/nodes/{self._cordoned}/uncordon"
-            self._cordoned = ""
-            self._client.act(path, {"reason": "maintenance is over"})
-        elif self._chance.random() < CORDON_RATE:
-            name = self._chance.choice(hosts())["metadata"]["name"]
-            self._client.act(f"/v1/nodes/{name}/cordon", {"reason": "maintenance of the fans"})
-            self._cordoned = name
-        else:
-            self._hold_someone()
-
-    def _hold_someone(self) -> None:
-        waiting = {"phase": "Pending", "labelSelector": f"{LABEL}=true", "limit": "1"}
-        for found in self._client.read("/v1/workloads", waiting)["items"]:
-            ends_at = wall_clock() + HELD_SECONDS * MICROSECONDS_PER_SECOND
-            told = {"reason": "data set is being checked", "expiresAt": timestamp_of(ends_at)}
-            self._client.act(f"{_path(found)}/hold", told)
-
-    def _release_leftovers(self) -> None:
-        """Uncordon what an earlier run left cordoned."""
-        ours = {each["metadata"]["name"] for each in hosts()}
-        for node in self._client.items("/v1/nodes"):
-            name = node["metadata"]["name"]
-            if name in ours and node.get("spec", {}).get("unschedulable"):
-                self._client.act(f"/v1/nodes/{name}/uncordon", {"reason": "maintenance is over"})
-
-
-def _path(found: Object) -> str:
-    metadata = found["metadata"]
-    return f"/v1/namespaces/{metadata['namespace']}/workloads/{metadata['name']}"
+                self._client.act(f"{path_of(found)}/cancel", reason)

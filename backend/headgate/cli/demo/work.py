@@ -1,41 +1,60 @@
-"""What the demo's teams submit: trainings, sweeps, notebooks, and now and then something odd."""
+"""What the demo's teams submit: trainings, sweeps, services, and something odd at times."""
+
+from typing import Any
 
 import msgspec
 
 from headgate.adapters.system.chance import Chance
-from headgate.cli.demo.cluster import BLOCK, GPU, GPUS_ON_A_HOST, RACK, TEAMS
-from headgate.cli.executor.behaviour import FAILS, NEVER_READY, RUN_SECONDS
+from headgate.cli.demo.cluster import BLOCK, GPU, GPUS_ON_A_HOST, RACK
+from headgate.cli.demo.teams import DOORS, HANDLER, TEAMS
+from headgate.cli.executor.behaviour import FAILS, NEVER_READY, RUN_SECONDS, SAVE_SECONDS
 from headgate.cli.replay.arrivals import Object, pod_set, workload
+from headgate.domain.workloads.annotations import ELASTIC, REPLACES
 
 LABEL = "headgate.dev/demo"
+GATE = "data-is-loaded"
 
 
 class Sort(msgspec.Struct, frozen=True, kw_only=True):
-    """One sort of work: sizes to choose from, how long it runs, how likely it is."""
+    """One sort of work: sizes to choose from, how long it runs, how likely it is.
+
+    `saves` is how long it takes to save its work before it leaves; None if it has none to save.
+    """
 
     name: str
     pods: tuple[int, ...]
     gpus: tuple[int, ...]
     seconds: tuple[int, int]
     weight: int
-    topology: Object
+    topology: Object | None = None
+    saves: tuple[int, int] | None = None
+    classes: tuple[str, ...] = ("production", "research", "research", "patient", "scavenger")
+    spec: dict[str, Any] = {}
+    annotations: dict[str, str] = {}
 
 
 SORTS = (
     Sort(name="train", pods=(4, 4, 8), gpus=(4, 8), seconds=(60, 150), weight=3,
-         topology={"required": RACK}),
+         topology={"required": RACK}, saves=(6, 20)),
     Sort(name="pretrain", pods=(6, 8), gpus=(8,), seconds=(60, 120), weight=1,
-         topology={"preferred": BLOCK}),
+         topology={"preferred": BLOCK}, saves=(10, 40)),
     Sort(name="sweep", pods=(2, 4), gpus=(1, 2), seconds=(20, 60), weight=4,
-         topology={"unconstrained": True}),
+         topology={"unconstrained": True}, classes=("research", "scavenger", "scavenger")),
     Sort(name="notebook", pods=(1,), gpus=(1,), seconds=(30, 90), weight=3,
          topology={"unconstrained": True}),
+    Sort(name="serve", pods=(2,), gpus=(1, 2), seconds=(120, 240), weight=1,
+         topology={"unconstrained": True}, classes=("research",)),
+    Sort(name="simulate", pods=(2, 3), gpus=(1,), seconds=(60, 120), weight=1,
+         classes=("scavenger", "research"), annotations={ELASTIC: "true"}),
+    Sort(name="release", pods=(1,), gpus=(2,), seconds=(40, 80), weight=1,
+         classes=("production",), spec={"preemptibility": "NonPreemptible"}),
 )  # fmt: skip
 
-CLASSES = ("production", "research", "research", "scavenger", "scavenger")
 FAILURE_RATE = 0.06
 NEVER_READY_RATE = 0.04
 TOO_LARGE_RATE = 0.02
+GATED_RATE = 0.3
+WAITS_RATE = 0.2
 
 
 def next_workload(chance: Chance, serial: str) -> Object:
@@ -49,22 +68,61 @@ def next_workload(chance: Chance, serial: str) -> Object:
     manifest = workload(
         namespace=f"team-{team}",
         name=f"{sort.name}-{serial}",
-        queue="main",
-        priority_class=chance.choice(CLASSES),
+        queue=chance.choice(DOORS[team]),
+        priority_class=chance.choice(sort.classes),
         pod_set=pod_set(requests, count=chance.choice(sort.pods), topology=sort.topology),
         run="demo",
     )
     metadata = manifest["metadata"]
     metadata["labels"] = {LABEL: "true", "sort": sort.name}
-    metadata["annotations"] = _behaviour(chance, sort)
+    metadata["annotations"] = {**_behaviour(chance, sort), **sort.annotations}
+    manifest["spec"] |= {**sort.spec, **_leaving(chance, sort), **_gates(chance, manifest)}
     return manifest
+
+
+def grown(manifest: Object, serial: str) -> Object:
+    """The same elastic workload with one pod more, which takes over the pods of the first."""
+    metadata, spec = manifest["metadata"], manifest["spec"]
+    (pods,) = spec["podSets"]
+    asked = {name: spec[name] for name in ("queueName", "priorityClassRef") if name in spec}
+    replaced = f"{metadata['namespace']}/{metadata['name']}"
+    return {
+        "apiVersion": manifest["apiVersion"],
+        "kind": "Workload",
+        "metadata": {
+            "name": f"simulate-{serial}",
+            "namespace": metadata["namespace"],
+            "labels": metadata["labels"],
+            "annotations": {**metadata["annotations"], REPLACES: replaced},
+        },
+        "spec": {**asked, "podSets": [{**pods, "count": pods["count"] + 1}]},
+    }
 
 
 def _behaviour(chance: Chance, sort: Sort) -> dict[str, str]:
     annotations = {RUN_SECONDS: str(chance.randint(*sort.seconds))}
+    if sort.saves is not None:
+        annotations[SAVE_SECONDS] = str(chance.randint(*sort.saves))
     fate = chance.random()
     if fate < FAILURE_RATE:
         annotations[FAILS] = "true"
     elif fate < FAILURE_RATE + NEVER_READY_RATE:
         annotations[NEVER_READY] = "true"
     return annotations
+
+
+def _leaving(chance: Chance, sort: Sort) -> Object:
+    """Long trainings save first; the time they are given is at times too short."""
+    if sort.saves is None:
+        return {}
+    at_the_end = "Wait" if chance.random() < WAITS_RATE else "Force"
+    policy = {"mode": "Soft", "gracePeriodSeconds": 30, "handler": HANDLER}
+    return {"evictionPolicy": {**policy, "onDeadline": at_the_end}}
+
+
+def _gates(chance: Chance, manifest: Object) -> Object:
+    """Some wait for their data before others have to leave for them."""
+    is_urgent = manifest["spec"]["priorityClassName"] == "production"
+    if is_urgent and chance.random() < GATED_RATE:
+        return {"preemptionGates": [{"name": GATE}]}
+    return {}

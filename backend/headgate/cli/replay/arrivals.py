@@ -74,6 +74,8 @@ def named(kind: str, name: str, *, namespace: str = "", **rest: Any) -> Object: 
     version = {
         "Node": "v1",
         "Namespace": "v1",
+        "Configuration": "headgate.dev/v1",
+        "DisruptionBudget": "headgate.dev/v1",
     }.get(kind, "kueue.x-k8s.io/v1beta2")
     metadata: Object = {"name": name, **({"namespace": namespace} if namespace else {})}
     metadata.update({key: rest.pop(key) for key in ("labels",) if key in rest})
