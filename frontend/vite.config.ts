@@ -6,6 +6,8 @@ import { defineConfig } from "vitest/config";
 
 const api = process.env["HEADGATE_API"] ?? "http://127.0.0.1:8080";
 
+const EVERYWHERE = /node_modules\/(react|react-dom|scheduler|openapi-fetch|@tanstack\/(react-|)(query|router|store|history)[a-z-]*)\//;
+
 export default defineConfig({
   plugins: [react()],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
@@ -14,9 +16,8 @@ export default defineConfig({
     cssTarget: ["chrome125", "firefox126", "safari17.5"],
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Libraries change more seldom than the page: browsers keep them.
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "libraries", test: /node_modules/ }] } } },
-    chunkSizeWarningLimit: 700,
+    // What every page needs changes more seldom than the page: browsers keep it. The rest comes with whoever uses it.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "libraries", test: EVERYWHERE }] } } },
     reportCompressedSize: false,
   },
   server: { proxy: { "/v1": { target: api }, "/healthz": { target: api } } },

@@ -13,16 +13,12 @@ import { DESTINATIONS } from "./navigation";
 import styles from "./palette.module.css";
 import { applyTheme } from "./theme";
 
-export function Palette({ open, onClose }: { open: boolean; onClose: () => void }) {
+export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
-  const close = () => {
-    setText("");
-    onClose();
-  };
   return (
     <Command.Dialog
-      open={open}
-      onOpenChange={(next) => !next && close()}
+      open
+      onOpenChange={(next) => !next && onClose()}
       label="Find a page, workload or queue"
       overlayClassName={styles.scrim}
       contentClassName={styles.palette}
@@ -31,7 +27,7 @@ export function Palette({ open, onClose }: { open: boolean; onClose: () => void 
       <Command.Input className={styles.input} value={text} onValueChange={setText} placeholder="Type a name or a command" />
       <Command.List className={styles.list}>
         <Command.Empty className={styles.empty}>Nothing of that name.</Command.Empty>
-        <Entries text={text} onDone={close} />
+        <Entries text={text} onDone={onClose} />
       </Command.List>
     </Command.Dialog>
   );

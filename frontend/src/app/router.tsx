@@ -1,24 +1,26 @@
-// Every page and its address.
-import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
+// Every page and its address; the code of a page comes with its address.
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 
-import { Empty, Failed } from "@/components/ui/states";
+import { Empty, Failed, Skeleton } from "@/components/ui/states";
 import { Go } from "@/components/ui/go";
-import { CyclePage } from "@/features/cycles/components/cycle-page";
-import { CyclesPage } from "@/features/cycles/components/cycles-page";
-import { EventsPage } from "@/features/events/components/events-page";
-import { HistoryPage } from "@/features/history/components/history-page";
-import { InboxPage } from "@/features/inbox/components/inbox-page";
-import { OverviewPage } from "@/features/overview/components/overview-page";
-import { PreemptionsPage } from "@/features/preemptions/components/preemptions-page";
-import { RoundPage } from "@/features/preemptions/components/round-page";
-import { QueuePage } from "@/features/queues/components/queue-page";
-import { QueuesPage } from "@/features/queues/components/queues-page";
-import { TopologyPage } from "@/features/topology/components/topology-page";
-import { WhatIfPage } from "@/features/what-if/components/what-if-page";
-import { WorkloadPage } from "@/features/workloads/components/workload-page";
-import { WorkloadsPage } from "@/features/workloads/components/workloads-page";
 
 import { Frame } from "./frame";
+
+// Each page is fetched when somebody goes to it, so that the first one is there soon.
+const CyclePage = lazyRouteComponent(() => import("@/features/cycles/components/cycle-page"), "CyclePage");
+const CyclesPage = lazyRouteComponent(() => import("@/features/cycles/components/cycles-page"), "CyclesPage");
+const EventsPage = lazyRouteComponent(() => import("@/features/events/components/events-page"), "EventsPage");
+const HistoryPage = lazyRouteComponent(() => import("@/features/history/components/history-page"), "HistoryPage");
+const InboxPage = lazyRouteComponent(() => import("@/features/inbox/components/inbox-page"), "InboxPage");
+const OverviewPage = lazyRouteComponent(() => import("@/features/overview/components/overview-page"), "OverviewPage");
+const PreemptionsPage = lazyRouteComponent(() => import("@/features/preemptions/components/preemptions-page"), "PreemptionsPage");
+const RoundPage = lazyRouteComponent(() => import("@/features/preemptions/components/round-page"), "RoundPage");
+const QueuePage = lazyRouteComponent(() => import("@/features/queues/components/queue-page"), "QueuePage");
+const QueuesPage = lazyRouteComponent(() => import("@/features/queues/components/queues-page"), "QueuesPage");
+const TopologyPage = lazyRouteComponent(() => import("@/features/topology/components/topology-page"), "TopologyPage");
+const WhatIfPage = lazyRouteComponent(() => import("@/features/what-if/components/what-if-page"), "WhatIfPage");
+const WorkloadPage = lazyRouteComponent(() => import("@/features/workloads/components/workload-page"), "WorkloadPage");
+const WorkloadsPage = lazyRouteComponent(() => import("@/features/workloads/components/workloads-page"), "WorkloadsPage");
 
 const root = createRootRoute({
   component: Frame,
@@ -37,6 +39,7 @@ const queues = createRoute({ getParentRoute: () => root, path: "/queues", compon
 const queue = createRoute({
   getParentRoute: () => root,
   path: "/queues/$name",
+  loader: () => QueuePage.preload?.(),
   component: function QueueRoute() {
     const { name } = queue.useParams();
     return <QueuePage key={name} name={name} />;
@@ -46,6 +49,7 @@ const workloads = createRoute({ getParentRoute: () => root, path: "/workloads", 
 const workload = createRoute({
   getParentRoute: () => root,
   path: "/workloads/$namespace/$name",
+  loader: () => WorkloadPage.preload?.(),
   component: function WorkloadRoute() {
     const { namespace, name } = workload.useParams();
     return <WorkloadPage key={`${namespace}/${name}`} workloadKey={`${namespace}/${name}`} />;
@@ -57,6 +61,7 @@ const preemptions = createRoute({ getParentRoute: () => root, path: "/preemption
 const round = createRoute({
   getParentRoute: () => root,
   path: "/preemptions/$id",
+  loader: () => RoundPage.preload?.(),
   component: function RoundRoute() {
     const { id } = round.useParams();
     return <RoundPage key={id} id={id} />;
@@ -70,6 +75,7 @@ const cycles = createRoute({ getParentRoute: () => root, path: "/cycles", compon
 const cycle = createRoute({
   getParentRoute: () => root,
   path: "/cycles/$id",
+  loader: () => CyclePage.preload?.(),
   component: function CycleRoute() {
     const { id } = cycle.useParams();
     return <CyclePage key={id} id={id} />;
@@ -78,6 +84,9 @@ const cycle = createRoute({
 
 export const router = createRouter({
   routeTree: root.addChildren([overview, queues, queue, workloads, workload, inbox, topology, preemptions, round, events, whatIf, history, cycles, cycle]),
+  // Only a slow network shows that a page is being fetched.
+  defaultPendingComponent: () => <Skeleton rows={8} />,
+  defaultPendingMs: 200,
   // Parameters are plain text, so that addresses stay short and can be typed.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: (search) => {
