@@ -4,7 +4,8 @@ Stream names are `kind/name` or `kind/namespace/name` in lower case (`workload/t
 `clusterqueue/gpu`, `round/<id>`); `headgate.domain.cell.stream_of` makes them.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Protocol, Self
 
 import msgspec
@@ -307,6 +308,11 @@ class Partitions(Protocol):
         """The right to work on a partition now, or None while another worker has it."""
 
 
+Parts = Mapping[str, bytes | None]
+"""Parts of a fold by name; None for one that is there already."""
+NO_PARTS: Parts = MappingProxyType({})
+
+
 class StateCache(Protocol):
     """Folds kept at a position so that starting is fast; always safe to delete."""
 
@@ -315,8 +321,16 @@ class StateCache(Protocol):
     ) -> tuple[int, bytes] | None:
         """The latest cached fold not past `at_most`, with its position."""
 
-    def put(self, name: str, fold_version: str, position: int, body: bytes) -> None:
-        """Keep a fold."""
+    def put(
+        self, name: str, fold_version: str, position: int, body: bytes, parts: Parts = NO_PARTS
+    ) -> bool:
+        """Keep a fold and the parts it shares with others.
+
+        False, and nothing is kept, if a part is neither given nor there.
+        """
+
+    def part(self, name: str) -> bytes | None:
+        """A part of some fold that is kept."""
 
 
 class Followers(Protocol):

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from headgate.application.ports import EventLog, StateCache
+from headgate.application.state_keeping import StateKeeper
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 
 COLLECT_AFTER = (50_000, 20, 20)
 """When the collector looks. By default it looks a hundred times as often, and a fold that grows is
 walked again and again: a fifth of the processor time of a submit."""
-CACHE_NAME = "cell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,10 @@ class WarmCell:
     _is_doubtful: bool = False
     _kept_position: int = 0
     _kept_at: float = 0.0
+    _keeper: StateKeeper = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._keeper = StateKeeper(self.state_cache)
 
     @property
     def cell(self) -> Cell:
@@ -77,7 +81,7 @@ class WarmCell:
         cell = self._cell
         if cell is None or not self._is_due_to_keep(cell.position):
             return False
-        self.state_cache.put(CACHE_NAME, self.fold_version, cell.position, cell.dump())
+        self._keeper.put(cell, self.fold_version)
         self._remember_kept(cell.position)
         return True
 
@@ -95,21 +99,19 @@ class WarmCell:
 
     def _begin(self) -> None:
         self._log_id = self.event_log.log_id()
-        cached = self.state_cache.newest(
-            CACHE_NAME, self.fold_version, at_most=self.event_log.head()
-        )
         # Nothing that is loaded here can be collected, and walking it over and over takes most
         # of the time of loading; frozen, it is never walked again.
         gc.disable()
         try:
-            cell = Cell() if cached is None else Cell.load(cached[1])
+            cell = self._keeper.newest(self.fold_version, at_most=self.event_log.head()) or Cell()
+            kept_position = cell.position
             for recorded in self.event_log.read_all(cell.position):
                 cell.apply(recorded)
         finally:
             gc.enable()
         self._cell = cell
         self._is_doubtful = False
-        self._remember_kept(0 if cached is None else cached[0])
+        self._remember_kept(kept_position)
         gc.collect()
         gc.freeze()
         gc.set_threshold(*COLLECT_AFTER)

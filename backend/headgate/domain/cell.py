@@ -191,13 +191,20 @@ class Cell:
         return self._states(kind).get(key, Absent())
 
     def dump(self) -> bytes:
-        """Everything folded, for the state cache; indices are built anew from it."""
+        """Everything folded; indices are built anew from it."""
+        return self._dumped(self.workloads)
+
+    def dump_beside_workloads(self) -> bytes:
+        """The same without the workloads, which are kept in another way."""
+        return self._dumped({})
+
+    def _dumped(self, workloads: dict[str, Workload]) -> bytes:
         assert self._journal is None, "what is only assumed is not kept"
         folded = _Dump(
             position=self.position,
             config_position=self.config_position,
             config=self.config,
-            workloads=self.workloads,
+            workloads=workloads,
             rounds=self.rounds,
             versions=self.versions,
             set_aside=self.set_aside,
@@ -217,6 +224,8 @@ class Cell:
         forked.rounds = dict(self.rounds)
         forked.versions = dict(self.versions)
         forked.set_aside = dict(self.set_aside)
+        forked.changed_at = self.changed_at
+        forked.usage_history = self.usage_history.copied()
         return forked
 
     @classmethod

@@ -3,6 +3,7 @@
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     Boolean,
     Column,
@@ -197,6 +198,14 @@ STATE_CACHE = Table(
     _column("sha256", LargeBinary),
     _column("body", LargeBinary),
     _column("created_at", DateTime(timezone=True)),
+    Column("parts", ARRAY(Text), nullable=False),
+)
+
+STATE_PART = Table(
+    "state_part",
+    METADATA,
+    _key("name"),
+    _column("body", LargeBinary),
 )
 
 CYCLE_RECORD = Table(

@@ -11,21 +11,25 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from headgate.application.ports import EventLog, StateCache
-from headgate.application.warm_cell import CACHE_NAME
+from headgate.application.state_keeping import StateKeeper
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 
-DECODING = 20_000
+DECODING = 2_000
 """Reading a fold from the state cache takes as long as folding about so many events."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much is kept: folds in memory, their workloads in all, and how far apart caches are."""
+    """How much is kept: folds in memory, their workloads in all, and how far apart caches are.
+
+    `decoded` is how many workloads of caches stay decoded; each takes a few kilobytes.
+    """
 
     cells: int = 12
     workloads: int = 2_000_000
-    cache_events: int = 25_000
+    decoded: int = 200_000
+    cache_events: int = 10_000
 
 
 @dataclass(slots=True)
@@ -42,6 +46,10 @@ class PastCells:
     _known: OrderedDict[int, Cell] = field(default_factory=OrderedDict)
     _log_id: str = ""
     _lock: Lock = field(default_factory=Lock)
+    _keeper: StateKeeper = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._keeper = StateKeeper(self.state_cache, self.bounds.decoded)
 
     def at(self, position: int) -> Cell:
         """The fold of the first `position` events, with its partitions; not to be changed.
@@ -80,18 +88,12 @@ class PastCells:
     def _nearest(self, position: int) -> Cell:
         """A fold of one's own to go on with: of memory or the cache, whichever is less work."""
         warm = max((known for known in self._known if known <= position), default=0)
-        cached = self._newest_cached(position)
-        if cached is not None and cached[0] > warm + DECODING:
-            return Cell.load(cached[1])
-        return self._known[warm].fork() if warm else Cell()
-
-    def _newest_cached(self, position: int) -> tuple[int, bytes] | None:
-        return self.state_cache.newest(CACHE_NAME, self.fold_version(), at_most=position)
+        cached = self._keeper.newest(self.fold_version(), at_most=position, after=warm + DECODING)
+        return cached or (self._known[warm].fork() if warm else Cell())
 
     def _cache_on_the_way(self, cell: Cell, recorded: Recorded) -> None:
         if recorded.position % self.bounds.cache_events == 0:
-            body = cell.dump()
-            self.state_cache.put(CACHE_NAME, self.fold_version(), cell.position, body)
+            self._keeper.put(cell, self.fold_version())
 
     def _remember(self, cell: Cell) -> None:
         self._known[cell.position] = cell

@@ -11,6 +11,7 @@ from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.partition_keys import INSTALLATION, partition_layout
 from headgate.domain.scheduling.readiness import blocks_admission
 from headgate.domain.scheduling.standing import cluster_queue_of, expiring_stops
+from headgate.domain.scheduling.timers import due_at
 from headgate.domain.topology.rules import silent_at
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.workloads.leaving import holds_quota
@@ -59,12 +60,23 @@ class Partitioning:
         refused = {}
         for key in sorted(workloads):
             try:
-                self.replace_workload(None, workloads[key])
+                self._put(workloads[key])
             except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
                 refused[key] = f"{type(error).__name__}: {error}"
         for found in rounds.values():
             self.replace_round(None, found)
         return refused
+
+    def _put(self, workload: Workload) -> None:
+        """Of one that is over for good only its phase counts, and when it is forgotten."""
+        if workload.finished_at is None or workload.terminating_at is not None:
+            self.replace_workload(None, workload)
+            return
+        queue = cluster_queue_of(self.config, workload)
+        partition = self.partitions[self.of_cluster_queue.get(queue, INSTALLATION)]
+        if f"workload/{workload.key}" not in partition.set_aside:
+            partition.timers.set(workload.key, due_at(self.config, workload))
+        self._recount(None, _counted(workload, queue))
 
     def key_of(self, workload: Workload) -> str:
         """The partition that looks after a workload; INSTALLATION where it has no queue."""

@@ -79,6 +79,13 @@ class UsageHistory:
             return Consumption(at=at)
         return faded(found, at, self.rules)
 
+    def copied(self) -> "UsageHistory":
+        """Another one that knows the same."""
+        history = UsageHistory()
+        history.rules = self.rules
+        history.queues = dict(self.queues)
+        return history
+
     def dump(self) -> bytes:
         """Everything known, as text, in which a number may be as large as it needs."""
         return msgspec.json.encode(self.queues)
