@@ -11,7 +11,10 @@ from headgate.application.ports import Unavailable
 from headgate.application.run_partition import Budget, Scheduler, Turn, run_partition
 from headgate.application.sweep import seconds_to_rest, sweep
 from headgate.application.warm_cell import KeepRule, WarmCell
-from headgate.domain.workloads.events import WorkloadHeld
+from headgate.domain.configuration.events import ConfigurationCreated
+from headgate.domain.configuration.specs import ConfigurationSpec
+from headgate.domain.queues.specs import WaitForPodsReady
+from headgate.domain.workloads.events import WorkloadHeld, WorkloadPodsReady
 from headgate.domain.workloads.state import is_admitted
 from tests.contracts.adapters import Adapters, in_memory, on_postgres
 from tests.workers.building import (
@@ -177,6 +180,34 @@ def test_a_plan_made_beside_a_hold_is_thrown_away(adapters: Adapters) -> None:
     assert turn.outcome == "idle"
     assert admitted(adapters.log) == []
     assert folded(adapters.log).versions[f"workload/{NAMESPACE}/job"] >= 2
+
+
+def test_a_start_planned_beside_another_workers_is_thrown_away_where_admission_is_blocked(
+    adapters: Adapters,
+) -> None:
+    blocks = ConfigurationSpec(block_admission=True, wait_for_pods_ready=WaitForPodsReady())
+    configured = ConfigurationCreated(uid="c", name="default", spec=blocks)
+    record(adapters.log, *cluster("gpu", "cpu"), ("configuration/default", configured))
+    record(adapters.log, submitted("mine", "gpu"), submitted("theirs", "cpu"))
+    one, two = Worker(adapters, "one"), Worker(adapters, "two")
+    one.turn("installation")
+    at_plan = CountedIds("plan")
+
+    class Interrupting:
+        """Lets the other worker start its own at the moment a plan begins."""
+
+        def new(self) -> str:
+            if not admitted(adapters.log):
+                one.turn(CPU)
+            return at_plan.new()
+
+    two.scheduler = replace(two.scheduler, ids=Interrupting())
+    two.turn(GPU)
+
+    assert admitted(adapters.log) == [f"{NAMESPACE}/theirs"]
+    record(adapters.log, (f"workload/{NAMESPACE}/theirs", WorkloadPodsReady()))
+    two.sweep()
+    assert admitted(adapters.log) == [f"{NAMESPACE}/mine", f"{NAMESPACE}/theirs"]
 
 
 def test_endless_conflicts_end_the_turn(adapters: Adapters) -> None:

@@ -10,14 +10,11 @@ from headgate.domain.queues.events import LocalQueueDeletionRequested
 from headgate.domain.queues.specs import AdmissionCheckRule, RequeuingStrategy, WaitForPodsReady
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.standing import effective_spec
-from headgate.domain.scheduling.wakes import wakes_of
 from headgate.domain.workloads.events import (
     WorkloadActivated,
-    WorkloadAdmitted,
     WorkloadDeactivated,
     WorkloadEvicted,
     WorkloadPodsNotReady,
-    WorkloadPodsReady,
 )
 from headgate.domain.workloads.state import holds, phase_of
 from tests.builders.world import World, names, quotas
@@ -144,65 +141,6 @@ def test_the_count_starts_over_only_where_the_queue_says_so(reset: int | None, c
     world.wait(20)
     world.settle()
     assert world[key].requeue.count == count
-
-
-def blocked() -> tuple[World, str, str]:
-    """Admission blocked until pods are ready; one workload started, one waits elsewhere."""
-    world = world_with(ConfigurationSpec(block_admission=True, wait_for_pods_ready=waits()))
-    first, second = world.submit("first", "q"), world.submit("second", "other")
-    world.cycle("clusterqueue/q")
-    world.cycle("clusterqueue/other")
-    return world, first, second
-
-
-def test_nobody_starts_anywhere_before_the_pods_of_the_last_one_are_ready() -> None:
-    world, first, second = blocked()
-    assert world.admitted() == [first]
-    explanation = world[second].explanation
-    assert explanation is not None
-    assert explanation.dominant == "WaitingForPodsReady"
-    assert explanation.blockers[0].held_by == (first,)
-    assert world.settle() == []
-    world.ready(first)
-    assert names(world.settle()) == ["WorkloadQuotaReserved", "WorkloadAdmitted"]
-
-
-def test_two_of_one_queue_start_one_after_the_other() -> None:
-    world = world_with(ConfigurationSpec(block_admission=True, wait_for_pods_ready=waits()))
-    first, second = world.submit("first", "q"), world.submit("second", "q")
-    world.settle()
-    assert world.admitted() == [first]
-    world.finish(first)
-    world.settle()
-    assert world.admitted() == [second]
-
-
-def test_who_is_evicted_for_want_of_ready_pods_lets_others_start_when_it_has_stopped() -> None:
-    world, first, second = blocked()
-    world.wait(100)
-    world.settle()
-    assert world.admitted() == [first]
-    world.stop(first)
-    world.settle()
-    assert world.admitted() == [second]
-
-
-def test_who_waits_for_checks_keeps_nobody_from_starting() -> None:
-    world = world_with(ConfigurationSpec(block_admission=True, wait_for_pods_ready=waits()))
-    world.admission_check("budget")
-    world.change_cluster_queue("q", admission_checks=(AdmissionCheckRule(name="budget"),))
-    first, second = world.submit("first", "q"), world.submit("second", "other")
-    world.cycle("clusterqueue/q")
-    world.cycle("clusterqueue/other")
-    assert world.admitted() == [first, second]
-    assert phase_of(world[first]) == "QuotaReserved"
-
-
-def test_who_started_guards_every_other_plan_while_admission_is_blocked() -> None:
-    world, first, _ = blocked()
-    stream = f"workload/{first}"
-    assert wakes_of(world.cell, stream, WorkloadAdmitted(waited_seconds=0)) == (("*",), True)
-    assert wakes_of(world.cell, stream, WorkloadPodsReady()) == (("*",), False)
 
 
 def test_a_reservation_whose_queue_goes_is_dropped() -> None:

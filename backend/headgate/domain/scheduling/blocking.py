@@ -5,8 +5,11 @@ that plans it, and each look is at the state as it is, so that nothing is admitt
 (trap T25).
 """
 
+from headgate.domain.scheduling.checks import started
 from headgate.domain.scheduling.evaluation import Evaluation
 from headgate.domain.scheduling.run import CycleRun
+from headgate.domain.scheduling.second_pass import in_turn
+from headgate.domain.scheduling.timers import needs_attention
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Blocker, Explanation
@@ -18,6 +21,21 @@ MOST_NAMED = 5
 def must_wait_for_pods(run: CycleRun, evaluation: Evaluation) -> bool:
     """Whether what fits is held back; who has his quota already is exempt (second pass)."""
     return bool(run.cell.partitioning.blocking) and not holds_quota(evaluation.workload)
+
+
+def start_the_next(run: CycleRun) -> None:
+    """Start who has quota and all its checks, as long as nobody's pods are waited for.
+
+    So nobody starts beside another also where checks come between reservation and start.
+    """
+    found = run.cell.partitioning
+    mine = [key for key, home in found.startable.items() if home == run.key]
+    for workload in in_turn(run.cell.workloads[key] for key in mine):
+        stream = workload_stream(workload.key)
+        if found.blocking:
+            return
+        if stream not in run.cell.set_aside and not needs_attention(run.cell.config, workload):
+            run.decide(*((stream, event) for event in started(workload, run.at)))
 
 
 def hold_back(run: CycleRun, evaluation: Evaluation) -> None:

@@ -21,6 +21,7 @@ from headgate.domain.workloads.events import (
     WorkloadFinished,
     WorkloadStopped,
 )
+from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.pod_set_updates import Conflict
 from headgate.domain.workloads.state import CheckState, Workload, is_admitted
 from headgate.domain.workloads.waited import waited_seconds
@@ -84,7 +85,11 @@ def awaits_only_topology(config: Config, workload: Workload) -> bool:
 def after_checks(
     config: Config, workload: Workload, at: Instant, eviction_id: str
 ) -> tuple[WorkloadEvent, ...]:
-    """The facts that follow; one without pods yet has stopped as soon as it is evicted."""
+    """The facts that follow; one without pods yet has stopped as soon as it is evicted.
+
+    Where admission is blocked until pods are ready, who may start does so in turn: see
+    `starts_in_turn`.
+    """
     match outcome_of_checks(config, workload):
         case "Rejected":
             return _rejected(workload, eviction_id)
@@ -93,13 +98,24 @@ def after_checks(
         case "Changed":
             assert workload.admission is not None, "checks are about a reservation"
             return (WorkloadChecksRequired(checks=required_checks(config, workload.admission)),)
-        case "Ready":
-            return _started(workload, at)
+        case "Ready" if not config.configuration.block_admission:
+            return started(workload, at)
         case _:
             return ()
 
 
-def _started(workload: Workload, at: Instant) -> tuple[WorkloadEvent, ...]:
+def starts_in_turn(config: Config, workload: Workload | None) -> bool:
+    """Whether nothing but other workloads' pods may keep it from starting (`blockAdmission`)."""
+    return (
+        config.configuration.block_admission
+        and workload is not None
+        and holds_quota(workload)
+        and workload.eviction is None
+        and outcome_of_checks(config, workload) == "Ready"
+    )
+
+
+def started(workload: Workload, at: Instant) -> tuple[WorkloadEvent, ...]:
     """Admitted, or failed for good where its pods could not be made as its checks want them."""
     try:
         updates_of(workload)

@@ -2,6 +2,7 @@
 
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.events import ClusterQueueResumed, LocalQueueResumed
+from headgate.domain.scheduling.blocking import start_the_next
 from headgate.domain.scheduling.consequences import consequences
 from headgate.domain.scheduling.finalization import finalized
 from headgate.domain.scheduling.partition_keys import INSTALLATION
@@ -21,6 +22,7 @@ def keep_house(run: CycleRun) -> None:
     """Resume queues whose stop ran out, fire workloads' timers, move rounds on, let objects go."""
     _resume_queues(run)
     _fire_timers(run)
+    start_the_next(run)
     relieve_hosts(run)
     advance_rounds(run)
     waiting_is_over(run)

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from headgate.domain.config import Config
 from headgate.domain.configured import Configured
 from headgate.domain.rounds.state import Round
+from headgate.domain.scheduling.checks import starts_in_turn
 from headgate.domain.scheduling.finalization import terminating
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.partition_keys import INSTALLATION, partition_layout
@@ -28,7 +29,8 @@ class Partitioning:
 
     `counts` has one entry for each ClusterQueue (`clusterqueue/<name>`), each LocalQueue
     (`localqueue/<ns>/<name>`) and `""` for the whole installation: phase to number of workloads.
-    `blocking` names those whose pods must be ready before anyone else starts.
+    `blocking` names those whose pods must be ready before anyone else starts, `startable` those who
+    have quota and all checks and wait for nothing else, with the partition of each.
     """
 
     def __init__(self, config: Config, set_aside: Mapping[str, str]) -> None:
@@ -39,6 +41,7 @@ class Partitioning:
         self.of_cluster_queue = layout.of_cluster_queue
         self.counts: dict[str, dict[str, int]] = {}
         self.blocking: dict[str, None] = {}
+        self.startable: dict[str, str] = {}
         self._may_block = config.configuration.block_admission
         self._tallies: dict[Counter, tuple[dict[str, int], ...]] = {}
         queues: dict[str, list[str]] = {key: [] for key in layout.keys}
@@ -159,6 +162,10 @@ class Partitioning:
 
     def _block(self, old: Workload | None, new: Workload | None) -> None:
         """Once nobody's pods are waited for any more, all are looked at again."""
+        if new is not None and starts_in_turn(self.config, new):
+            self.startable[new.key] = self.key_of(new)
+        elif old is not None:
+            self.startable.pop(old.key, None)
         if new is not None and blocks_admission(self.config, new):
             self.blocking[new.key] = None
         elif old is not None and old.key in self.blocking:

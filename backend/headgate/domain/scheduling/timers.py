@@ -5,7 +5,7 @@ from typing import Literal
 
 from headgate.domain.config import Config
 from headgate.domain.queues.specs import WaitForPodsReady
-from headgate.domain.scheduling.checks import outcome_of_checks
+from headgate.domain.scheduling.checks import outcome_of_checks, starts_in_turn
 from headgate.domain.scheduling.standing import (
     cluster_queue_of,
     local_queue_of,
@@ -73,7 +73,7 @@ def needs_attention(config: Config, workload: Workload) -> bool:
             not workload.spec.active
             or must_leave(config, workload) is not None
             or bool(lost_queue(config, workload))
-            or bool(outcome_of_checks(config, workload))
+            or (bool(outcome_of_checks(config, workload)) and not starts_in_turn(config, workload))
         )
     return must_be_requeued(config, workload) or (
         workload.spec.active and has_no_time_left(workload)

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.answers import Mode
+from headgate.domain.scheduling.blocking import waiting_for_pods
 from headgate.domain.scheduling.evaluation import evaluate
 from headgate.domain.scheduling.finding import explain_evaluation
 from headgate.domain.scheduling.ordering.pending import PendingQueue
@@ -37,7 +38,8 @@ def explain_waiting(cell: Cell, workload: Workload, at: Instant) -> Explanation 
     if workload.finished_at is not None or is_admitted(workload) or workload.eviction is not None:
         return None
     return (
-        _while_checks_are_missing(workload)
+        _while_pods_of_others_are_not_ready(cell, workload)
+        or _while_checks_are_missing(workload)
         or _kept_out_by_itself(cell, workload, at)
         or _kept_out_by_queues(cell, workload)
         or _competing(cell, workload, at)
@@ -101,6 +103,12 @@ def _not_looked_at(
         blockers=(blocker,),
         would_unblock=helps,
     )
+
+
+def _while_pods_of_others_are_not_ready(cell: Cell, workload: Workload) -> Explanation | None:
+    if workload.key not in cell.partitioning.startable or not cell.partitioning.blocking:
+        return None
+    return replace(waiting_for_pods(tuple(cell.partitioning.blocking)), evaluated=False)
 
 
 def _while_checks_are_missing(workload: Workload) -> Explanation | None:

@@ -1,0 +1,126 @@
+"""Where admission is blocked until pods are ready nobody ever starts beside another."""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from headgate.domain.queues.specs import AdmissionCheckRule, RequeuingStrategy, WaitForPodsReady
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadFinished,
+    WorkloadPodsNotReady,
+    WorkloadPodsReady,
+    WorkloadStopped,
+)
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.state import Workload, holds, is_admitted
+from tests.builders.world import World, quotas
+
+WAITS = WaitForPodsReady(
+    timeout_seconds=60,
+    recovery_timeout_seconds=30,
+    requeuing_strategy=RequeuingStrategy(backoff_base_seconds=5),
+)
+QUEUES = ("plain", "checked", "other")
+PICK = st.integers(0, 99)
+
+
+class BlockedAdmission(RuleBasedStateMachine):
+    """Three partitions, one with a check; `awaited` knows whose pods are waited for."""
+
+    @initialize()
+    def install(self) -> None:
+        self.world = World()
+        self.world.flavor("default")
+        self.world.admission_check("budget")
+        self.world.configure(block_admission=True, wait_for_pods_ready=WAITS)
+        for name in QUEUES:
+            self.world.cluster_queue(name, quotas(default=3))
+        rules = (AdmissionCheckRule(name="budget"),)
+        self.world.change_cluster_queue("checked", admission_checks=rules)
+        self.awaited: set[str] = set()
+        self.read = 0
+
+    @rule(queue=st.sampled_from(QUEUES), priority=st.integers(0, 2))
+    def submit(self, queue: str, priority: int) -> None:
+        name = f"w{len(self.world.cell.workloads)}"
+        self.world.submit(name, queue, priority=priority)
+
+    @rule(pick=PICK, state=st.sampled_from(["Ready", "Ready", "Ready", "Retry", "Pending"]))
+    def report_check(self, pick: int, state: str) -> None:
+        asked = [key for key, found in self._alive() if found.checks]
+        if asked:
+            self.world.check(asked[pick % len(asked)], "budget", state)
+
+    @rule(pick=PICK, is_ready=st.booleans())
+    def report_pods(self, pick: int, is_ready: bool) -> None:
+        running = [
+            key
+            for key, found in self._alive()
+            if is_admitted(found)
+            and found.eviction is None
+            and holds(found, "PodsReady") != is_ready
+        ]
+        if running:
+            told = WorkloadPodsReady() if is_ready else WorkloadPodsNotReady()
+            self.world.record(f"workload/{running[pick % len(running)]}", told)
+
+    @rule(pick=PICK)
+    def finish(self, pick: int) -> None:
+        running = [key for key, found in self._alive() if is_admitted(found)]
+        if running:
+            self.world.finish(running[pick % len(running)])
+
+    @rule(seconds=st.integers(1, 70))
+    def wait(self, seconds: int) -> None:
+        self.world.wait(seconds)
+
+    @rule(pick=PICK)
+    def stop(self, pick: int) -> None:
+        leaving = [key for key, found in self._alive() if found.eviction is not None]
+        if leaving:
+            self.world.stop(leaving[pick % len(leaving)])
+
+    @rule(number=st.integers(0, 2))
+    def turn(self, number: int) -> None:
+        """One partition's worker has its turn; the others stand where they stood."""
+        self.world.cycle(f"clusterqueue/{QUEUES[number]}")
+        self._nobody_started_beside_another()
+
+    def _nobody_started_beside_another(self) -> None:
+        for recorded in self.world.history[self.read :]:
+            match recorded.event:
+                case WorkloadAdmitted():
+                    assert not self.awaited, f"started beside {self.awaited}"
+                    self.awaited.add(recorded.stream)
+                case WorkloadPodsNotReady():
+                    self.awaited.add(recorded.stream)
+                case WorkloadPodsReady() | WorkloadStopped() | WorkloadFinished():
+                    self.awaited.discard(recorded.stream)
+                case _:
+                    pass
+        self.read = len(self.world.history)
+
+    def teardown(self) -> None:
+        """In the end everyone who can start does: nobody is forgotten while others start."""
+        for _ in range(2 * len(self.world.cell.workloads)):
+            self.world.settle()
+            self._nobody_started_beside_another()
+            for key, found in self._alive():
+                if found.eviction is not None:
+                    self.world.stop(key)
+                elif is_admitted(found):
+                    self.world.finish(key)
+                elif found.checks:
+                    self.world.check(key, "budget", "Ready")
+            self.world.wait(60)
+        if self.world.cell.workloads:
+            self.world.settle()
+            assert not self.world.cell.partitioning.startable, "somebody was never started"
+
+    def _alive(self) -> list[tuple[str, Workload]]:
+        return [(k, w) for k, w in sorted(self.world.cell.workloads.items()) if holds_quota(w)]
+
+
+TestBlockedAdmission = BlockedAdmission.TestCase
+TestBlockedAdmission.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
