@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from headgate.application.installation import Installation
 from headgate.application.queries.expected import expected_start
 from headgate.application.queries.lines import Line, line_of, line_of_tree
+from headgate.application.queries.moved_pods import moved_pods
 from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.application.queries.workload_views import (
     AsOf,
@@ -21,7 +22,11 @@ from headgate.domain.scheduling.standing import cluster_queue_of
 from headgate.domain.scheduling.waiting import explain_now, explain_waiting
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.events import WorkloadExplained, WorkloadQuotaReserved
+from headgate.domain.workloads.events import (
+    WorkloadEvicted,
+    WorkloadExplained,
+    WorkloadQuotaReserved,
+)
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
 
@@ -61,7 +66,7 @@ async def explanation_view(
         phase=phase,
         verdict=VERDICTS.get(phase, "Waiting"),  # type: ignore[arg-type]
         dominant=found.dominant,
-        sentence=hide(found.sentence, scope),
+        sentence=hide(_with_story(found, phase, past), scope),
         evaluated=found.evaluated,
         unchanged_since=_unchanged_since(workload, found),
         blockers=[blocker_view(installation, blocker, scope) for blocker in found.blockers],
@@ -73,6 +78,17 @@ async def explanation_view(
         expected_start=expected_start(cell, workload, found, installation.clock.now()),
         history=_history(installation, past, scope),
     )
+
+
+def _with_story(found: Explanation, phase: Phase, past: Sequence[Recorded]) -> str:
+    """The sentence; with where pods went from hosts that failed, or why they have to go."""
+    story = ""
+    if phase in {"Starting", "Running"}:
+        story = moved_pods(past)
+    elif phase == "Evicting":
+        events = (recorded.event for recorded in reversed(past))
+        story = next((each.message for each in events if isinstance(each, WorkloadEvicted)), "")
+    return f"{found.sentence} {story}".rstrip()
 
 
 def _history(

@@ -1,5 +1,5 @@
 // What the colours and glyphs of the map mean.
-import { Ban } from "lucide-react";
+import { Ban, CircleAlert } from "lucide-react";
 
 import styles from "./topology.module.css";
 
@@ -28,6 +28,10 @@ export function Legend({ legend }: { legend: Map<string, number> }) {
       <li>
         <Ban aria-hidden="true" />
         cordoned
+      </li>
+      <li>
+        <CircleAlert aria-hidden="true" />
+        not ready
       </li>
       <li className={styles.soft}>The figure on a host is what is free.</li>
     </ul>

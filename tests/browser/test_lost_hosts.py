@@ -1,0 +1,153 @@
+"""A host dies under a running gang: every page tells what happened and what came next."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from headgate.client.client import HeadgateClient
+from headgate.client.shapes import Report
+from tests.browser.cluster import GPU, HOSTNAME, HOSTS, NAMESPACE, RACK, workload
+from tests.browser.conftest import new_context, sign_in
+from tests.browser.screen import Screen
+from tests.browser.test_live import make_ready, phase_of
+from tests.processes.running import wait_until
+from tests.processes.up import Up
+
+pytestmark = pytest.mark.browser
+
+OFFERED = {"cpu": "16", "memory": "64Gi", GPU: "4", "pods": "110"}
+
+
+def manifest(name: str) -> dict[str, Any]:
+    """A host of the rack."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"gpu": "a100", RACK: "rack-1", HOSTNAME: name}},
+        "spec": {},
+        "status": {"allocatable": OFFERED, "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def beat(client: HeadgateClient, host: str, *, ready: bool) -> None:
+    """What an executor reports of a host."""
+    client.act(f"/v1/nodes/{host}/heartbeat", {"ready": ready, "allocatable": OFFERED})
+
+
+def path_of(name: str) -> str:
+    """Where the API has a gang."""
+    return f"/v1/namespaces/{NAMESPACE}/workloads/{name}"
+
+
+def uid_of(client: HeadgateClient, name: str) -> str:
+    """What an executor names a gang by."""
+    return str(client.read(path_of(name))["metadata"]["uid"])
+
+
+def kill(client: HeadgateClient, name: str, host: str) -> None:
+    """The host is not ready any more, and no pod of the gang is alive there."""
+    beat(client, host, ready=False)
+    client.act(f"{path_of(name)}/pods-gone", {"uid": uid_of(client, name), "hosts": [host]})
+
+
+def stopped(client: HeadgateClient, name: str) -> None:
+    """All pods of a gang that was evicted are gone."""
+    uid = uid_of(client, name)
+    client.report([Report(workload=f"{NAMESPACE}/{name}", uid=uid, type="stopped")])
+
+
+def hosts_of(client: HeadgateClient, name: str) -> dict[str, int]:
+    """Where a gang lies by the API."""
+    (given,) = client.read(path_of(name))["status"]["admission"]["podSetAssignments"]
+    return {d["values"][-1]: d["count"] for d in given["topologyAssignment"]["domains"]}
+
+
+@pytest.fixture
+def spare(client: HeadgateClient) -> Iterator[str]:
+    """A third host in the rack."""
+    client.apply_objects([manifest("host-3")])
+    yield "host-3"
+    client.remove("/v1/nodes/host-3")
+
+
+@pytest.fixture
+def gang(client: HeadgateClient) -> Iterator[Callable[[str], None]]:
+    """Runs a gang of two pods of a whole host each that must lie in one rack."""
+    started: list[str] = []
+
+    def run(name: str) -> None:
+        body = workload(name, gpus=4)
+        pod_set = body["spec"]["podSets"][0]
+        pod_set["count"], pod_set["topologyRequest"] = 2, {"required": RACK}
+        client.submit_batch([body])
+        started.append(name)
+        make_ready(client, name)
+
+    yield run
+    for name in started:
+        client.act(f"{path_of(name)}/cancel", {"reason": "done"})
+        if phase_of(client, name) == "Evicting":
+            stopped(client, name)
+    for host in HOSTS:
+        beat(client, host, ready=True)
+
+
+def timeline(screen: Screen, title: str) -> Locator:
+    """An entry of the timeline by its title."""
+    lines = screen.page.get_by_role("listitem")
+    return lines.filter(has=screen.page.get_by_text(title, exact=True)).first
+
+
+def test_a_gang_whose_host_dies_goes_on_beside_the_others(
+    screen: Screen, client: HeadgateClient, spare: str, gang: Callable[[str], None]
+) -> None:
+    gang("moved-gang")
+    assert hosts_of(client, "moved-gang") == {"host-1": 1, "host-2": 1}
+
+    kill(client, "moved-gang", "host-1")
+
+    moved = {"host-2": 1, spare: 1}
+    wait_until(lambda: hosts_of(client, "moved-gang") == moved, "the gang moved")
+    screen.open(f"/workloads/{NAMESPACE}/moved-gang", f"{NAMESPACE}/moved-gang")
+    told = "Its pods on host-1 (NotReady) were moved to host-3."
+    expect(screen.page.get_by_text(told)).to_be_visible()
+    expect(timeline(screen, "Hosts failed")).to_contain_text("host-1: NotReady")
+    expect(timeline(screen, "Replaced host-1")).to_contain_text("On host-2, host-3")
+    screen.open("/topology?host=host-1", "Topology")
+    lost = screen.page.get_by_role("complementary", name="Host host-1")
+    expect(lost.get_by_text("Not ready", exact=True)).to_be_visible()
+    expect(lost.get_by_text("No workload of ours runs here")).to_be_visible()
+    screen.open("/topology?host=host-3", "Topology")
+    heir = screen.page.get_by_role("complementary", name="Host host-3")
+    expect(heir.get_by_role("link", name=f"{NAMESPACE}/moved-gang")).to_be_visible()
+
+
+def test_a_gang_for_which_no_host_is_left_is_evicted_with_the_reason(
+    browser: Browser, headgate: Up, client: HeadgateClient, gang: Callable[[str], None]
+) -> None:
+    gang("lost-gang")
+    kill(client, "lost-gang", "host-1")
+    wait_until(lambda: phase_of(client, "lost-gang") == "Evicting", "the gang is evicted")
+    context = new_context(browser, "dark")
+    screen = sign_in(context.new_page(), headgate)
+    page = f"/workloads/{NAMESPACE}/lost-gang"
+    screen.open(page, f"{NAMESPACE}/lost-gang")
+    told = screen.page.get_by_text("Its hosts failed and no others were found for its pods")
+    expect(told.first).to_be_visible()
+    expect(timeline(screen, "Evicted: NodeFailures")).to_contain_text("Lost: host-1 (NotReady)")
+
+    stopped(client, "lost-gang")
+
+    wait_until(lambda: phase_of(client, "lost-gang") == "Pending", "the gang waits again")
+    screen.open(page, f"{NAMESPACE}/lost-gang")
+    screen.open(f"/topology?near={NAMESPACE}/lost-gang", "Topology")
+    near = screen.page.get_by_role("region", name="Where does it nearly fit?")
+    expect(near.get_by_text("1 of 2 pods fit, 1 short")).to_be_visible()
+    expect(screen.page.get_by_role("button", name="host-1: ")).to_have_accessible_name(
+        "host-1: 0 of 4 GPU used, 0 free, not ready"
+    )
+    assert screen.serious_violations() == []
+    assert screen.complaints == []
+    context.close()
