@@ -49,12 +49,13 @@ fix: $(READY)  ## let the tools mend what they can mend by themselves
 	@$(BIN)/python .ci/frontend.py fix
 
 .PHONY: bench
-bench: $(READY)  ## measure submits, admissions, replay and placements beside yardsticks, and the cycle
+bench: $(READY)  ## measure submits, admissions, replay, placements and searches beside yardsticks
 	@$(BIN)/python -m tests.bench $(ARGS)
 	@$(BIN)/python -m tests.bench.core
 	@$(BIN)/python -m tests.bench.past
 	@$(BIN)/python -m tests.bench.engine
 	@$(BIN)/python -m tests.bench.placement
+	@$(BIN)/python -m tests.bench.searching
 
 .PHONY: simulate
 simulate: $(READY)  ## random days of cluster life on memory adapters; ARGS="--seed 7"

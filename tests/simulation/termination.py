@@ -109,6 +109,10 @@ class Yard:
     def restore(self, candidate: Candidate, /) -> None:
         self.charge(candidate.node, candidate.amounts)
 
+    @property
+    def strides(self) -> bool:
+        return False
+
     def has_place(self) -> bool:
         return True
 

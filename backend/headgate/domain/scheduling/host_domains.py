@@ -4,54 +4,71 @@ For a required level they are the domains of that level; for a preferred one als
 level after the other, and in the end all hosts together.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.flavors.assign import PodSetFlavors
 from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.placement.clearing import Clearing, clearing_of
+from headgate.domain.scheduling.placement.crowd import Crowd
 from headgate.domain.scheduling.placement.domain_room import (
-    Pods,
-    domains_by_room,
-    domains_of,
+    Clearable,
+    clearable_domains,
     has_room,
-    stretch_of,
+    is_plain,
 )
+from headgate.domain.scheduling.placement.domains import FlavorTopology
 from headgate.domain.scheduling.placement.figures import Shape
 from headgate.domain.scheduling.placement.hosts import PROJECTED, Bools
+from headgate.domain.scheduling.placement.parts import name_of, part_of
 from headgate.domain.scheduling.placement.wanted import slicing_of
 from headgate.domain.scheduling.seating import Where, flavor_with_topology, ground_of
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
+Evictable: TypeAlias = tuple[Crowd, Bools]
+"""Everyone who holds a place, and a mask of those who may be made to leave."""
+
 Flavors = Mapping[str, Configured[ResourceFlavorSpec]]
 
 
 @dataclass(frozen=True, slots=True)
 class HostDomain:
-    """One domain: its name, its places as a mask, and whether it has room now.
+    """One domain: its name, its part of the topology, and whether it has room now.
 
-    `occupants` are those in it who could be made to leave.
+    `occupants` are those in it who could be made to leave. `clearing` is there where plain numbers
+    tell whether it has room.
     """
 
     name: str
-    within: Bools
+    part: FlavorTopology
     occupants: Mapping[str, bool]
     has_room: Callable[[], bool]
+    clearing: Callable[[], Clearing] | None
 
     def has(self, workload: Workload) -> bool:
         """Whether a workload is one of the occupants."""
         return workload.key in self.occupants
 
 
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """A domain to look at, and the least that it can cost: protection, and weight of all pods."""
+
+    least: tuple[int, int]
+    look: Callable[[], HostDomain]
+
+
 def host_domains(
     partition: Partition,
     flavors: Flavors,
     chosen: Iterable[PodSetFlavors],
-    evictable: Sequence[Workload],
-) -> list[list[HostDomain]]:
+    evictable: Evictable,
+) -> list[list[Prospect]]:
     """Level by level the domains to look at, those with the fewest pods to move first.
 
     Left out are domains that could not hold the workload if all who are `evictable` left, and all
@@ -93,23 +110,24 @@ def _domains_at(
     partition: Partition,
     flavor: Configured[ResourceFlavorSpec],
     sought: tuple[tuple[PodSet, PodSet | None], int],
-    evictable: Sequence[Workload],
-) -> list[HostDomain]:
+    evictable: Evictable,
+) -> list[Prospect]:
     group, level = sought
     now = ground_of(partition, flavor, Where((PROJECTED,)), {})
     shape = Shape(*group, slicing_of(group[0], now.topology.levels))
     most = partition.config.configuration.preemption.most_domains
-    occupants: dict[int, dict[str, bool]] = {}
-    leaving: list[Pods] = []
-    for workload in evictable:
-        pods = partition.held_by(workload).pods
-        leaving.extend(pods)
-        for domain in domains_of(now.topology, level, pods):
-            occupants.setdefault(domain, {})[workload.key] = True
-    found = []
-    for domain in domains_by_room(now, shape, level, leaving)[:most]:
-        stretch = stretch_of(now.topology, level, domain)
-        room = partial(has_room, now, shape, level, domain)
-        there = occupants.get(domain, {})
-        found.append(HostDomain(stretch.name, stretch.within, there, room))
-    return found
+    crowd, _ = evictable
+
+    def look(each: Clearable) -> HostDomain:
+        here = replace(now, topology=part_of(now.topology, level, each.domain))
+        is_bare = is_plain(shape, len(now.topology.levels))
+        return HostDomain(
+            name=name_of(now.topology, level, each.domain),
+            part=here.topology,
+            occupants={crowd.names[number]: True for number in each.holders.tolist()},
+            has_room=partial(has_room, here, shape),
+            clearing=partial(clearing_of, here, group[0]) if is_bare else None,
+        )
+
+    found = clearable_domains(now, shape, level, evictable, most)
+    return [Prospect((each.least, each.weight), partial(look, each)) for each in found]

@@ -17,7 +17,7 @@ from headgate.domain.scheduling.host_domains import HostDomain, host_domains
 from headgate.domain.scheduling.immunity import Immunity
 from headgate.domain.scheduling.making_room import Preemptor, Wish, oracle_of, victims_for
 from headgate.domain.scheduling.partition import Charge, Partition
-from headgate.domain.scheduling.placement.hosts import ACTUAL, EMPTY, PROJECTED
+from headgate.domain.scheduling.placement.hosts import ACTUAL, EMPTY, PROJECTED, TRIAL
 from headgate.domain.scheduling.placement.place import Misplaced
 from headgate.domain.scheduling.preemption.candidates import MOST_REFUSED
 from headgate.domain.scheduling.preemption.guard import BLOCKED
@@ -136,13 +136,18 @@ class Look:
         self, choice: FlavorChoice, unplaced: NotPlaced, wanted: Admission
     ) -> Evaluation:
         def seats_in(domain: HostDomain | None) -> Seats[Admission]:
-            where = Where((PROJECTED,), domain.within if domain else None)
+            clearing = domain.clearing() if domain and domain.clearing else None
+            view = PROJECTED if clearing is None else TRIAL
+            where = Where((view,), domain.part if domain else None)
 
             def place() -> Admission | None:
                 return self._place(choice, where)[0]
 
-            has_place = domain.has_room if domain else lambda: place() is not None
-            return Seats(has_place, place, self._charge_at)
+            def has_place() -> bool:
+                return choice.mode < Mode.DEFERRED and place() is not None
+
+            found = domain.has_room if domain else has_place
+            return Seats(found, place, self._charge_at, clearing)
 
         levels = partial(host_domains, self.partition, self.offer.flavors, choice.pod_sets)
         plan = victims_for(self.preemptor, Wish(choice.amounts(), seats_in, levels))
@@ -213,7 +218,7 @@ def _vain(plan: VictimPlan[Admission]) -> VictimSearch:
     if circles:
         text = f"it would go round in a circle ({circles[0].removeprefix(f'{BLOCKED}: ')})"
         return VictimSearch(text, census.considered, refused[:MOST_REFUSED], BLOCKED)
-    who = "too few workloads" if census.considered > len(census.refused) else NOBODY_LOWER
+    who = NOBODY_LOWER if census.is_hopeless else "too few workloads"
     text = f"{who} may be preempted"
     return VictimSearch(text, census.considered, refused[:MOST_REFUSED])
 

@@ -9,7 +9,7 @@ import msgspec
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.disruption import budget_standings
-from headgate.domain.scheduling.host_domains import HostDomain
+from headgate.domain.scheduling.host_domains import Evictable, HostDomain, Prospect
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.hosts import PROJECTED
@@ -21,7 +21,7 @@ from headgate.domain.scheduling.preemption.oracle import foresee
 from headgate.domain.scheduling.preemption.plan import (
     SearchRules,
     VictimPlan,
-    everyone_evictable,
+    in_reach,
     plan_victims,
 )
 from headgate.domain.scheduling.preemption.precedents import Epoch
@@ -29,7 +29,17 @@ from headgate.domain.scheduling.preemption.scoring import Score, score_of
 from headgate.domain.scheduling.quota.answer import Oracle
 from headgate.domain.scheduling.quota.tree import Amounts
 from headgate.domain.scheduling.quota.usage import available, borrowing_level
-from headgate.domain.scheduling.room import Place, Seats, Workloads, host_room, quota_room
+from headgate.domain.scheduling.room import (
+    Place,
+    ProjectedRoom,
+    Seats,
+    Workloads,
+    cleared_room,
+    host_room,
+    quota_room,
+)
+from headgate.domain.scheduling.slices import taken_over
+from headgate.domain.scheduling.survey import Survey, survey
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.state import Workload
 
@@ -68,6 +78,18 @@ class Preemptor(msgspec.Struct, frozen=True, gc=False):
         known = self.partition.config.disruption_budgets
         return Budgets(budget_standings(known, self.workloads.values()))
 
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """The slice that it takes over, which nobody needs to make leave."""
+        old = taken_over(self.partition, self.workloads, self.workload)
+        return (old.key,) if old else ()
+
+    def candidate(self, name: str) -> Candidate:
+        """One who holds a place, with all that it holds."""
+        workload = self.workloads[name]
+        charge = self.partition.held_by(workload)
+        return Candidate(workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts)
+
     def _guard(self, claim: Claim, victims: Sequence[Victim]) -> Wrongs:
         epoch = Epoch(
             self.workloads, self.partition.epoch_of(self.node.removeprefix("clusterqueue/"))
@@ -97,12 +119,12 @@ class Wish(Generic[Place]):
     """What is wanted: amounts of quota and a place, anywhere or level by level in a domain.
 
     `seats_in` finds places in a domain, or with None on any hosts; `levels` tells the domains, if
-    these workloads could be made to leave.
+    these could be made to leave.
     """
 
     amounts: Amounts
     seats_in: Callable[[HostDomain | None], Seats[Place]]
-    levels: Callable[[Sequence[Workload]], Sequence[Sequence[HostDomain]]]
+    levels: Callable[[Evictable], Sequence[Sequence[Prospect]]]
 
 
 def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
@@ -119,37 +141,48 @@ def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
     rules = preemptor.rules
     if has_place:
         return plan_victims(room, claim, rules)
-    in_the_way = replace(claim, occupies=lambda _: True)
-    evictable = everyone_evictable(room, in_the_way, rules)
-    levels = wish.levels([victim.workload for victim in evictable.victims])
+    known = survey(
+        preemptor.partition.crowd(),
+        preemptor.workloads,
+        claim,
+        in_reach(room, claim, rules),
+        preemptor.absent,
+    )
+    levels = wish.levels((known.crowd, known.evictable))
     if not levels:
         return plan_victims(room, claim, rules)
-    candidates = {victim.workload.key: victim.candidate for victim in evictable.victims}
     for level in levels:
-        found = _cheapest(preemptor, (claim, candidates), wish, level)
+        found = _cheapest(preemptor, (claim, known), wish, level)
         if found.place is not None:
             break
-    return replace(found, census=evictable.census)
+    return replace(found, census=known.census)
 
 
 def _cheapest(
     preemptor: Preemptor,
-    claimed: tuple[Claim, Mapping[str, Candidate]],
+    claimed: tuple[Claim, Survey],
     wish: Wish[Place],
-    level: Sequence[HostDomain],
+    level: Sequence[Prospect],
 ) -> VictimPlan[Place]:
-    """The plan of the domain where it costs least; without any, what protected the others."""
-    claim, candidates = claimed
+    """The plan of the domain where it costs least; without any, what protected the others.
+
+    Domains are tried from the one that could cost least; once the least that the next can cost is
+    more than the best plan does, no further one can be better.
+    """
+    claim, known = claimed
     short = _contested(preemptor, wish.amounts, has_place=True)
+    everyone = known.names() if short else []
     best: tuple[Score, VictimPlan[Place]] | None = None
     protected: Wrongs = {}
     rules, budgets = preemptor.rules, preemptor.budgets
-    for domain in level:
+    for prospect in sorted(level, key=lambda each: each.least):
+        if best is not None and best[0][:3] < (0, *prospect.least):
+            break
+        domain = prospect.look()
         here = replace(claim, short=short, occupies=domain.has)
-        known = candidates.values() if short else map(candidates.__getitem__, domain.occupants)
-        only = _by_node(found for found in known if here.concerns(found))
-        seats = wish.seats_in(domain)
-        room = host_room(preemptor.partition, preemptor.workloads, seats, only)
+        candidates = map(preemptor.candidate, everyone if short else domain.occupants)
+        only = _by_node(found for found in candidates if here.concerns(found))
+        room = _room_in(preemptor, wish.seats_in(domain), only)
         found = plan_victims(room, here, rules)
         protected.update(found.protected)
         if found.place is not None:
@@ -157,6 +190,15 @@ def _cheapest(
             if best is None or score < best[0]:
                 best = score, found
     return VictimPlan((), None, protected=protected) if best is None else best[1]
+
+
+def _room_in(
+    preemptor: Preemptor, seats: Seats[Place], only: Mapping[str, Sequence[Candidate]]
+) -> ProjectedRoom[Place]:
+    partition, workloads = preemptor.partition, preemptor.workloads
+    if seats.clearing is None:
+        return host_room(partition, workloads, seats, only)
+    return cleared_room(partition, workloads, seats, seats.clearing, only)
 
 
 def _by_node(candidates: Iterable[Candidate]) -> dict[str, list[Candidate]]:

@@ -20,6 +20,7 @@ from headgate.domain.scheduling.flavors.offers import offer_to_all
 from headgate.domain.scheduling.host_watch import HostWatch
 from headgate.domain.scheduling.ordering.pending import PendingQueue, Waiting
 from headgate.domain.scheduling.placement.building import build_hosts
+from headgate.domain.scheduling.placement.crowd import Crowd, Standing
 from headgate.domain.scheduling.placement.domains import FlavorTopology
 from headgate.domain.scheduling.placement.ground import per_pod
 from headgate.domain.scheduling.placement.hosts import (
@@ -44,6 +45,7 @@ from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.leaving import holds_quota, is_leaving
 from headgate.domain.workloads.preempting import has_released_quota
+from headgate.domain.workloads.protecting import protection_of
 from headgate.domain.workloads.remaining import needed_admission
 from headgate.domain.workloads.state import Workload
 
@@ -102,6 +104,8 @@ class Partition:
         self.rounds_wait_until: dict[str, Instant] = {}
         self.hosts, self.topologies = _build_hosts(config, self.cluster_queues)
         self.watch = HostWatch(config, self.hosts)
+        self._crowd = Crowd(self.hosts)
+        self._stirred: dict[str, Workload | None] = {}
         self.version = 0
 
     def replace(self, old: Workload | None, new: Workload | None) -> None:
@@ -205,6 +209,23 @@ class Partition:
             self.hosts.take(view, rows, -counts, requests)
         self.version += 1
 
+    def crowd(self) -> Crowd:
+        """Everyone who holds a place and is not leaving, as arrays."""
+        for key, workload in self._stirred.items():
+            if workload is None or not holds_quota(workload) or is_leaving(workload):
+                self._crowd.drop(key)
+            else:
+                self._crowd.put(key, self._standing(workload))
+        self._stirred.clear()
+        return self._crowd
+
+    def _standing(self, workload: Workload) -> Standing:
+        charge = self.held_by(workload)
+        is_preemptible = workload.spec.preemptibility == "Preemptible"
+        return Standing(
+            charge.cluster_queue, protection_of(workload.spec), is_preemptible, charge.pods
+        )
+
     def competes(self, workload: Workload) -> bool:
         """Whether it is to be looked at when it is its turn."""
         return not self._is_aside(workload) and competes(self.config, workload)
@@ -256,10 +277,16 @@ class Partition:
         return self.charge_of(workload, admission)
 
     def _rehold(self, old: Workload | None, new: Workload | None, held: Charge | None) -> None:
+        self._note(old, new)
         if old is not None and old.admission is not None:
             self.holding.get(old.admission.cluster_queue, {}).pop(old.key, None)
         if new is not None and held is not None:
             self.holding.setdefault(held.cluster_queue, {})[new.key] = held
+
+    def _note(self, old: Workload | None, new: Workload | None) -> None:
+        for workload in (old, new):
+            if workload is not None and workload.admission is not None:
+                self._stirred[workload.key] = new
 
     def _waiting(self, new: Workload) -> Waiting | None:
         if new.admission is not None or new.finished_at is not None:

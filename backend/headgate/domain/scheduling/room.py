@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from headgate.domain.scheduling.partition import Charge, Partition
+from headgate.domain.scheduling.placement.clearing import Clearing
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.claims import Candidate
 from headgate.domain.scheduling.quota.answer import QuotaView
@@ -40,11 +41,15 @@ def fits(partition: Partition, charge: Charge, views: tuple[int, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Seats(Generic[Place]):
-    """Whether hosts have a place, which is the best, and what one takes."""
+    """Whether hosts have a place, which is the best, and what one takes.
+
+    With a `clearing` hosts are tried in its numbers, of which `place` finds the best place.
+    """
 
     has_place: Callable[[], bool]
     place: Callable[[], Place | None]
     charge_at: Callable[[Place], Charge]
+    clearing: Clearing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,7 @@ class ProjectedRoom(Generic[Place]):
     is_free: Callable[[Place], bool]
     move: Callable[[Candidate, bool], None]
     only: Mapping[str, Sequence[Candidate]] | None = None
+    strides: bool = True
 
     @property
     def path(self) -> Mapping[str, tuple[str, ...]]:
@@ -157,3 +163,35 @@ def host_room(
         change(PROJECTED, partition.held_by(candidate.workload))
 
     return ProjectedRoom(partition, workloads, seats.has_place, seats.place, is_free, move, only)
+
+
+def cleared_room(
+    partition: Partition,
+    workloads: Workloads,
+    seats: Seats[Place],
+    clearing: Clearing,
+    only: Mapping[str, Sequence[Candidate]],
+) -> ProjectedRoom[Place]:
+    """Quota, and the hosts of one domain in plain numbers; the host table stays as it is."""
+    tree, usage = partition.tree, partition.usage[PROJECTED]
+    charges: list[tuple[Place, Charge]] = []
+
+    def place() -> Place | None:
+        clearing.tell()
+        return seats.place()
+
+    def is_free(found: Place) -> bool:
+        if not charges or charges[0][0] is not found:
+            charges[:] = [(found, seats.charge_at(found))]
+        charge = charges[0][1]
+        return charge.is_whole and clearing.is_free(charge.pods)
+
+    def move(candidate: Candidate, back: bool) -> None:  # noqa: FBT001 - as the room calls it
+        change, on_hosts = (
+            (add_usage, clearing.come_back) if back else (remove_usage, clearing.leave)
+        )
+        change(tree, usage, candidate.node, candidate.amounts)
+        on_hosts(candidate.workload.key, partition.held_by(candidate.workload).pods)
+
+    has_place = clearing.has_place
+    return ProjectedRoom(partition, workloads, has_place, place, is_free, move, only, strides=False)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.flavors.assign import PodSetFlavors
 from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.placement.domains import FlavorTopology
 from headgate.domain.scheduling.placement.ground import Ground
-from headgate.domain.scheduling.placement.hosts import Bools, Ints
+from headgate.domain.scheduling.placement.hosts import Ints
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.workloads.admission import PodSetAssignment
@@ -15,10 +16,10 @@ from headgate.domain.workloads.admission import PodSetAssignment
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Views in which a place must be free, and if only some of a flavor's places will do, which."""
+    """Views in which a place must be free; `part` is one domain of the topology, if it must be."""
 
     views: tuple[int, ...]
-    within: Bools | None = None
+    part: FlavorTopology | None = None
 
 
 def seated(
@@ -80,10 +81,9 @@ def ground_of(
     """The hosts of a flavor as a placement looks at them."""
     return Ground(
         partition.hosts,
-        partition.topologies[flavor.name],
+        where.part or partition.topologies[flavor.name],
         flavor.spec,
         where.views,
         assumed,
-        where.within,
-        partition.config.configuration.topology,
+        rules=partition.config.configuration.topology,
     )

@@ -1,75 +1,147 @@
-"""How much room single domains have, now and if they were empty (preemption.md §6.7)."""
+"""What domains have room for once those who stand there have left (preemption.md §6.7).
 
-from collections.abc import Iterable
+For all domains at once: places are sorted by host and protection, and what has been freed after
+each removal is a running sum.
+"""
+
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 
 from headgate.domain.scheduling.placement.capacities import Capacities
-from headgate.domain.scheduling.placement.domains import FlavorTopology
+from headgate.domain.scheduling.placement.crowd import Crowd
+from headgate.domain.scheduling.placement.eligibility import eligible_hosts
 from headgate.domain.scheduling.placement.figures import Shape, capacities_for, computed
-from headgate.domain.scheduling.placement.ground import Ground
+from headgate.domain.scheduling.placement.ground import Ground, open_places, per_pod
 from headgate.domain.scheduling.placement.hosts import PROJECTED, TRIAL, Bools, Ints
-from headgate.domain.values.quantities import Requests
-
-Pods: TypeAlias = tuple[Ints, Ints, Requests]
-"""Rows of the host table, the pods in each, and what one pod takes."""
+from headgate.domain.scheduling.placement.least_weight import Entries, least_weight
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """The places of one domain as a mask over those of its flavor."""
+class Clearable:
+    """A domain that could hold the shape if everyone left who can be made to.
 
-    name: str
-    within: Bools
+    Whoever leaves, one of them is protected by at least `least`, and all their pods weigh at least
+    `weight`. `holders` are the numbers, in the crowd, of those in it, once for each of their hosts.
+    """
+
+    domain: int
+    least: int
+    weight: int
+    holders: Ints
 
 
-def domains_by_room(now: Ground, shape: Shape, level: int, leaving: Iterable[Pods]) -> list[int]:
-    """Domains of a level that could hold the shape if these pods left; the most room now first."""
-    gone = _without(now, leaving)
-    could = np.flatnonzero(_pods(computed(gone, shape), level) >= shape.workers.count)
+def clearable_domains(
+    now: Ground, shape: Shape, level: int, evictable: tuple[Crowd, Bools], most: int
+) -> list[Clearable]:
+    """The domains of a level with the most room now, at most so many of them."""
+    if not len(now.topology.paths):
+        return []
+    entries = _entries(now, level, *evictable)
     with capacities_for(now, shape) as figures:
-        can = _pods(figures, level)
-        return sorted(could.tolist(), key=lambda domain: (-int(can[domain]), domain))
+        can, pods = _pods(figures, level), figures.pods[-1].copy()
+    steps = _steps(now, shape, pods, entries)
+    room = np.add.reduceat(pods, now.topology.starts[level])
+    could, least = _reached(room, shape.workers.count, entries, steps)
+    if not is_plain(shape, len(now.topology.levels)):
+        could = _could(now, shape, level, entries)
+    found = np.flatnonzero(could)
+    found = found[np.lexsort([found, -can[found]])][:most]
+    weight = least_weight(now, shape.workers, (level, found), pods, entries)
+    begins = np.searchsorted(entries.domains, found)
+    ends = np.searchsorted(entries.domains, found, side="right")
+    listed = (found, least[found], weight, begins, ends)
+    return [
+        Clearable(domain, lowest, weighs, entries.holders[begin:end])
+        for domain, lowest, weighs, begin, end in zip(*(n.tolist() for n in listed), strict=True)
+    ]
 
 
-def domains_of(topology: FlavorTopology, level: int, pods: Iterable[Pods]) -> list[int]:
-    """The domains of a level that these pods lie in, each once."""
-    found: dict[int, bool] = {}
-    for rows, _, _ in pods:
-        places = topology.places_of(rows)
-        at = np.searchsorted(topology.starts[level], places, side="right") - 1
-        found.update(dict.fromkeys(at.tolist(), True))
-    return list(found)
+def is_plain(shape: Shape, levels: int) -> bool:
+    """Whether the room of a domain is no more than the sum of that of its hosts."""
+    slicing = shape.slicing
+    return shape.leader is None and slicing.size == 1 and slicing.level == levels - 1
 
 
-def has_room(now: Ground, shape: Shape, level: int, domain: int) -> bool:
-    """Whether one domain has room for the shape now."""
+def _entries(now: Ground, level: int, crowd: Crowd, mask: Bools) -> Entries:
+    places = now.topology.place_of_row[crowd.rows]
+    of = np.flatnonzero((crowd.holders >= 0) & (places >= 0) & mask[crowd.holders])
+    places, protections = places[of], crowd.protections[crowd.holders[of]]
+    domains = np.searchsorted(now.topology.starts[level], places, side="right") - 1
+    order = np.lexsort([protections, domains])
+    of = of[order]
+    return Entries(
+        crowd.holders[of],
+        places[order],
+        domains[order],
+        protections[order],
+        crowd.counts[of],
+        crowd.amounts[:, of],
+    )
+
+
+def _steps(now: Ground, shape: Shape, pods: Ints, entries: Entries) -> Ints:
+    """How many more pods fit on its place when each entry leaves, the least protected first."""
+    order = np.argsort(entries.places, kind="stable")
+    places = entries.places[order]
+    if not len(places):
+        return places
+    is_first = np.ones(len(places), dtype=np.bool_)
+    np.not_equal(places[1:], places[:-1], out=is_first[1:])
+    group = np.cumsum(is_first) - 1
+    begins = np.flatnonzero(is_first)
+    rows = now.topology.rows[places]
+    fits = np.full(len(places), np.iinfo(np.int64).max)
+    asked = {name: amount for name, amount in per_pod(shape.workers).items() if amount > 0}
+    for name, amount in sorted(asked.items()):
+        line = now.table.resources.get(name)
+        if line is None:
+            return np.zeros(len(places), dtype=np.int64)
+        freed = np.cumsum(entries.amounts[line, order])
+        before = freed[begins] - entries.amounts[line, order[begins]]
+        free = now.table.free[PROJECTED][line, rows] + freed - before[group]
+        np.minimum(fits, free // amount, out=fits)
+    may = open_places(now, places) & eligible_hosts(now, shape.workers.scheduling).mask[places]
+    fits = np.maximum(fits, 0) * may
+    more = fits.copy()
+    more[1:] -= fits[:-1]
+    more[begins] = fits[begins] - pods[places[begins]]
+    steps: Ints = np.empty_like(more)
+    steps[order] = more
+    return steps
+
+
+def _reached(room: Ints, count: int, entries: Entries, steps: Ints) -> tuple[Bools, Ints]:
+    """Which domains come to `count` pods, and the protection of the one with whom they do."""
+    reached, least = room >= count, np.zeros(len(room), dtype=np.int64)
+    grown = np.cumsum(steps)
+    begins = np.searchsorted(entries.domains, np.arange(len(room)))
+    before = np.concatenate([np.zeros(1, dtype=np.int64), grown])[begins]
+    enough = np.flatnonzero((room - before)[entries.domains] + grown >= count)
+    if len(enough):
+        of = entries.domains[enough]
+        firsts = np.flatnonzero(np.concatenate([np.ones(1, dtype=np.bool_), of[1:] != of[:-1]]))
+        least[of[firsts]] = entries.protections[enough[firsts]]
+        reached[of] = True
+    return reached, least
+
+
+def _could(now: Ground, shape: Shape, level: int, entries: Entries) -> Bools:
+    """Which domains have room for pods that hold together, if all leave."""
+    free = now.table.free[TRIAL]
+    free[:] = now.table.free[PROJECTED]
+    rows = now.topology.rows[entries.places]
+    for line in range(len(free)):
+        np.add.at(free[line], rows, entries.amounts[line])
+    figures = computed(replace(now, views=(TRIAL,)), shape)
+    could: Bools = _pods(figures, level) >= shape.workers.count
+    return could
+
+
+def has_room(now: Ground, shape: Shape) -> bool:
+    """Whether the topology, a part of one, has room for the shape in its widest domain."""
     with capacities_for(now, shape) as figures:
-        return int(_pods(figures, level)[domain]) >= shape.workers.count
-
-
-def stretch_of(topology: FlavorTopology, level: int, domain: int) -> Stretch:
-    """The places of a domain."""
-    starts = topology.starts[level]
-    first = int(starts[domain])
-    end = int(starts[domain + 1]) if domain + 1 < len(starts) else len(topology.paths)
-    within = np.zeros(len(topology.paths), dtype=np.bool_)
-    within[first:end] = True
-    return Stretch("/".join(topology.domain_path(level, domain)), within)
-
-
-def _without(now: Ground, leaving: Iterable[Pods]) -> Ground:
-    table = now.table
-    free = table.free[TRIAL]
-    free[:] = table.free[PROJECTED]
-    for rows, counts, requests in leaving:
-        for resource, amount in requests.items():
-            line = table.resources.get(resource)
-            if line is not None:
-                free[line, rows] += amount * counts
-    return replace(now, views=(TRIAL,))
+        return int(_pods(figures, 0).max(initial=0)) >= shape.workers.count
 
 
 def _pods(figures: Capacities, level: int) -> Ints:

@@ -28,7 +28,8 @@ class FlavorTopology:
     places at which the domains of level `l` begin, `first_child[l]` the domains of level `l + 1`
     at which they begin, with the end as last entry; `parent[l]` are the domains of level `l` that
     those of level `l + 1` lie in. `place_of_row` is -1 for rows of no place.
-    `eligible` and `shapes` keep what `eligibility` and `figures` have found out about the places.
+    `eligible` and `shapes` keep what `eligibility` and `figures` have found out about the places,
+    `parts` its domains as topologies of their own.
     """
 
     flavor: str
@@ -43,6 +44,7 @@ class FlavorTopology:
     is_one_stretch: bool
     eligible: dict[object, Any] = field(default_factory=dict)
     shapes: dict[object, Any] = field(default_factory=dict)
+    parts: dict[object, Any] = field(default_factory=dict)
 
     @property
     def goes_to_hosts(self) -> bool:

@@ -56,11 +56,8 @@ def _layers(pod_set: PodSet, capacities: Capacities, short: Shortfall) -> tuple[
 def _excluded(ground: Ground, pod_set: PodSet, full: Bools) -> tuple[tuple[str, int], ...]:
     eligible = eligible_hosts(ground, pod_set.scheduling)
     usable = ground.table.usable[ground.topology.rows]
-    counts: Counter[str] = Counter(
-        reason
-        for reason, is_usable in zip(eligible.reasons, usable.tolist(), strict=True)
-        if reason and is_usable
-    )
+    left_out = np.flatnonzero(usable & ~eligible.mask).tolist()
+    counts: Counter[str] = Counter(eligible.reasons[place] for place in left_out)
     if unusable := int((~usable).sum()):
         counts["not ready or cordoned"] = unusable
     allowed = eligible.mask & usable
@@ -69,7 +66,7 @@ def _excluded(ground: Ground, pod_set: PodSet, full: Bools) -> tuple[tuple[str, 
             counts["topologyDomain"] = outside
         allowed = allowed & ground.within
     counts.update(_too_full(ground, per_pod(pod_set), allowed & full))
-    return tuple(sorted(counts.items()))
+    return tuple(sorted((reason, hosts) for reason, hosts in counts.items() if hosts))
 
 
 def _too_full(ground: Ground, requests: Requests, full: Bools) -> Counter[str]:
@@ -78,5 +75,5 @@ def _too_full(ground: Ground, requests: Requests, full: Bools) -> Counter[str]:
     if not len(places) or not names:
         return Counter()
     fits = np.stack([free_of(ground, name, places) // requests[name] for name in names])
-    limiting = np.argmin(fits, axis=0)
-    return Counter(f'resource "{names[int(line)]}"' for line in limiting)
+    limiting = np.bincount(np.argmin(fits, axis=0), minlength=len(names)).tolist()
+    return Counter({f'resource "{n}"': hosts for n, hosts in zip(names, limiting, strict=True)})

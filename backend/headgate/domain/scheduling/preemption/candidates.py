@@ -24,10 +24,19 @@ Turn: TypeAlias = tuple[bool, int, int, Instant, str]
 
 @dataclass(slots=True)
 class Census:
-    """Who was looked at in one search: how many, and who is safe by which rule."""
+    """Who was looked at in one search: how many, and who is safe by which rule.
+
+    Of `unlisted` more who are safe the rule is not worked out.
+    """
 
     considered: int = 0
     refused: list[tuple[str, str]] = field(default_factory=list)
+    unlisted: int = 0
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether everyone who was looked at is safe."""
+        return self.considered == len(self.refused) + self.unlisted
 
     def report(self) -> tuple[tuple[str, str], ...]:
         """The first refusals by name."""

@@ -6,9 +6,16 @@ it who is over quota stands on the preemptor's ground (the advantage).
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias
 
-from headgate.domain.scheduling.preemption.candidates import Census, Turn, allowed, turn_to_go
+from headgate.domain.scheduling.preemption.candidates import (
+    Census,
+    Policy,
+    Turn,
+    allowed,
+    turn_to_go,
+)
 from headgate.domain.scheduling.preemption.claims import (
     Amounts,
     Candidate,
@@ -57,14 +64,14 @@ class Listed:
 def list_candidates(field: Field, claim: Claim, census: Census) -> Listed:
     """Everyone who may have to leave for a claim, with the right by which."""
     ground, borrowers = _in_other_queues(field, claim, census)
-    own = [Victim(found, "Own") for found in own_candidates(field, claim, census)]
+    own = [Victim(found, "Own") for found in _own_candidates(field, claim, census)]
     lists = (_in_turn(claim, ground), _in_turn(claim, borrowers), _in_turn(claim, own))
     if claim.policies.order_profile == "ScopeFirst":
         return Listed(*lists)
     return Listed(*lists, turn=lambda victim: turn_to_go(claim, victim.candidate))
 
 
-def own_candidates(field: Field, claim: Claim, census: Census) -> list[Candidate]:
+def _own_candidates(field: Field, claim: Claim, census: Census) -> list[Candidate]:
     """Those of its own ClusterQueue whom the policy lets it make leave."""
     policy = claim.policies.within_cluster_queue
     return [] if policy == "Never" else allowed(claim, policy, field.holders(claim.node), census)
@@ -117,23 +124,35 @@ def _is_under_nominal(field: Field, claim: Claim) -> bool:
     return all(field.used(node, key) < field.nominal(node, key) for key in claim.contested)
 
 
+def nodes_in_reach(field: Field, claim: Claim) -> Iterator[tuple[str, Policy]]:
+    """The ClusterQueues whose workloads may have to leave, each with the policy that says who."""
+    own, others = claim.policies.within_cluster_queue, claim.policies.reclaim_within_cohort
+    if own != "Never":
+        yield claim.node, own
+    if others != "Never":
+        for below, node in pairwise(field.path[claim.node]):
+            for borrower in _borrowers_below(field, claim, (node, below)):
+                yield borrower, others
+
+
 def _in_other_queues(
     field: Field, claim: Claim, census: Census
 ) -> tuple[list[Victim], list[Victim]]:
     """On its ground, and other borrowers: level by level from its ClusterQueue to the root."""
     ground: list[Victim] = []
     borrowers: list[Victim] = []
-    if claim.policies.reclaim_within_cohort == "Never":
+    policy = claim.policies.reclaim_within_cohort
+    if policy == "Never":
         return ground, borrowers
     asked: Amounts = claim.amounts
     has_advantage = False
     below = ""
     for node in field.path[claim.node]:
         if below:
-            found = _borrowers_below(field, claim, (node, below), census)
             victims = [
                 Victim(candidate, _scope(claim, candidate, has_advantage=has_advantage), node)
-                for candidate in found
+                for borrower in _borrowers_below(field, claim, (node, below))
+                for candidate in allowed(claim, policy, field.holders(borrower), census)
             ]
             (ground if has_advantage else borrowers).extend(victims)
         fits, asked = field.serve(node, asked)
@@ -142,19 +161,16 @@ def _in_other_queues(
     return ground, borrowers
 
 
-def _borrowers_below(
-    field: Field, claim: Claim, branch: tuple[str, str], census: Census
-) -> Iterator[Candidate]:
-    """Candidates under a cohort, except under the child that was looked at already."""
+def _borrowers_below(field: Field, claim: Claim, branch: tuple[str, str]) -> Iterator[str]:
+    """Borrowing ClusterQueues under a cohort, but none under the child looked at already."""
     node, done = branch
     for child in field.children[node]:
         if child == done or field.is_within(child, claim.contested):
             continue
         if field.children[child]:
-            yield from _borrowers_below(field, claim, (child, done), census)
+            yield from _borrowers_below(field, claim, (child, done))
         else:
-            policy = claim.policies.reclaim_within_cohort
-            yield from allowed(claim, policy, field.holders(child), census)
+            yield child
 
 
 def _scope(claim: Claim, candidate: Candidate, *, has_advantage: bool) -> Scope:

@@ -10,11 +10,11 @@ from typing import TypeAlias
 from headgate.domain.configuration.specs import FairStrategy
 from headgate.domain.scheduling.preemption.candidates import (
     Census,
+    Policy,
     allowed,
     turn_to_go,
 )
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, ShareOrder, Victim
-from headgate.domain.scheduling.preemption.classical import own_candidates
 from headgate.domain.scheduling.preemption.contest import Contest
 from headgate.domain.scheduling.preemption.shares import counted_in, counted_out, share_of, sides
 
@@ -29,14 +29,24 @@ RULES: dict[FairStrategy, Callable[[ShareOrder, ShareOrder, ShareOrder], bool]] 
 
 def fair_candidates(field: Field, claim: Claim, census: Census) -> tuple[Candidate, ...]:
     """Its own by `withinClusterQueue`, and those of every borrower by `reclaimWithinCohort`."""
-    found = own_candidates(field, claim, census)
-    policy = claim.policies.reclaim_within_cohort
+    found = [
+        candidate
+        for node, policy in nodes_in_reach(field, claim)
+        for candidate in allowed(claim, policy, field.holders(node), census)
+    ]
+    return tuple(sorted(found, key=lambda candidate: turn_to_go(claim, candidate)))
+
+
+def nodes_in_reach(field: Field, claim: Claim) -> Iterator[tuple[str, Policy]]:
+    """The ClusterQueues whose workloads may have to leave, each with the policy that says who."""
+    own, others = claim.policies.within_cluster_queue, claim.policies.reclaim_within_cohort
+    if own != "Never":
+        yield claim.node, own
     path = field.path[claim.node]
-    if len(path) > 1 and policy != "Never":
+    if len(path) > 1 and others != "Never":
         for node in _cluster_queues_below(field, path[-1]):
             if node != claim.node and not field.is_within(node, claim.contested):
-                found.extend(allowed(claim, policy, field.holders(node), census))
-    return tuple(sorted(found, key=lambda candidate: turn_to_go(claim, candidate)))
+                yield node, others
 
 
 def tournament(

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic, TypeAlias
 
-from headgate.domain.scheduling.preemption.candidates import Census, by_importance
+from headgate.domain.scheduling.preemption import classical, fair
+from headgate.domain.scheduling.preemption.candidates import Census, Policy, by_importance
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, Victim
 from headgate.domain.scheduling.preemption.classical import (
     Listed,
@@ -95,15 +96,11 @@ def plan_victims(room: Room[Place], claim: Claim, rules: SearchRules) -> VictimP
 Removals: TypeAlias = Callable[[Wrongs], Iterator[Victim]]
 
 
-def everyone_evictable(room: Field, claim: Claim, rules: SearchRules) -> VictimPlan[bool]:
-    """All candidates of a claim as if they were victims, and who was refused."""
-    census = Census()
+def in_reach(room: Field, claim: Claim, rules: SearchRules) -> Iterator[tuple[str, Policy]]:
+    """The ClusterQueues whose workloads a claim may make leave, each with the policy on whom."""
     if rules.strategies:
-        found = fair_candidates(room, claim, census)
-        victims = tuple(Victim(candidate, "FairShare") for candidate in found)
-    else:
-        victims = list_candidates(room, claim, census).in_turn()
-    return VictimPlan(victims, None, census)
+        return fair.nodes_in_reach(room, claim)
+    return classical.nodes_in_reach(room, claim)
 
 
 def _attempts(

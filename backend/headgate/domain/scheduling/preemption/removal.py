@@ -16,6 +16,11 @@ Place = TypeVar("Place")
 class Room(Field, Protocol[Place]):
     """A field with hosts."""
 
+    @property
+    def strides(self) -> bool:
+        """Whether asking for a place costs so much that it is not asked after every removal."""
+        ...
+
     def has_place(self) -> bool:
         """Whether there is any place on hosts for the preemptor now."""
         ...
@@ -102,10 +107,11 @@ class _Taken(Generic[Place]):
 def _gallop(taken: _Taken[Place], walk: Iterator[Victim]) -> tuple[int, int] | None:
     """How many removals were too few, and how many are enough; None if all are too few.
 
-    A place on hosts costs a search, so it is looked for only where quota has room, after one, two,
+    Where a place on hosts costs a search, it is looked for only if quota has room, after one, two,
     four and so on further removals.
     """
     low, step, due = 0, 1, 1
+    growth = 2 if taken.fit.room.strides else 1
     for victim in walk:
         taken.take(victim)
         if not taken.fit.has_quota():
@@ -113,7 +119,8 @@ def _gallop(taken: _Taken[Place], walk: Iterator[Victim]) -> tuple[int, int] | N
         elif taken.removed >= due:
             if taken.fit.anywhere():
                 return low, taken.removed
-            low, step, due = taken.removed, step * 2, taken.removed + step * 2
+            low, step = taken.removed, step * growth
+            due = taken.removed + step
     last = taken.removed
     return (low, last) if last > low and taken.fit.anywhere() else None
 

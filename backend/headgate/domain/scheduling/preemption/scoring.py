@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from headgate.domain.priorities.rules import FIRST_PRIORITY
 from headgate.domain.scheduling.disruption import placed_pods
 from headgate.domain.scheduling.preemption.candidates import reserved_at
 from headgate.domain.scheduling.preemption.claims import Victim
@@ -10,9 +11,6 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.protecting import protection_of
 
 Score: TypeAlias = tuple[int, int, int, int, int, Instant, str]
-
-FIRST_PRIORITY = 2**31
-"""Added to every priority, so that each further pod costs more than any priority saves."""
 
 
 def score_of(victims: Sequence[Victim], violations: int, domain: str) -> Score:

@@ -1,0 +1,118 @@
+"""One domain in plain numbers, to try who of many must leave it (preemption.md §6.6, 6 to 10).
+
+The host table is not touched; what is free in the domain is told to its trial view when a place is
+looked for.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from headgate.domain.scheduling.placement.crowd import Pods
+from headgate.domain.scheduling.placement.eligibility import eligible_hosts
+from headgate.domain.scheduling.placement.ground import Ground, open_places, per_pod
+from headgate.domain.scheduling.placement.hosts import PODS, PROJECTED, TRIAL
+from headgate.domain.workloads.specs import PodSet
+
+Frees = tuple[tuple[int, tuple[int, ...]], ...]
+"""What someone's leaving frees on each host of the domain, resource by resource."""
+
+
+@dataclass(slots=True)
+class Clearing:
+    """What is free on each host of a domain, in what one kind of pod asks for.
+
+    `lines` are the resources that a pod asks for, as lines of the host table, `asked` the amounts,
+    `free` and `room` what each host has of them and how many pods it has room for.
+    """
+
+    ground: Ground
+    count: int
+    lines: tuple[int, ...]
+    asked: tuple[int, ...]
+    at: dict[int, int]
+    free: list[list[int]]
+    takes: list[bool]
+    room: list[int]
+    total: int
+    known: dict[str, Frees]
+
+    def has_place(self) -> bool:
+        """Whether all pods fit somewhere in the domain."""
+        return self.total >= self.count
+
+    def is_free(self, pods: tuple[Pods, ...]) -> bool:
+        """Whether so many pods fit on exactly these hosts."""
+        return all(
+            row in self.at and self.room[self.at[row]] >= count
+            for rows, counts, _ in pods
+            for row, count in zip(rows.tolist(), counts.tolist(), strict=True)
+        )
+
+    def leave(self, name: str, pods: tuple[Pods, ...]) -> None:
+        """Someone with these pods leaves."""
+        for place, amounts in self._frees(name, pods):
+            self._set(place, [f + a for f, a in zip(self.free[place], amounts, strict=True)])
+
+    def come_back(self, name: str, pods: tuple[Pods, ...]) -> None:
+        """The opposite."""
+        for place, amounts in self._frees(name, pods):
+            self._set(place, [f - a for f, a in zip(self.free[place], amounts, strict=True)])
+
+    def tell(self) -> None:
+        """Make the trial view of the domain's hosts show what is free here."""
+        table, rows = self.ground.table, self.ground.topology.rows
+        amounts = np.array(self.free, dtype=np.int64)
+        for number, line in enumerate(self.lines):
+            table.free[TRIAL][line, rows] = amounts[:, number]
+        table.changes[TRIAL].note(rows)
+
+    def _set(self, place: int, free: list[int]) -> None:
+        self.free[place] = free
+        if self.takes[place]:
+            fits = min([f // a for f, a in zip(free, self.asked, strict=True)])
+            room = max(fits, 0)
+            self.total += room - self.room[place]
+            self.room[place] = room
+
+    def _frees(self, name: str, pods: tuple[Pods, ...]) -> Frees:
+        known = self.known.get(name)
+        if known is None:
+            known = self.known[name] = tuple(_frees(self, pods))
+        return known
+
+
+def clearing_of(ground: Ground, pod_set: PodSet) -> Clearing:
+    """The domain as it will be once everyone leaving has left; the topology is a part of one."""
+    wanted = {name: amount for name, amount in sorted(per_pod(pod_set).items()) if amount > 0}
+    table, rows = ground.table, ground.topology.rows
+    lines = tuple(table.resources[name] for name in wanted if name in table.resources)
+    takes = open_places(ground, slice(0, len(rows)))
+    takes = takes & eligible_hosts(ground, pod_set.scheduling).mask & (len(lines) == len(wanted))
+    asked = tuple(amount for name, amount in wanted.items() if name in table.resources)
+    free = table.free[PROJECTED][np.ix_(np.array(lines), rows)].T
+    room = np.maximum((free // np.array(asked)).min(axis=1), 0) * takes
+    return Clearing(
+        ground=ground,
+        count=pod_set.count,
+        lines=lines,
+        asked=asked,
+        at={row: place for place, row in enumerate(rows.tolist())},
+        free=free.tolist(),
+        takes=takes.tolist(),
+        room=room.tolist(),
+        total=int(room.sum()),
+        known={},
+    )
+
+
+def _frees(clearing: Clearing, pods: tuple[Pods, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    resources = clearing.ground.table.resources
+    for rows, counts, requests in pods:
+        taken = {resources[name]: n for name, n in requests.items() if name in resources}
+        taken.setdefault(resources[PODS], 1)
+        for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
+            place = clearing.at.get(row)
+            if place is not None:
+                yield place, tuple([count * taken.get(line, 0) for line in clearing.lines])

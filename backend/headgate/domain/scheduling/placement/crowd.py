@@ -1,0 +1,169 @@
+"""Everyone who holds a place, as arrays: who protects whom by which number, and on which hosts.
+
+A search for victims asks thousands at once; nobody is looked at one by one (preemption.md §6.7).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from headgate.domain.scheduling.placement.hosts import PODS, Bools, HostTable, Ints
+from headgate.domain.values.quantities import Requests
+
+Pods: TypeAlias = tuple[Ints, Ints, Requests]
+"""Rows of the host table, the pods in each, and what one pod takes."""
+
+NOBODY = -1
+FIRST_ROOM = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One who holds a place: through which queue, how well protected, and its pods on hosts."""
+
+    queue: str
+    protection: int
+    is_preemptible: bool
+    pods: tuple[Pods, ...]
+
+
+class Crowd:
+    """Arrays over numbered holders, and over their pods host by host.
+
+    `names[n]` is holder `n`, empty where nobody has the number. `rows`, `holders`, `counts` and
+    `amounts` are one entry for each holder on each host; entries of `NOBODY` are void.
+    """
+
+    def __init__(self, table: HostTable) -> None:
+        self._table = table
+        self.numbers: dict[str, int] = {}
+        self.names: list[str] = []
+        self._free: list[int] = []
+        self._queues: dict[str, int] = {}
+        self._spans: dict[int, tuple[int, int]] = {}
+        self._end = self._void = 0
+        self._protections, self._in_queue = _ints(FIRST_ROOM), _ints(FIRST_ROOM)
+        self._preemptible: Bools = np.zeros(FIRST_ROOM, dtype=np.bool_)
+        self._rows, self._holders = _ints(FIRST_ROOM), _ints(FIRST_ROOM)
+        self._counts = _ints(FIRST_ROOM)
+        self._amounts: Ints = np.zeros((len(table.resources), FIRST_ROOM), dtype=np.int64)
+
+    @property
+    def protections(self) -> Ints:
+        """The priority that protects each holder."""
+        return self._protections[: len(self.names)]
+
+    @property
+    def preemptible(self) -> Bools:
+        """Who is Preemptible; nobody at void numbers."""
+        return self._preemptible[: len(self.names)]
+
+    @property
+    def rows(self) -> Ints:
+        """The host of each entry, as a row of the host table."""
+        return self._rows[: self._end]
+
+    @property
+    def holders(self) -> Ints:
+        """The number of the holder of each entry."""
+        return self._holders[: self._end]
+
+    @property
+    def counts(self) -> Ints:
+        """The pods of each entry."""
+        return self._counts[: self._end]
+
+    @property
+    def amounts(self) -> Ints:
+        """What each entry takes: a line for each resource of the host table."""
+        return self._amounts[:, : self._end]
+
+    def through(self, queue: str) -> Bools:
+        """Who holds a place through a queue."""
+        number = self._queues.get(queue, NOBODY - 1)
+        found: Bools = self._in_queue[: len(self.names)] == number
+        return found
+
+    def named(self, mask: Bools) -> list[str]:
+        """The names of some of them."""
+        return [self.names[number] for number in mask.nonzero()[0].tolist()]
+
+    def put(self, name: str, standing: Standing) -> None:
+        """Someone holds a place, or another one than before."""
+        self.drop(name)
+        number = self._free.pop() if self._free else self._new_number()
+        self.numbers[name], self.names[number] = number, name
+        self._protections[number] = standing.protection
+        self._preemptible[number] = standing.is_preemptible
+        self._in_queue[number] = self._queues.setdefault(standing.queue, len(self._queues))
+        begin = self._end
+        for pods in standing.pods:
+            self._add(number, pods)
+        self._spans[number] = begin, self._end
+
+    def drop(self, name: str) -> None:
+        """Someone holds no place any more."""
+        number = self.numbers.pop(name, None)
+        if number is None:
+            return
+        self.names[number] = ""
+        self._preemptible[number], self._in_queue[number] = False, NOBODY
+        self._free.append(number)
+        begin, end = self._spans.pop(number)
+        self._holders[begin:end] = NOBODY
+        self._void += end - begin
+        if self._void > max(FIRST_ROOM, self._end // 2):
+            self._close_gaps()
+
+    def _new_number(self) -> int:
+        if len(self.names) == len(self._protections):
+            self._protections = _doubled(self._protections)
+            self._in_queue = _doubled(self._in_queue)
+            self._preemptible = np.append(self._preemptible, np.zeros_like(self._preemptible))
+        self.names.append("")
+        return len(self.names) - 1
+
+    def _add(self, number: int, pods: Pods) -> None:
+        rows, counts, requests = pods
+        begin, end = self._end, self._end + len(rows)
+        while end > len(self._rows):
+            self._rows, self._holders = _doubled(self._rows), _doubled(self._holders)
+            self._counts = _doubled(self._counts)
+            self._amounts = np.concatenate([self._amounts, np.zeros_like(self._amounts)], axis=1)
+        self._rows[begin:end], self._holders[begin:end] = rows, number
+        self._counts[begin:end] = counts
+        self._amounts[:, begin:end] = 0
+        for resource, amount in {PODS: 1, **requests}.items():
+            line = self._table.resources.get(resource)
+            if line is not None:
+                self._amounts[line, begin:end] = amount * counts
+        self._end = end
+
+    def _close_gaps(self) -> None:
+        stays = self.holders != NOBODY
+        moved_to = np.cumsum(stays) - stays
+        count = int(stays.sum())
+        for kept in (self._rows, self._holders, self._counts):
+            kept[:count] = kept[: self._end][stays]
+        self._amounts[:, :count] = self._amounts[:, : self._end][:, stays]
+        for number, (begin, end) in self._spans.items():
+            first = int(moved_to[begin]) if begin < end else 0
+            self._spans[number] = first, first + end - begin
+        self._end, self._void = count, 0
+
+
+def chosen(crowd: Crowd, names: Iterable[str]) -> Bools:
+    """A mask of those of these names who hold a place."""
+    mask = np.zeros(len(crowd.names), dtype=np.bool_)
+    mask[[crowd.numbers[name] for name in names if name in crowd.numbers]] = True
+    return mask
+
+
+def _ints(length: int) -> Ints:
+    return np.zeros(length, dtype=np.int64)
+
+
+def _doubled(array: Ints) -> Ints:
+    return np.concatenate([array, np.zeros_like(array)])

@@ -1,0 +1,71 @@
+"""Who of all who hold a place may be made to leave, all asked at once (preemption.md §6.6, 3-4)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from heapq import nsmallest
+
+from headgate.domain.scheduling.placement.crowd import Crowd, chosen
+from headgate.domain.scheduling.placement.hosts import Bools
+from headgate.domain.scheduling.preemption.candidates import (
+    MOST_REFUSED,
+    Census,
+    Policy,
+    rule_against,
+)
+from headgate.domain.scheduling.preemption.claims import Claim
+from headgate.domain.workloads.state import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A mask over the crowd of those who may be made to leave, and who was looked at."""
+
+    crowd: Crowd
+    evictable: Bools
+    census: Census
+
+    def names(self) -> list[str]:
+        """All who may be made to leave."""
+        return self.crowd.named(self.evictable)
+
+
+def survey(
+    crowd: Crowd,
+    workloads: Mapping[str, Workload],
+    claim: Claim,
+    reach: Iterable[tuple[str, Policy]],
+    absent: Iterable[str] = (),
+) -> Survey:
+    """Everyone who holds a place through the ClusterQueues in `reach`, less those `absent`.
+
+    Says of each what `candidates.allowed` says of one who stands in the way.
+    """
+    there = ~chosen(crowd, (claim.preemptor.key, *absent))
+    evictable, considered = there & ~there, 0
+    safe: list[tuple[str, Policy]] = []
+    for node, policy in reach:
+        asked = there & crowd.through(node.removeprefix("clusterqueue/"))
+        may = asked & _may_leave(crowd, workloads, claim, policy)
+        considered += int(asked.sum())
+        evictable |= may
+        safe.extend((name, policy) for name in crowd.named(asked & ~may))
+    listed = [
+        (name, rule_against(claim, policy, workloads[name]))
+        for name, policy in nsmallest(MOST_REFUSED, safe)
+    ]
+    return Survey(crowd, evictable, Census(considered, listed, len(safe) - len(listed)))
+
+
+def _may_leave(
+    crowd: Crowd, workloads: Mapping[str, Workload], claim: Claim, policy: Policy
+) -> Bools:
+    """By the same rule as `rule_against`; only those of equal priority are looked at singly."""
+    if policy == "Any":
+        return crowd.preemptible
+    mine = claim.preemptor.spec.priority
+    lower: Bools = crowd.preemptible & (crowd.protections < mine)
+    if policy == "LowerPriority":
+        return lower
+    equal = crowd.named(crowd.preemptible & (crowd.protections == mine))
+    newer = (name for name in equal if not rule_against(claim, policy, workloads[name]))
+    return lower | chosen(crowd, newer)

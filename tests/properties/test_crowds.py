@@ -1,0 +1,68 @@
+"""Who holds a place is known the same way whatever came and went before."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.domain.configured import Configured
+from headgate.domain.scheduling.placement.crowd import NOBODY, Crowd, Standing
+from headgate.domain.scheduling.placement.hosts import HostTable
+from headgate.domain.topology.specs import NodeSpec
+
+Stands = tuple[int, list[tuple[int, int, int]]]
+HOSTS = 4
+NAMES = st.sampled_from([f"team/w{number}" for number in range(90)])
+PODS = st.lists(
+    st.tuples(st.integers(0, HOSTS - 1), st.integers(1, 5), st.integers(0, 9)), max_size=3
+)
+CHANGES = st.lists(st.tuples(NAMES, st.none() | st.tuples(st.integers(-3, 3), PODS)), max_size=250)
+
+
+def a_table() -> HostTable:
+    spec = NodeSpec(allocatable={"gpu": 8, "pods": 110})
+    nodes = {
+        (f"h{n}",): (Configured(name=f"h{n}", uid="", created_at=0, spec=spec),)
+        for n in range(HOSTS)
+    }
+    return HostTable(nodes, {place: place for place in nodes})
+
+
+def standing(protection: int, pods: list[tuple[int, int, int]]) -> Standing:
+    arrays = tuple((np.array([row]), np.array([count]), {"gpu": gpus}) for row, count, gpus in pods)
+    return Standing("q", protection, is_preemptible=True, pods=arrays)
+
+
+def told(crowd: Crowd) -> list[tuple[str, int, int, int, int, int]]:
+    entries = zip(
+        crowd.holders.tolist(),
+        crowd.rows.tolist(),
+        crowd.counts.tolist(),
+        *(line.tolist() for line in crowd.amounts),
+        strict=True,
+    )
+    return sorted(
+        (crowd.names[holder], int(crowd.protections[holder]), row, count, gpus, pods)
+        for holder, row, count, gpus, pods in entries
+        if holder != NOBODY
+    )
+
+
+@given(CHANGES)
+def test_a_crowd_is_those_who_are_there_now(
+    changes: list[tuple[str, Stands | None]],
+) -> None:
+    crowd = Crowd(a_table())
+    there: dict[str, Stands] = {}
+    for name, found in changes:
+        if found is None:
+            crowd.drop(name)
+            there.pop(name, None)
+        else:
+            crowd.put(name, standing(*found))
+            there[name] = found
+    assert sorted(crowd.named(crowd.through("q"))) == sorted(there)
+    assert told(crowd) == sorted(
+        (name, protection, row, count, count * gpus, count)
+        for name, (protection, pods) in there.items()
+        for row, count, gpus in pods
+    )
