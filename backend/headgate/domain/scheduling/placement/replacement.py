@@ -82,21 +82,28 @@ def _begun(
     named = (asked.required, asked.preferred, *(layer.level for layer in asked.slice_layers))
     if gone := [name for name in named if name is not None and name not in topology.levels]:
         return Unplaced(f"the topology has no level {gone[0]}")
-    place_of_host = {path[-1]: place for place, path in enumerate(topology.paths)}
     pods = np.zeros(len(topology.paths), dtype=np.int64)
     may_serve = np.ones(len(topology.paths), dtype=np.bool_)
     missing = 0
     for domain in given.domains:
         host = domain.values[-1]
+        place = _place_of(ground, host)
         if host in lost:
             missing += domain.count
-        elif host in place_of_host:
-            pods[place_of_host[host]] += domain.count
+        elif place >= 0:
+            pods[place] += domain.count
         else:
             return Unplaced(f"host {host} is not in the topology any more")
-    may_serve[[place_of_host[host] for host in lost if host in place_of_host]] = False
+    places = (_place_of(ground, host) for host in lost)
+    may_serve[[place for place in places if place >= 0]] = False
     request = with_fields(asked, pod_set_group_name=None, balanced=False)
     return _Swap(ground, pod_set, request, pods, missing, may_serve)
+
+
+def _place_of(ground: Ground, host: str) -> int:
+    """The place of a host among those of the flavor; -1 if it is none of them."""
+    row = ground.table.row_of.get((host,))
+    return -1 if row is None else int(ground.topology.place_of_row[row])
 
 
 def _ways(swap: _Swap) -> tuple[_Way, ...]:
@@ -176,10 +183,8 @@ def _put(swap: _Swap, count: int, request: TopologyRequest, within: Bools) -> _S
     if isinstance(placed, Unplaced):
         return placed
     assume(ground, placed, per_pod(pod_set))
-    place_of_row = np.zeros(len(ground.table.places), dtype=np.int64)
-    place_of_row[swap.topology.rows] = np.arange(len(swap.pods))
     pods = swap.pods.copy()
-    pods[place_of_row[placed.rows]] += placed.counts
+    pods[swap.topology.place_of_row[placed.rows]] += placed.counts
     return replace(swap, ground=ground, pods=pods, missing=swap.missing - count)
 
 
