@@ -10,6 +10,7 @@ from headgate.adapters.celery.application import ADMISSION_QUEUE, UPKEEP_QUEUE, 
 from headgate.adapters.celery.inspection import broker_failure
 from headgate.adapters.celery.nudges import CeleryNudges
 from headgate.adapters.postgres.archive import LogArchive
+from headgate.adapters.postgres.backtest_book import PostgresBacktestBook
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.cycle_book import PostgresCycleBook
 from headgate.adapters.postgres.event_log import PostgresEventLog
@@ -26,6 +27,7 @@ from headgate.adapters.system.chance import unique_key
 from headgate.adapters.system.ids import TimeOrderedIds
 from headgate.adapters.system.log_lines import configure_log_lines
 from headgate.adapters.system.source_version import fold_version
+from headgate.application.backtests.working import Rehearsing
 from headgate.application.follow import Following
 from headgate.application.housekeeping import Chore, ChoreList
 from headgate.application.past.cells import PastCells
@@ -65,6 +67,7 @@ class Platform:
     followers: PostgresFollowers
     state_cache: PostgresStateCache
     cycles: PostgresCycleBook
+    backtests: PostgresBacktestBook
     housekeeping: PostgresHousekeeping
     inspection: PostgresInspection
     tokens: PostgresTokens
@@ -102,6 +105,18 @@ class Platform:
         """What keeps followers fresh; `report` is told of those that fail."""
         return Following(self.followers, self.event_log, time.monotonic, report)
 
+    def rehearsing(self, report: Report) -> Rehearsing:
+        """What works backtests off; `report` is told of those that fail."""
+        return Rehearsing(
+            book=self.backtests,
+            event_log=self.event_log,
+            cells=self.time_machine().cells,
+            owner=self.name,
+            elapsed=time.monotonic,
+            report=report,
+            round_ttl_seconds=self.settings.round_ttl_seconds,
+        )
+
     def archive(self) -> LogArchive:
         """The partitions of the log, to move old ones aside."""
         return LogArchive(self.pool)
@@ -130,6 +145,7 @@ def open_platform(settings: Settings, name: str = "headgate") -> Platform:
         followers=PostgresFollowers(pool),
         state_cache=PostgresStateCache(pool),
         cycles=PostgresCycleBook(pool),
+        backtests=PostgresBacktestBook(pool),
         housekeeping=PostgresHousekeeping(pool),
         inspection=PostgresInspection(pool, settings.database_url),
         tokens=PostgresTokens(pool),

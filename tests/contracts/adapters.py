@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import psycopg
 
+from headgate.adapters.memory.backtest_book import MemoryBacktestBook
 from headgate.adapters.memory.cycle_book import MemoryCycleBook
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
@@ -15,6 +16,7 @@ from headgate.adapters.memory.read_models import MemoryReadModels
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.adapters.memory.tail import MemoryTail
 from headgate.adapters.memory.tokens import MemoryTokens
+from headgate.adapters.postgres.backtest_book import PostgresBacktestBook
 from headgate.adapters.postgres.connections import open_pool
 from headgate.adapters.postgres.cycle_book import PostgresCycleBook
 from headgate.adapters.postgres.event_log import PostgresEventLog
@@ -25,6 +27,7 @@ from headgate.adapters.postgres.state_cache import PostgresStateCache
 from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.postgres.tokens import PostgresTokens
 from headgate.adapters.system.stopwatch import wall_clock
+from headgate.application.backtests.book import BacktestBook
 from headgate.application.cycles.book import CycleBook
 from headgate.application.ports import (
     EventLog,
@@ -47,6 +50,7 @@ class Adapters:
     tokens: Tokens
     state_cache: StateCache
     cycles: CycleBook
+    backtests: BacktestBook
     tail: Tail
     followers: Followers
     break_session: Callable[[str], None]
@@ -63,6 +67,7 @@ def in_memory() -> Adapters:
         tokens=MemoryTokens(database),
         state_cache=MemoryStateCache(),
         cycles=MemoryCycleBook(),
+        backtests=MemoryBacktestBook(),
         tail=MemoryTail(database),
         followers=MemoryFollowers(database),
         break_session=partitions.break_session,
@@ -81,6 +86,7 @@ def on_postgres(url: str) -> Iterator[Adapters]:
             tokens=PostgresTokens(pool),
             state_cache=PostgresStateCache(pool),
             cycles=PostgresCycleBook(pool),
+            backtests=PostgresBacktestBook(pool),
             tail=PostgresTail(url),
             followers=PostgresFollowers(pool),
             break_session=lambda key: _terminate_holder(url, key),

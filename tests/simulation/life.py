@@ -134,6 +134,11 @@ def install(cluster: Cluster) -> None:
 def step(cluster: Cluster) -> None:
     """A little later, something happens."""
     cluster.now += cluster.chance.randint(0, 5 * SECONDS)
+    act(cluster)
+
+
+def act(cluster: Cluster) -> None:
+    """Something happens now."""
     acts: dict[Callable[[Cluster], None], int] = {
         Cluster.submit: 30,
         Cluster.execute: 30,

@@ -9,9 +9,13 @@ import structlog
 from headgate.bootstrap import ADMISSION_QUEUE, WORKER_PREFIX, Platform, open_platform
 from headgate.settings import from_environment
 from headgate_workers.admission import Admission
+from headgate_workers.rehearsals import Rehearsals
 from headgate_workers.schedule import CHORES
 from headgate_workers.ticker import Signs, Ticker
 from headgate_workers.upkeep import Upkeep
+
+REHEARSALS = "rehearsals"
+"""What the ticker is woken by that works backtests off."""
 
 log = structlog.get_logger()
 
@@ -48,6 +52,14 @@ def ticker_of(queue: str, broken: Callable[[], None]) -> Ticker:
     return ticker
 
 
+def rehearsing_ticker(broken: Callable[[], None]) -> Ticker:
+    """The ticker that works backtests off; `broken` is called if it ends by a failure."""
+    signs = Signs(alive=_beat, broken=broken)
+    ticker = Rehearsals(platform().rehearsing(_unrehearsed), signs).ticker
+    _process.tickers[REHEARSALS] = ticker
+    return ticker
+
+
 def wake(queue: str, key: str) -> None:
     """Let the ticker of a queue take its next turn now, if this process has it."""
     if ticker := _process.tickers.get(queue):
@@ -69,6 +81,10 @@ def _beat() -> None:
 
 def _halted(partition: str, failure: Exception) -> None:
     log.error("partition set aside", partition=partition, exc_info=failure)
+
+
+def _unrehearsed(backtest: str, failure: Exception) -> None:
+    log.error("backtest failed", backtest=backtest, exc_info=failure)
 
 
 def _stale(follower: str, failure: Exception) -> None:

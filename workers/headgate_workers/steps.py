@@ -44,6 +44,17 @@ class TidyingUp(Deciding):
     queue = UPKEEP_QUEUE
 
 
+class Rehearsing(Deciding):
+    """The ticker of backtests, in workers that serve the queue `upkeep`."""
+
+    queue = UPKEEP_QUEUE
+
+    def start(self, parent: WorkController) -> None:  # noqa: ARG002 - Celery calls it so
+        """Open the platform and begin."""
+        self._ticker = process.rehearsing_ticker(_end_worker)
+        self._ticker.start()
+
+
 def _end_worker() -> None:
     """A bug ends the process: whoever supervises it starts a fresh one, and the log says why."""
     setattr(state, "should_stop", EXIT_FAILURE)  # noqa: B010 - its stubs know None only

@@ -10,6 +10,7 @@ from litestar.datastructures import State
 
 from headgate.api import openapi
 from headgate.api.applying.controller import Apply
+from headgate.api.backtests.controller import Backtests
 from headgate.api.callers import authenticated
 from headgate.api.checks.controller import CheckReports
 from headgate.api.clinic.controller import ClinicPage
@@ -120,6 +121,7 @@ def _version_one() -> Router:
             Simulations,
             History,
             Cycles,
+            Backtests,
             Tokens,
             Access,
             System,

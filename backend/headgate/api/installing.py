@@ -38,6 +38,7 @@ def install(platform: Platform) -> Installation:
         followers=platform.followers,
         tokens=platform.tokens,
         cycles=platform.cycles,
+        backtests=platform.backtests,
         ids=platform.ids,
         clock=DatabaseClock(platform.event_log),
         book=TokenBook(platform.tokens, platform.settings.admin_token),

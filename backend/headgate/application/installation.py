@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from headgate.application.backtests.book import BacktestBook
 from headgate.application.cycles.book import CycleBook
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
@@ -34,6 +35,7 @@ class Installation:
     followers: Followers
     tokens: Tokens
     cycles: CycleBook
+    backtests: BacktestBook
     ids: Ids
     clock: DatabaseClock | PastClock
     book: TokenBook

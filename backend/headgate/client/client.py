@@ -130,6 +130,12 @@ class HeadgateClient:
         asking = Asking(method="POST", path="/v1/simulations", query=query or {}, body=body)
         return self._transport.send(asking).json()
 
+    def ask_for_backtest(self, documents: bytes, query: dict[str, str]) -> Any:  # noqa: ANN401 - the shapes are the API's
+        """Ask for a stretch of the log to be replayed through these manifests; the job."""
+        body = Body(content=documents, content_type=YAML)
+        asking = Asking(method="POST", path="/v1/backtests", query=query, body=body)
+        return self._transport.send(asking).json()
+
     def head(self) -> int:
         """The last position of the log."""
         return int(self.read("/v1/system")["position"])

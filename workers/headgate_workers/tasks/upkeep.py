@@ -19,6 +19,12 @@ def rebuild(read_model: str) -> None:
     process.platform().followers.rebuild(read_model)
 
 
+@shared_task(name="upkeep.rehearse", ignore_result=True, acks_late=True)
+def rehearse() -> None:
+    """Go on with the backtests that wait, now."""
+    process.wake(process.REHEARSALS, "rehearse")
+
+
 @shared_task(name="upkeep.forget_old_keys", ignore_result=True, acks_late=True)
 def forget() -> None:
     """Forget old idempotency keys now."""

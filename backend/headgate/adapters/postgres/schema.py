@@ -219,6 +219,21 @@ CYCLE_RECORD = Table(
 )
 Index("cycle_record_at", CYCLE_RECORD.c.at, CYCLE_RECORD.c.id)
 
+BACKTEST = Table(
+    "backtest",
+    METADATA,
+    _key("id"),
+    _column("created_at", BigInteger),
+    _column("is_over", Boolean),
+    _column("revision", BigInteger),
+    _column("taken_by", BYTEWISE),
+    Column("taken_until", DateTime(timezone=True)),
+    _column("body", LargeBinary),
+    Column("outcome", LargeBinary),
+    Column("progress", LargeBinary),
+)
+Index("backtest_created_at", BACKTEST.c.created_at, BACKTEST.c.id)
+
 FOLLOWER = Table(
     "follower",
     METADATA,

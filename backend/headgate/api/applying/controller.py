@@ -1,12 +1,15 @@
 """Apply any number of objects of any kind."""
 
+from typing import Annotated
+
 from litestar import Controller, post
-from litestar.params import RawBody
+from litestar.params import QueryParameter, RawBody
 
 from headgate.api.answers import Answer, shows
 from headgate.api.applying import writing
 from headgate.api.applying.schemas import ApplyResults
 from headgate.api.callers import Caller
+from headgate.api.calls import Asking
 from headgate.api.parameters import DryRun, IdempotencyHeader
 from headgate.api.request_bodies import takes_documents
 from headgate.api.workloads.examples import WORKLOAD
@@ -32,6 +35,15 @@ class Apply(Controller):
         body: RawBody,
         dry_run: DryRun = None,
         idempotency_key: IdempotencyHeader = None,
+        reason: Annotated[
+            str, QueryParameter(description="Why; kept with every change", max_length=1024)
+        ] = "",
     ) -> Answer:
-        """YAML or JSON documents, a list, or a `List`; 200 if all, 207 if some, 422 if none."""
-        return await writing.apply(request, body, idempotency_key, dry_run=bool(dry_run))
+        """YAML or JSON documents, a list, or a `List`; 200 if all, 207 if some, 422 if none.
+
+        An object that says its `metadata.resourceVersion` is changed only from that one.
+        """
+        asking = Asking(
+            reason=reason, key=idempotency_key, is_dry_run=bool(dry_run), tells_failures=True
+        )
+        return await writing.apply(request, body, asking)

@@ -18,7 +18,7 @@ from headgate.application.queries.advice import advice_about
 from headgate.domain.configured import Absent
 
 
-async def apply(request: Caller, body: bytes, key: str | None, *, dry_run: bool) -> Answer:
+async def apply(request: Caller, body: bytes, asking: Asking) -> Answer:
     """Apply every document of a body."""
     content_type = request.headers.get("content-type", "")
     entries = [
@@ -30,7 +30,7 @@ async def apply(request: Caller, body: bytes, key: str | None, *, dry_run: bool)
     installation = installation_of(request)
 
     def write(results: Sequence[Changed]) -> Written:
-        outcomes = _outcomes(entries, results, dry_run=dry_run)
+        outcomes = _outcomes(entries, results, dry_run=asking.is_dry_run)
         content = {
             "position": OPEN_POSITION,
             "results": outcomes,
@@ -38,7 +38,6 @@ async def apply(request: Caller, body: bytes, key: str | None, *, dry_run: bool)
         }
         return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
 
-    asking = Asking(key=key, is_dry_run=dry_run, tells_failures=True)
     call = await call_of(request, write, asking)
     wanted = [entry.wanted for entry in entries if entry.wanted is not None]
     return answer_handled(await apply_objects(installation, call, wanted))

@@ -36,7 +36,7 @@ class Asked(NamedTuple):
 async def simulate(request: Caller, asked: Asked) -> Answer:
     """What would happen if all of it were done, one after the other."""
     installation = installation_of(request)
-    entries = _entries(request, asked.body)
+    entries = entries_of(request, asked.body)
     changes = [
         *(_change_of(request, entry) for entry in entries),
         *_other_changes(request, installation, asked),
@@ -64,7 +64,8 @@ async def tried(request: Caller, changes: Sequence[Change], desired: Desired | N
     return answer(view, position=view.as_of.position)
 
 
-def _entries(request: Caller, body: bytes) -> list[Entry]:
+def entries_of(request: Caller, body: bytes) -> list[Entry]:
+    """The documents of a body, none of them refused; raises the first failure."""
     if not body.strip():
         return []
     content_type = request.headers.get("content-type", "")

@@ -1,0 +1,1 @@
+"""Backtests: a stretch of the log once more through another configuration."""

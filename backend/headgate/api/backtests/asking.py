@@ -1,0 +1,67 @@
+"""From a request to a backtest."""
+
+import asyncio
+from typing import NamedTuple
+
+from headgate.api.callers import Caller, installation_of, origin_of
+from headgate.api.manifests import as_caller_wrote
+from headgate.api.past import wish_of
+from headgate.api.problems import INVALID_REQUEST, ApiFailure
+from headgate.api.simulations.trying import entries_of
+from headgate.api.workloads.batch import Entry
+from headgate.application.apply_objects import change_to
+from headgate.application.backtests import asking
+from headgate.application.backtests.jobs import Backtest
+from headgate.application.backtests.views import BacktestPage, view_of
+from headgate.application.commands import Change
+from headgate.application.past.travel import Wish
+from headgate.domain.rejection import Rejection
+from headgate.domain.values.instants import Instant
+
+NO_WORKLOADS = "What is configured otherwise is tried; workloads come from the log."
+
+
+class Question(NamedTuple):
+    """From where to where, and the manifests as they were sent."""
+
+    body: bytes
+    begin: str
+    end: str | None
+
+
+async def ask(request: Caller, question: Question) -> Backtest:
+    """A new job; raises what is wrong with it."""
+    installation = installation_of(request)
+    entries = entries_of(request, question.body)
+    end = wish_of(question.end) if question.end else Wish(position=installation.reader.position)
+    asked = asking.Asked(
+        begin=wish_of(question.begin),
+        end=end,
+        changes=[_change_of(request, entry) for entry in entries],
+        documents=question.body.decode(errors="replace"),
+        actor=origin_of(request).actor,
+    )
+    try:
+        return await asking.ask(installation, asked)
+    except Rejection as rejection:
+        only = entries[0].desired if len(entries) == 1 else None
+        raise as_caller_wrote(rejection, only) if only else rejection from rejection
+
+
+async def page(request: Caller, before: tuple[Instant, str] | None, limit: int) -> BacktestPage:
+    """A page of jobs, newest first."""
+    installation = installation_of(request)
+    found = await asyncio.to_thread(installation.backtests.page, before=before, limit=limit)
+    last = found[-1] if len(found) == limit else None
+    return BacktestPage(
+        position=installation.reader.position,
+        items=[view_of(job, whole=False) for job in found],
+        next=f"{last.created_at}:{last.id}" if last else None,
+    )
+
+
+def _change_of(request: Caller, entry: Entry) -> Change:
+    assert entry.wanted is not None, "an entry without a failure says what is wanted"
+    if entry.wanted.kind == "workload":
+        raise ApiFailure(INVALID_REQUEST, NO_WORKLOADS, remedy="Leave the workloads out.")
+    return change_to(installation_of(request), origin_of(request).actor, entry.wanted)

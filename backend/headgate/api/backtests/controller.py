@@ -1,0 +1,111 @@
+"""Ask for backtests, watch them, and cancel them."""
+
+from typing import Annotated
+
+from litestar import Controller, get, post
+from litestar.params import PathParameter, QueryParameter, RawBody
+
+from headgate.api.answers import Answer, answer, answer_view, shows
+from headgate.api.backtests import asking
+from headgate.api.callers import Caller, installation_of
+from headgate.api.problems import BAD_CONTINUE, ApiFailure
+from headgate.api.request_bodies import takes_documents
+from headgate.application.backtests.asking import cancel, find
+from headgate.application.backtests.views import BacktestPage, BacktestView, view_of
+from headgate.domain.values.instants import Instant
+
+EXAMPLE = {
+    "apiVersion": "kueue.x-k8s.io/v1beta2",
+    "kind": "Cohort",
+    "metadata": {"name": "research"},
+    "spec": {},
+}
+BacktestId = Annotated[str, PathParameter(description="The backtest", max_length=100)]
+RIGHT = {"right": "configure"}
+
+
+class Backtests(Controller):
+    """A stretch of the log once more, through another configuration or through today's rules."""
+
+    path = "/backtests"
+    tags = ["Backtests"]
+
+    @post(
+        operation_id="askForBacktest",
+        summary="Replay a stretch of the log through another configuration",
+        status_code=202,
+        operation_class=takes_documents(EXAMPLE),
+        responses=shows(BacktestView, status=202),
+        opt=RIGHT,
+    )
+    async def ask(
+        self,
+        request: Caller,
+        body: RawBody,
+        begin: Annotated[str, QueryParameter(name="from", description="A position or a time")],
+        end: Annotated[
+            str | None, QueryParameter(name="to", description="A position or a time; now without")
+        ] = None,
+    ) -> Answer:
+        """Manifests are laid over the state at the beginning; none: as it was, by today's rules.
+
+        A worker works it off bit by bit; nothing is written to the log.
+        """
+        job = await asking.ask(request, asking.Question(body, begin, end))
+        position = installation_of(request).reader.position
+        location = {"Location": f"/v1/backtests/{job.id}"}
+        view = view_of(job, whole=True)
+        return answer(view, position=position, status=202, headers=location)
+
+    @get(
+        operation_id="listBacktests",
+        summary="Backtests, newest first",
+        responses=shows(BacktestPage),
+        opt=RIGHT,
+    )
+    async def list_backtests(
+        self,
+        request: Caller,
+        before: Annotated[
+            str | None, QueryParameter(description="The `next` of the page before")
+        ] = None,
+        limit: Annotated[int, QueryParameter(ge=1, le=200)] = 50,
+    ) -> Answer:
+        """Each with its progress, without its result."""
+        return answer_view(await asking.page(request, _start(before), limit))
+
+    @get(
+        "/{backtest:str}",
+        operation_id="readBacktest",
+        summary="One backtest with its result",
+        responses=shows(BacktestView),
+        opt=RIGHT,
+    )
+    async def read(self, request: Caller, backtest: BacktestId) -> Answer:
+        """The result is there when its state is Done."""
+        installation = installation_of(request)
+        job = await find(installation, backtest)
+        return answer(view_of(job, whole=True), position=installation.reader.position)
+
+    @post(
+        "/{backtest:str}/cancel",
+        operation_id="cancelBacktest",
+        summary="Do not go on with it",
+        status_code=200,
+        responses=shows(BacktestView),
+        opt=RIGHT,
+    )
+    async def cancel(self, request: Caller, backtest: BacktestId) -> Answer:
+        """One that has ended stays as it is."""
+        installation = installation_of(request)
+        job = await cancel(installation, backtest)
+        return answer(view_of(job, whole=True), position=installation.reader.position)
+
+
+def _start(before: str | None) -> tuple[Instant, str] | None:
+    if before is None:
+        return None
+    at, _, job = before.partition(":")
+    if not at.isdecimal() or not job:
+        raise ApiFailure(BAD_CONTINUE, "It is the `next` of a page before.")
+    return int(at), job

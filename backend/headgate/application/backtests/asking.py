@@ -1,0 +1,127 @@
+"""Asking for a backtest: where it begins and ends, what is configured otherwise, and its bounds."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from headgate.application.backtests.jobs import UNFINISHED, Backtest, OverlayFact
+from headgate.application.commands import Change
+from headgate.application.deciding import decided
+from headgate.application.failures import TooMuch
+from headgate.application.installation import Installation
+from headgate.application.past.moments import Moment
+from headgate.application.past.travel import Wish, as_it_was
+from headgate.application.ports import Loaded
+from headgate.domain.cell import Cell
+from headgate.domain.facts import DomainEvent
+from headgate.domain.rejection import IllegalNow, InvalidObject, NotFound, Violation
+from headgate.domain.values.instants import Instant
+from headgate.event_log.codec import encode
+
+MOST_EVENTS = 200_000
+MOST_WORKLOADS = 50_000
+MOST_UNFINISHED = 10
+KEPT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """From where to where, through which changes; by whom, and how they were written."""
+
+    begin: Wish
+    end: Wish
+    changes: Sequence[Change]
+    documents: str
+    actor: str
+
+
+async def ask(installation: Installation, asked: Asked) -> Backtest:
+    """A new job, to be worked off by some worker.
+
+    Raises the `Rejection` of a change that is refused, of a stretch that has no end or of too many
+    jobs, and `TooMuch` for what is larger than the bounds.
+    """
+    if await asyncio.to_thread(installation.backtests.unfinished) >= MOST_UNFINISHED:
+        detail = f"{MOST_UNFINISHED} backtests are waiting or running already."
+        raise IllegalNow(detail, remedy="Wait until one has ended, or cancel one.")
+    begin, cell = await _moment(installation, asked.begin)
+    end, _ = await _moment(installation, asked.end)
+    _refuse_bounds(begin, end, cell)
+    overlay = _overlay(cell, asked.changes, begin.at)
+    job = Backtest(
+        id=installation.ids.new(),
+        created_at=installation.clock.now(),
+        created_by=asked.actor,
+        from_position=begin.position,
+        to_position=end.position,
+        begin_at=begin.at,
+        end_at=end.at,
+        documents=asked.documents,
+        overlay=tuple(_written(stream, event) for stream, event in overlay),
+        steps=end.position - begin.position,
+    )
+    await asyncio.to_thread(installation.backtests.forget, keep=KEPT)
+    await asyncio.to_thread(installation.backtests.add, job)
+    return job
+
+
+async def find(installation: Installation, job_id: str) -> Backtest:
+    """The job of that id; raises `NotFound`."""
+    found = await asyncio.to_thread(installation.backtests.find, job_id)
+    if found is None:
+        raise NotFound(f"There is no backtest {job_id}.", remedy="List /v1/backtests.")
+    return found
+
+
+async def cancel(installation: Installation, job_id: str) -> Backtest:
+    """The job, not to be gone on with; one that has ended stays as it is."""
+    while (job := await find(installation, job_id)).state in UNFINISHED:
+        now = installation.clock.now()
+        ended = msgspec.structs.replace(job, state="Cancelled", finished_at=now)
+        await asyncio.to_thread(installation.backtests.save, ended, None)
+    return job
+
+
+async def _moment(installation: Installation, wish: Wish) -> tuple[Moment, Cell]:
+    past = await as_it_was(installation, wish)
+    cell = past.reader.cell
+    return Moment(cell.position, past.clock.now()), cell
+
+
+def _refuse_bounds(begin: Moment, end: Moment, cell: Cell) -> None:
+    events = end.position - begin.position
+    if events <= 0 or end.at <= begin.at:
+        rule = "The end of the stretch lies after its beginning, with something between."
+        violation = Violation(pointer="/to", rule=rule, remedy="Name a later end.")
+        raise InvalidObject("Nothing happened there.", remedy=rule, violations=(violation,))
+    if events > MOST_EVENTS:
+        raise TooMuch(f"The stretch has {events} events; {MOST_EVENTS} are the most for one.")
+    if len(cell.workloads) > MOST_WORKLOADS:
+        detail = f"There are {len(cell.workloads)} workloads; {MOST_WORKLOADS} are the most."
+        raise TooMuch(detail)
+
+
+def _overlay(cell: Cell, changes: Sequence[Change], at: Instant) -> list[tuple[str, DomainEvent]]:
+    """The facts of all changes, each made after those before it on a fork of the state then."""
+    fork = cell.fork()
+    found: list[tuple[str, DomainEvent]] = []
+    with fork.trial():
+        for change in changes:
+            state = fork.state_of(change.stream)
+            version = fork.version_of(change.stream)
+            loaded = Loaded(stream=change.stream, version=version, position=0, state=state)
+            unbound = msgspec.structs.replace(change, version=None, position=None)
+            (changed,) = decided(fork, [unbound], {change.stream: loaded}, at)
+            if changed.failure is not None:
+                raise changed.failure
+            for stream, event in changed.events:
+                fork.assume(stream, event, at)
+                found.append((stream, event))
+    return found
+
+
+def _written(stream: str, event: DomainEvent) -> OverlayFact:
+    name, version, fields = encode(event)
+    return OverlayFact(stream=stream, name=name, schema_version=version, fields=fields)

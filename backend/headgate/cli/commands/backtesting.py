@@ -1,0 +1,158 @@
+"""`backtest`: a stretch of the log once more through another configuration, and what differs."""
+
+import time
+from typing import Annotated, Any
+
+import typer
+
+from headgate.adapters.system.stopwatch import wall_clock
+from headgate.cli.commands.applying import Files, documents_of
+from headgate.cli.exit_codes import ExitCode
+from headgate.cli.failures import CommandFailed
+from headgate.cli.options import Limit, Output
+from headgate.cli.presentation.ages import age_of
+from headgate.cli.presentation.consoles import say, show
+from headgate.cli.presentation.formats import Format, show_value
+from headgate.cli.presentation.tables import columns
+from headgate.cli.session import client_of
+from headgate.client.client import HeadgateClient
+
+Object = dict[str, Any]
+LOOK_AGAIN_SECONDS = 1.0
+UNFINISHED = frozenset({"Waiting", "Running"})
+DIFFERENCES = {
+    "StartsEarlier": "starts earlier",
+    "StartsLater": "starts later",
+    "StartsOnlyInRehearsal": "starts only here",
+    "DoesNotStart": "does not start",
+    "PreemptedMore": "is preempted more often",
+    "PreemptedLess": "is preempted less often",
+    "PlacedElsewhere": "is placed elsewhere",
+}
+
+BacktestId = Annotated[str, typer.Argument(help="A backtest, to look at it; all without one.")]
+Begin = Annotated[str, typer.Option("--from", help="Where it begins: a position or a time.")]
+End = Annotated[str, typer.Option("--to", help="Where it ends; now, if it is left out.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Stay until it is done, and tell the result.")]
+Cancel = Annotated[bool, typer.Option("--cancel", help="Do not go on with it.")]
+
+
+def backtest(
+    ctx: typer.Context,
+    *,
+    job: BacktestId = "",
+    files: Files = [],  # noqa: B006 - Typer copies it
+    begin: Begin = "",
+    end: End = "",
+    wait: Wait = False,
+    cancel: Cancel = False,
+    limit: Limit = 20,
+    output: Output = Format.TABLE,
+) -> None:
+    """Replay what happened through other manifests: `backtest --from TIME -f new.yaml --wait`.
+
+    Without -f it rehearses the rules of today on what happened; nothing is written to the log.
+    """
+    with client_of(ctx) as client:
+        if begin:
+            query = {"from": begin, **({"to": end} if end else {})}
+            found = client.ask_for_backtest(documents_of(files) if files else b"", query)
+        elif files or end:
+            raise CommandFailed("say where it begins: --from", code=ExitCode.USAGE)
+        elif not job:
+            listed = client.read("/v1/backtests", {"limit": str(limit)})
+            if not show_value(listed, output):
+                show(_table(listed["items"]))
+            return
+        elif cancel:
+            found = client.act(f"/v1/backtests/{job}/cancel")
+        else:
+            found = client.read(f"/v1/backtests/{job}")
+        if wait:
+            found = _wait(client, found)
+    _tell(found, output)
+
+
+def _wait(client: HeadgateClient, found: Object) -> Object:
+    told = -1
+    while found["state"] in UNFINISHED:
+        if found["percent"] != told:
+            told = found["percent"]
+            say(f"{found['state'].lower()}: {told} %")
+        time.sleep(LOOK_AGAIN_SECONDS)
+        found = client.read(f"/v1/backtests/{found['id']}")
+    return found
+
+
+def _tell(found: Object, output: Format) -> None:
+    if show_value(found, output):
+        return
+    show(_table([found]))
+    if found["state"] == "Failed":
+        raise CommandFailed(found["failure"], code=ExitCode.FAILURE)
+    result = found.get("result")
+    if result is None:
+        say(f"  headgate backtest {found['id']} --wait")
+        return
+    _tell_totals(result["totals"])
+    show(_queues(result["queues"]))
+    if result["workloads"]:
+        show(_workloads(result["workloads"]))
+    for assumption in result["assumptions"]:
+        say(f"  {assumption}")
+
+
+def _tell_totals(totals: Object) -> None:
+    show(
+        f"\n{totals['same']} of {totals['workloads']} workloads fare the same; "
+        f"{totals['earlier']} start earlier, {totals['later']} later, "
+        f"{totals['onlyRehearsed']} only here, {totals['onlyThen']} not here.\n"
+        f"Preemptions: {totals['preemptionsThen']} then, {totals['preemptionsRehearsed']} here. "
+        f"Of {totals['startsCompared']} starts {totals['placesDiffer']} have another place.\n"
+    )
+
+
+def _queues(queues: list[Object]) -> str:
+    rows = []
+    for queue in queues:
+        then, here = queue["then"], queue["rehearsed"]
+        rows.append(
+            [
+                queue["clusterQueue"],
+                f"{then['started']} -> {here['started']}",
+                f"{then['stillWaiting']} -> {here['stillWaiting']}",
+                *(_change(then, here, name) for name in ("mean", "p50", "p95")),
+                f"{queue['preemptedThen']} -> {queue['preemptedRehearsed']}",
+            ]
+        )
+    names = ["queue", "started", "waiting", "mean wait", "p50", "p95", "preempted"]
+    return columns(names, rows)
+
+
+def _change(then: Object, here: Object, name: str) -> str:
+    key = f"{name}Milliseconds"
+    return f"{then[key] / 1000:.1f} s -> {here[key] / 1000:.1f} s"
+
+
+def _workloads(workloads: list[Object]) -> str:
+    rows = [
+        [one["workload"], one["clusterQueue"], ", ".join(DIFFERENCES[what] for what in one["what"])]
+        for one in workloads
+    ]
+    return columns(["workload", "queue", "what"], rows)
+
+
+def _table(items: list[Object]) -> str:
+    now = wall_clock()
+    rows = [
+        [
+            each["id"],
+            age_of(each["createdAt"], now),
+            each["state"],
+            f"{each['percent']} %",
+            f"{each['fromPosition']}-{each['toPosition']}",
+            ", ".join(each.get("changes", [])) or "as it was",
+        ]
+        for each in items
+    ]
+    return columns(["backtest", "age", "state", "done", "positions", "changes"], rows)

@@ -1,0 +1,171 @@
+"""From what was recorded to what must have been asked for, to be asked once more.
+
+In a rehearsal a workload may stand elsewhere than it did, so that the same request leads to other
+facts or to none.
+"""
+
+from headgate.domain.configured import Absent
+from headgate.domain.facts import DomainEvent
+from headgate.domain.rejection import Rejection
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads import commands as c
+from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.events import (
+    EvictionAcknowledged,
+    EvictionProgressed,
+    ReservationDropped,
+    WorkloadActivated,
+    WorkloadCancellationRequested,
+    WorkloadCheckReported,
+    WorkloadDeactivated,
+    WorkloadDeleted,
+    WorkloadDeletionRequested,
+    WorkloadEvent,
+    WorkloadEvicted,
+    WorkloadFinished,
+    WorkloadHeld,
+    WorkloadPodsGone,
+    WorkloadPodsNotReady,
+    WorkloadPodsReady,
+    WorkloadPodsReclaimed,
+    WorkloadReleased,
+    WorkloadRequeued,
+    WorkloadSpecChanged,
+    WorkloadStopped,
+    WorkloadSubmitted,
+)
+from headgate.domain.workloads.preemption_events import (
+    PreemptionGateClosed,
+    PreemptionGateOpened,
+    PriorityDivergenceCleared,
+    PriorityDivergenceObserved,
+    ProtectionChanged,
+    WorkloadStopping,
+)
+from headgate.domain.workloads.state import Workload, WorkloadState
+
+TAKEN_AS_SAID = (
+    ProtectionChanged,
+    PriorityDivergenceObserved,
+    PriorityDivergenceCleared,
+)
+CONSEQUENCES = (WorkloadEvicted, ReservationDropped, WorkloadStopped)
+"""From outside these only follow from a request recorded beside them, save one to requeue."""
+
+
+def ask_again(
+    state: WorkloadState, event: DomainEvent, at: Instant, eviction: str
+) -> tuple[WorkloadEvent, ...] | None:
+    """The facts that follow when what led to an event is asked for again; None if it is refused.
+
+    `eviction` names the eviction that may follow.
+    """
+    if isinstance(event, WorkloadSubmitted):
+        return (event,) if isinstance(state, Absent) else None
+    if not isinstance(state, Workload):
+        return None
+    if isinstance(event, TAKEN_AS_SAID):
+        return (event,)
+    command = _request(event, eviction) or _report(state, event)
+    if command is None:
+        return ()
+    try:
+        return WORKLOAD.decide(state, command, at)
+    except Rejection:
+        return None
+
+
+def _request(event: DomainEvent, eviction: str) -> c.WorkloadCommand | None:
+    """What somebody asked for."""
+    match event:
+        case WorkloadSpecChanged():
+            return c.ChangeSpec(
+                labels=event.labels,
+                annotations=event.annotations,
+                spec=event.spec,
+                eviction=eviction,
+            )
+        case WorkloadHeld():
+            is_admins = event.owner.startswith("admin:")
+            return c.HoldWorkload(
+                owner=event.owner,
+                authority="Admin" if is_admins else "User",
+                reason=event.reason,
+                expires_at=event.expires_at,
+            )
+        case WorkloadReleased():
+            return c.ReleaseWorkload(authority="Admin")
+        case WorkloadDeactivated():
+            return c.DeactivateWorkload(
+                eviction=eviction, cause=event.cause, message=event.message, by=event.by
+            )
+        case WorkloadActivated():
+            return c.ActivateWorkload()
+        case WorkloadCancellationRequested() | WorkloadFinished():
+            return c.CancelWorkload(eviction=eviction, message=event.message)
+        case WorkloadDeletionRequested() | WorkloadDeleted():
+            return c.DeleteWorkload(eviction=eviction)
+        case WorkloadRequeued():
+            return c.RequeueWorkload(eviction=eviction)
+        case WorkloadEvicted() | ReservationDropped() if event.reason == "Requeued":
+            return c.RequeueWorkload(eviction=eviction)
+        case PreemptionGateOpened():
+            return c.SetPreemptionGate(gate=event.gate, open=True)
+        case PreemptionGateClosed():
+            return c.SetPreemptionGate(gate=event.gate, open=False)
+        case _:
+            return None
+
+
+def follow(state: Workload, event: DomainEvent, at: Instant) -> tuple[WorkloadEvent, ...]:
+    """The facts of a report that follows in a scene; none where it does not apply any more."""
+    command = _end(state, event) or _report(state, event)
+    if command is None:
+        return ()
+    try:
+        return WORKLOAD.decide(state, command, at)
+    except Rejection:
+        return ()
+
+
+def _end(state: Workload, event: DomainEvent) -> c.WorkloadCommand | None:
+    if isinstance(event, WorkloadFinished):
+        succeeded = event.reason == "Succeeded"
+        return c.ReportFinished(uid=state.uid, succeeded=succeeded, message=event.message)
+    return c.ReportStopped(uid=state.uid) if isinstance(event, WorkloadStopped) else None
+
+
+def _report(state: Workload, event: DomainEvent) -> c.WorkloadCommand | None:
+    """What an executor or a check controller said, of the workload as it stands now."""
+    uid, eviction = state.uid, state.eviction.id if state.eviction else ""
+    match event:
+        case WorkloadPodsReady():
+            return c.ReportPodsReady(uid=uid, ready=True)
+        case WorkloadPodsNotReady():
+            return c.ReportPodsReady(uid=uid, ready=False, message=event.message)
+        case WorkloadPodsGone():
+            return c.ReportPodsGone(uid=uid, hosts=event.hosts)
+        case WorkloadPodsReclaimed():
+            return c.ReportReclaimable(uid=uid, pods=event.reclaimable)
+        case WorkloadCheckReported():
+            return c.ReportCheckState(
+                uid=uid,
+                check=event.check,
+                state=event.state,
+                message=event.message,
+                requeue_after_seconds=event.requeue_after_seconds,
+                pod_set_updates=event.pod_set_updates,
+            )
+        case EvictionAcknowledged():
+            return c.AcknowledgeEviction(
+                uid=uid,
+                eviction=eviction,
+                handler=event.handler,
+                expected_end_at=event.expected_end_at,
+            )
+        case EvictionProgressed():
+            return c.ReportEvictionProgress(uid=uid, eviction=eviction, note=event.note)
+        case WorkloadStopping():
+            return c.ReportStopping(uid=uid, eviction=eviction, releases_quota=event.releases_quota)
+        case _:
+            return None

@@ -1,0 +1,161 @@
+"""A stretch of the log taken apart: what came from outside, when was decided, and what became.
+
+Whatever the scheduler decided is left out, for it is decided anew; but the instants at which it
+looked are kept, so that a rehearsal looks when it really looked.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from headgate.domain.cell import REPORTS, Cell
+from headgate.domain.config import CONFIGURED_EVOLVE
+from headgate.domain.facts import DomainEvent, Recorded
+from headgate.domain.rehearsal.conduct import Conducts
+from headgate.domain.rehearsal.lives import Lives
+from headgate.domain.rehearsal.orders import CONSEQUENCES
+from headgate.domain.rehearsal.use import Use
+from headgate.domain.streams import kind_and_key
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.events import (
+    WorkloadCancellationRequested,
+    WorkloadDeleted,
+    WorkloadDeletionRequested,
+    WorkloadFinished,
+    WorkloadSubmitted,
+)
+
+SCHEDULER = "scheduler"
+
+
+class Step(NamedTuple):
+    """Something that came from outside, or a look of the scheduler where there is no `event`."""
+
+    at: Instant
+    position: int
+    stream: str = ""
+    event: DomainEvent | None = None
+
+
+class Stretch(msgspec.Struct, kw_only=True):
+    """What happened from one position to another, and how it would be asked for again.
+
+    `steps` are in order; `lives` and `use` say what became of it; `events` were read.
+    """
+
+    begin_at: Instant
+    end_at: Instant
+    steps: list[Step]
+    conducts: Conducts
+    lives: Lives
+    use: Use
+    events: int = 0
+
+
+class Replaced(NamedTuple):
+    """What is configured otherwise in the rehearsal: what was configured then does not count."""
+
+    streams: frozenset[str] = frozenset()
+
+    def covers(self, stream: str, event: DomainEvent) -> bool:
+        """Whether a fact of the log is to be passed over; stops and reports of nodes never are."""
+        return stream in self.streams and not isinstance(event, REPORTS)
+
+
+def take_apart(
+    cell: Cell, recorded: Iterable[Recorded], period: tuple[Instant, Instant], replaced: Replaced
+) -> Stretch:
+    """The stretch that begins at the state of `cell`, which is folded to its end."""
+    reading = _Reading(cell, period, replaced)
+    for one in recorded:
+        reading.take(one)
+    return reading.finished()
+
+
+class _Reading:
+    """A stretch as far as it has been read."""
+
+    def __init__(self, cell: Cell, period: tuple[Instant, Instant], replaced: Replaced) -> None:
+        begin, end = period
+        self._cell = cell
+        self._replaced = replaced
+        self._now = begin
+        self._looked = ""
+        self._asked_to_end: dict[str, None] = {
+            key: None for key, workload in cell.workloads.items() if _must_end(workload)
+        }
+        self._stretch = Stretch(
+            begin_at=begin,
+            end_at=end,
+            steps=[],
+            conducts=Conducts(),
+            lives=Lives(),
+            use=Use(begin_at=begin, end_at=end, now=begin),
+        )
+        self._begin()
+
+    def take(self, one: Recorded) -> None:
+        stretch, event = self._stretch, one.event
+        self._now = max(self._now, one.at)
+        self._cell.apply(one)
+        stretch.events += 1
+        stretch.lives.observe(one.stream, event, one.at, self._cell.config)
+        kind, key = kind_and_key(one.stream)
+        after = self._cell.workloads.get(key) if kind == "workload" else None
+        stretch.use.observe(one.stream, event, one.at, after)
+        self._note(one, kind, key)
+
+    def finished(self) -> Stretch:
+        stretch = self._stretch
+        stretch.use.pass_time(stretch.end_at)
+        stretch.conducts.end(stretch.end_at)
+        return stretch
+
+    def _begin(self) -> None:
+        stretch, cell = self._stretch, self._cell
+        stretch.lives.begin(cell.config, cell.workloads)
+        stretch.use.begin(cell.workloads)
+        for key, workload_id in stretch.lives.ids.items():
+            stretch.conducts.begin(workload_id, cell.workloads[key])
+
+    def _note(self, one: Recorded, kind: str, key: str) -> None:
+        stretch, event = self._stretch, one.event
+        outside = one.origin.actor != SCHEDULER
+        workload_id = stretch.lives.ids.get(key, "") if kind == "workload" else ""
+        if isinstance(event, WorkloadSubmitted):
+            stretch.conducts.begin(workload_id, None)
+            self._asked_to_end.pop(key, None)
+        is_followed = stretch.conducts.observe(
+            workload_id, one.position, event, one.at, outside=outside
+        )
+        if not outside:
+            self._note_look(one)
+        elif not is_followed and not self._is_consequence(kind, key, event):
+            self._looked = ""
+            if not self._replaced.covers(one.stream, event):
+                stretch.steps.append(Step(self._now, one.position, one.stream, event))
+
+    def _note_look(self, one: Recorded) -> None:
+        """All that was decided together was decided in one look."""
+        if one.origin.correlation != self._looked:
+            self._looked = one.origin.correlation
+            self._stretch.steps.append(Step(self._now, one.position))
+
+    def _is_consequence(self, kind: str, key: str, event: DomainEvent) -> bool:
+        """Whether it followed by itself from something that is noted already."""
+        if kind in CONFIGURED_EVOLVE:
+            return False
+        if kind != "workload":
+            return True
+        if isinstance(event, CONSEQUENCES):
+            return getattr(event, "reason", "") != "Requeued"
+        if isinstance(event, WorkloadFinished | WorkloadDeleted):
+            return key in self._asked_to_end
+        if isinstance(event, WorkloadCancellationRequested | WorkloadDeletionRequested):
+            self._asked_to_end[key] = None
+        return False
+
+
+def _must_end(workload: object) -> bool:
+    return any(getattr(workload, name) is not None for name in ("cancelling_at", "terminating_at"))

@@ -1,0 +1,133 @@
+"""Backtests over HTTP: asked for by admins, worked off by a worker, and told with what differs."""
+
+from collections.abc import Callable
+
+import pytest
+
+from headgate.application.backtests.working import rehearse_slice
+from headgate.bootstrap import Platform
+from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+
+HERE = "/v1/namespaces/team-a/workloads"
+BEGIN = "/v1/backtests?from="
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stretch(callers: dict[str, Api], schedule: Callable[[], int]) -> int:
+    """A queue of four CPUs, and three workloads of two each that come one after the other."""
+    admin = callers["admin"]
+    admin.post("/v1/resourceflavors", flavor())
+    admin.post("/v1/clusterqueues", cluster_queue("gpu", cpu="4"))
+    admin.post("/v1/namespaces/team-a/localqueues", local_queue("main", "gpu"))
+    begin = schedule()
+    for name in ("first", "second", "third"):
+        admin.post(HERE, workload(name))
+        schedule()
+    return begin
+
+
+@pytest.fixture
+def work(platform: Platform) -> Callable[[], None]:
+    """Let a worker do all there is."""
+
+    def run() -> None:
+        rehearsing = platform.rehearsing(_raise)
+        while rehearse_slice(rehearsing):
+            pass
+
+    return run
+
+
+def _raise(_: str, failure: Exception) -> None:
+    raise failure
+
+
+def test_as_it_was_nothing_differs(admin: Api, stretch: int, work: Callable[[], None]) -> None:
+    asked = admin.post(f"{BEGIN}{stretch}")
+    assert asked.status_code == 202, asked.text
+    assert asked.json()["state"] == "Waiting"
+    work()
+
+    found = admin.get(asked.headers["Location"]).json()
+    assert (found["state"], found["percent"]) == ("Done", 100)
+    totals = found["result"]["totals"]
+    assert (totals["same"], totals["workloads"], totals["startsCompared"]) == (3, 3, 2)
+    assert found["result"]["workloads"] == []
+
+
+def test_more_quota_starts_who_waits(admin: Api, stretch: int, work: Callable[[], None]) -> None:
+    asked = admin.post(f"{BEGIN}{stretch}", cluster_queue("gpu", cpu="6"))
+    work()
+
+    found = admin.get(asked.headers["Location"]).json()
+    assert found["changes"] == ["clusterqueue/gpu"]
+    (differing,) = found["result"]["workloads"]
+    assert (differing["workload"], differing["what"]) == (
+        "team-a/third",
+        ["StartsOnlyInRehearsal"],
+    )
+    (queue,) = found["result"]["queues"]
+    assert (queue["then"]["stillWaiting"], queue["rehearsed"]["stillWaiting"]) == (1, 0)
+
+
+def test_nothing_is_written_to_the_log(
+    admin: Api, platform: Platform, stretch: int, work: Callable[[], None]
+) -> None:
+    before = platform.event_log.head()
+    admin.post(f"{BEGIN}{stretch}", cluster_queue("gpu", cpu="8"))
+    work()
+
+    assert platform.event_log.head() == before
+
+
+def test_one_is_cancelled_before_it_is_worked_off(
+    admin: Api, stretch: int, work: Callable[[], None]
+) -> None:
+    place = admin.post(f"{BEGIN}{stretch}").headers["Location"]
+    assert admin.post(f"{place}/cancel").json()["state"] == "Cancelled"
+    work()
+
+    assert admin.get(place).json()["state"] == "Cancelled"
+    assert admin.get("/v1/backtests?limit=1").json()["items"][0]["state"] == "Cancelled"
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "kind"),
+    [
+        ("999999", 422, "invalid-object"),
+        ("2&to=1", 422, "invalid-object"),
+        ("yesterday", 422, "invalid-object"),
+    ],
+)
+def test_a_stretch_that_never_was_is_refused(
+    admin: Api, query: str, status: int, kind: str
+) -> None:
+    answer = admin.post(f"{BEGIN}{query}")
+
+    assert answer.status_code == status
+    assert answer.json()["type"] == f"/problems/{kind}"
+
+
+def test_manifests_that_break_rules_are_refused(admin: Api, stretch: int) -> None:
+    broken = admin.post(f"{BEGIN}{stretch}", cluster_queue("gpu", cpu="many"))
+    assert broken.status_code == 422, broken.text
+
+    work = admin.post(f"{BEGIN}{stretch}", workload("fourth"))
+    assert work.json()["type"] == "/problems/invalid-request"
+
+
+def test_only_admins_may(callers: dict[str, Api], stretch: int) -> None:
+    for role in ("viewer", "submitter"):
+        assert callers[role].post(f"{BEGIN}{stretch}").status_code == 403
+        assert callers[role].get("/v1/backtests").status_code == 403
+
+
+def test_there_are_never_too_many(admin: Api, stretch: int) -> None:
+    places = [admin.post(f"{BEGIN}{stretch}").headers["Location"] for _ in range(10)]
+    refused = admin.post(f"{BEGIN}{stretch}")
+
+    assert refused.status_code == 409
+    assert "10 backtests" in refused.json()["detail"]
+    for place in places:
+        admin.post(f"{place}/cancel")
+    assert admin.post(f"{BEGIN}{stretch}").status_code == 202

@@ -1,0 +1,86 @@
+"""A simulated day once more as it was: the same workloads start in the same places."""
+
+from collections.abc import Iterable
+
+import msgspec
+import pytest
+
+from headgate.domain.cell import Cell
+from headgate.domain.facts import DomainEvent
+from headgate.domain.rehearsal.outcome import Outcome, outcome_of
+from headgate.domain.rehearsal.stage import begin, go_on
+from headgate.domain.rehearsal.stretch import Replaced, take_apart
+from tests.simulation.cluster import SECONDS, Cluster
+from tests.simulation.life import act, install
+
+STEPS = 250
+
+
+def day(seed: int) -> Cluster:
+    """A day on which one worker looks as soon as something has happened.
+
+    Each of several would remember for itself who did not fit, and that is not in the log.
+    """
+    cluster = Cluster(seed)
+    cluster.workers = cluster.workers[:1]
+    install(cluster)
+    cluster.sweep()
+    for _ in range(STEPS):
+        until = cluster.now + cluster.chance.randint(1, 5 * SECONDS)
+        while (due := cluster.partitions.next_due()) is not None and due < until:
+            cluster.now = max(cluster.now + 1, due)
+            cluster.sweep()
+        cluster.now = max(cluster.now + 1, until)
+        act(cluster)
+        cluster.now += 20_000
+        cluster.sweep()
+    return cluster
+
+
+def state_at(cluster: Cluster, position: int) -> Cell:
+    cell = Cell()
+    for recorded in cluster.log.read_all(0, position):
+        cell.apply(recorded)
+    return cell
+
+
+def rehearsed(
+    cluster: Cluster,
+    start: int,
+    overlay: Iterable[tuple[str, DomainEvent]] = (),
+    moves: int = 10_000_000,
+) -> Outcome:
+    """The rest of the day from a position on."""
+    cell = state_at(cluster, start)
+    facts = list(cluster.log.read_all(start, cluster.log.head()))
+    period = (cell.changed_at, facts[-1].at)
+    overlay = tuple(overlay)
+    replaced = Replaced(frozenset(stream for stream, _ in overlay))
+    stretch = take_apart(cell, facts, period, replaced)
+    progress, is_over = begin(state_at(cluster, start), stretch, overlay, 3600), False
+    while not is_over:
+        progress, is_over = go_on(progress, stretch, moves)
+    return outcome_of(stretch, progress)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_unchanged_day_starts_the_same_workloads_in_the_same_places(seed: int) -> None:
+    cluster = day(seed)
+    found = rehearsed(cluster, 60)
+
+    assert found.workloads == ()
+    assert found.totals.same == found.totals.workloads > 20
+    assert found.totals.starts_compared > 10
+    for queue in found.queues:
+        assert queue.then == queue.rehearsed
+        for use in queue.use:
+            assert use.then == use.rehearsed
+
+
+def test_the_same_rests_give_the_same_bytes() -> None:
+    cluster = day(3)
+    encode = msgspec.json.encode
+    found = rehearsed(cluster, 60, moves=7)
+
+    assert encode(found) == encode(rehearsed(cluster, 60, moves=7))
+    assert found.workloads == ()
