@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.placement.crowd import NOBODY, Crowd, Standing
-from headgate.domain.scheduling.placement.hosts import HostTable
+from headgate.domain.scheduling.placement.hosts import HostTable, Place
 from headgate.domain.topology.specs import NodeSpec
 
 Stands = tuple[int, list[tuple[int, int, int]]]
@@ -20,7 +20,7 @@ CHANGES = st.lists(st.tuples(NAMES, st.none() | st.tuples(st.integers(-3, 3), PO
 
 def a_table() -> HostTable:
     spec = NodeSpec(allocatable={"gpu": 8, "pods": 110})
-    nodes = {
+    nodes: dict[Place, tuple[Configured[NodeSpec], ...]] = {
         (f"h{n}",): (Configured(name=f"h{n}", uid="", created_at=0, spec=spec),)
         for n in range(HOSTS)
     }

@@ -20,6 +20,8 @@ MOST_FIRED = 500
 
 def keep_house(run: CycleRun) -> None:
     """Resume queues whose stop ran out, fire workloads' timers, move rounds on, let objects go."""
+    if run.partition.shields.look_at(run.at):
+        run.partition.unpark()
     _resume_queues(run)
     _fire_timers(run)
     start_the_next(run)
@@ -39,6 +41,7 @@ def next_due(run: CycleRun) -> Instant | None:
     dues = [
         partition.timers.next_due(),
         partition.leases.next_due(),
+        partition.shields.next_due(),
         *(found.expires_at for found in partition.rounds.values()),
         *partition.rounds_wait_until.values(),
         *(due for due, _ in partition.stops),

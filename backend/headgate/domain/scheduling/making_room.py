@@ -78,11 +78,15 @@ class Preemptor(msgspec.Struct, frozen=True, gc=False):
         known = self.partition.config.disruption_budgets
         return Budgets(budget_standings(known, self.workloads.values()))
 
-    @property
-    def absent(self) -> tuple[str, ...]:
-        """The slice that it takes over, which nobody needs to make leave."""
-        old = taken_over(self.partition, self.workloads, self.workload)
-        return (old.key,) if old else ()
+    def shield(self, other: Workload) -> str:
+        """The rule by which someone is safe who has not run for long enough."""
+        assert other.admission is not None, "only who holds a place can be a victim"
+        from_own = f"clusterqueue/{other.admission.cluster_queue}" == self.node
+        return self.partition.shields.over(other, from_own=from_own)
+
+    def safe_now(self, node: str) -> list[str]:
+        """Those who are shielded from it in a ClusterQueue."""
+        return self.partition.shields.raised(from_own=node == self.node)
 
     def candidate(self, name: str) -> Candidate:
         """One who holds a place, with all that it holds."""
@@ -146,7 +150,7 @@ def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
         preemptor.workloads,
         claim,
         in_reach(room, claim, rules),
-        preemptor.absent,
+        preemptor.safe_now,
     )
     levels = wish.levels((known.crowd, known.evictable))
     if not levels:
@@ -210,6 +214,7 @@ def _by_node(candidates: Iterable[Candidate]) -> dict[str, list[Candidate]]:
 
 def _claim(preemptor: Preemptor, amounts: Amounts, contested: tuple[FlavorResource, ...]) -> Claim:
     spec = preemptor.spec
+    old = taken_over(preemptor.partition, preemptor.workloads, preemptor.workload)
     return Claim(
         preemptor.workload,
         preemptor.node,
@@ -217,6 +222,8 @@ def _claim(preemptor: Preemptor, amounts: Amounts, contested: tuple[FlavorResour
         lambda other: queued_at(other, spec),
         amounts,
         contested,
+        shield=preemptor.shield,
+        takes_over=old.key if old else "",
     )
 
 

@@ -19,20 +19,19 @@ from headgate.domain.scheduling.epochs import epoch_name
 from headgate.domain.scheduling.flavors.offers import offer_to_all
 from headgate.domain.scheduling.host_watch import HostWatch
 from headgate.domain.scheduling.ordering.pending import PendingQueue, Waiting
-from headgate.domain.scheduling.placement.building import build_hosts
+from headgate.domain.scheduling.partition_hosts import hosts_of
 from headgate.domain.scheduling.placement.crowd import Crowd, Standing
-from headgate.domain.scheduling.placement.domains import FlavorTopology
 from headgate.domain.scheduling.placement.ground import per_pod
 from headgate.domain.scheduling.placement.hosts import (
     ACTUAL,
     PROJECTED,
-    HostTable,
     Ints,
     place_named,
 )
 from headgate.domain.scheduling.preemption.precedents import Precedents
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import Usage, add_usage, no_usage, remove_usage
+from headgate.domain.scheduling.shields import Shields
 from headgate.domain.scheduling.standing import (
     Obstacle,
     cluster_queue_obstacle,
@@ -102,8 +101,9 @@ class Partition:
         self.precedents = Precedents()
         self._epochs: dict[str, str] = {}
         self.rounds_wait_until: dict[str, Instant] = {}
-        self.hosts, self.topologies = _build_hosts(config, self.cluster_queues)
+        self.hosts, self.topologies = hosts_of(config, self.cluster_queues)
         self.watch = HostWatch(config, self.hosts)
+        self.shields = Shields(config)
         self._crowd = Crowd(self.hosts)
         self._stirred: dict[str, Workload | None] = {}
         self.version = 0
@@ -287,6 +287,7 @@ class Partition:
         for workload in (old, new):
             if workload is not None and workload.admission is not None:
                 self._stirred[workload.key] = new
+                self.shields.replace(workload.key, new)
 
     def _waiting(self, new: Workload) -> Waiting | None:
         if new.admission is not None or new.finished_at is not None:
@@ -376,23 +377,3 @@ def _claims(workload: Workload | None) -> tuple[Admission | None, Admission | No
 
 def _spec(config: Config, cluster_queue: str) -> ClusterQueueSpec:
     return config.cluster_queues[cluster_queue].spec
-
-
-def _build_hosts(
-    config: Config, cluster_queues: Iterable[str]
-) -> tuple[HostTable, dict[str, FlavorTopology]]:
-    wanted = sorted(
-        {
-            flavor.name
-            for name in cluster_queues
-            for group in _spec(config, name).resource_groups
-            for flavor in group.flavors
-        }
-    )
-    pairs = [
-        (flavor, config.topologies[flavor.spec.topology_name])
-        for name in wanted
-        if (flavor := config.resource_flavors.get(name)) is not None
-        and flavor.spec.topology_name in config.topologies
-    ]
-    return build_hosts(pairs, (node for _, node in sorted(config.nodes.items())))

@@ -1,6 +1,6 @@
 """Who of all who hold a place may be made to leave, all asked at once (preemption.md §6.6, 3-4)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
 
@@ -34,18 +34,20 @@ def survey(
     workloads: Mapping[str, Workload],
     claim: Claim,
     reach: Iterable[tuple[str, Policy]],
-    absent: Iterable[str] = (),
+    safe_now: Callable[[str], Iterable[str]],
 ) -> Survey:
-    """Everyone who holds a place through the ClusterQueues in `reach`, less those `absent`.
+    """Everyone who holds a place through the ClusterQueues in `reach`, but the claimant.
 
-    Says of each what `candidates.allowed` says of one who stands in the way.
+    Says of each what `candidates.allowed` says of one who stands in the way; `safe_now` names, for
+    a ClusterQueue, those who are shielded from the claim.
     """
-    there = ~chosen(crowd, (claim.preemptor.key, *absent))
+    there = ~chosen(crowd, (claim.preemptor.key, claim.takes_over))
     evictable, considered = there & ~there, 0
     safe: list[tuple[str, Policy]] = []
     for node, policy in reach:
         asked = there & crowd.through(node.removeprefix("clusterqueue/"))
         may = asked & _may_leave(crowd, workloads, claim, policy)
+        may &= ~chosen(crowd, safe_now(node))
         considered += int(asked.sum())
         evictable |= may
         safe.extend((name, policy) for name in crowd.named(asked & ~may))

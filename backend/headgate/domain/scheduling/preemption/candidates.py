@@ -79,11 +79,11 @@ def rule_against(claim: Claim, policy: Policy, victim: Workload) -> str:
         return f"it is {victim.spec.preemptibility}"
     mine, theirs = claim.preemptor.spec.priority, protection_of(victim.spec)
     if policy == "Any" or mine > theirs:
-        return ""
+        return claim.shield(victim)
     if mine < theirs or policy == "LowerPriority":
         return f"its priority {theirs} is not lower than {mine}"
     if claim.queued_at(claim.preemptor) < claim.queued_at(victim):
-        return ""
+        return claim.shield(victim)
     return f"it has the same priority {theirs} and is not newer"
 
 

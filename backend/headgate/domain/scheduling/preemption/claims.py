@@ -36,6 +36,12 @@ GUARANTEEING: tuple[Scope, ...] = ("Guarantee", "NoBorrow")
 """Rights that give a ClusterQueue back what it owns, whatever the victim's priority (§6.8)."""
 
 
+def nothing_shields(workload: Workload) -> str:
+    """Nobody is safe for having run only a short time."""
+    del workload
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """Who wants room, how much of it, and the policies of its ClusterQueue.
@@ -44,6 +50,8 @@ class Claim:
     others stand in the way; a part of `amounts`, and `short` are those that quota is short of.
     `occupies` tells who stands on hosts that are wanted, where only those hosts will do; such a
     one is in the way whatever resources it uses (trap T9), and nobody on other hosts is.
+    `shield` tells the rule by which someone is safe who has not run for long. `takes_over` is the
+    slice whose place it takes over anyway.
     """
 
     preemptor: Workload
@@ -54,6 +62,8 @@ class Claim:
     contested: tuple[FlavorResource, ...]
     short: tuple[FlavorResource, ...] = ()
     occupies: Callable[[Workload], bool] | None = None
+    shield: Callable[[Workload], str] = nothing_shields
+    takes_over: str = ""
 
     def concerns(self, candidate: "Candidate") -> bool:
         """Whether someone stands in the way."""

@@ -1,0 +1,29 @@
+"""The hosts of all flavors that the ClusterQueues of a partition give out."""
+
+from collections.abc import Iterable
+
+from headgate.domain.config import Config
+from headgate.domain.scheduling.placement.building import build_hosts
+from headgate.domain.scheduling.placement.domains import FlavorTopology
+from headgate.domain.scheduling.placement.hosts import HostTable
+
+
+def hosts_of(
+    config: Config, cluster_queues: Iterable[str]
+) -> tuple[HostTable, dict[str, FlavorTopology]]:
+    """One table of all their hosts, and the topology of each flavor that has one."""
+    wanted = sorted(
+        {
+            flavor.name
+            for name in cluster_queues
+            for group in config.cluster_queues[name].spec.resource_groups
+            for flavor in group.flavors
+        }
+    )
+    pairs = [
+        (flavor, config.topologies[flavor.spec.topology_name])
+        for name in wanted
+        if (flavor := config.resource_flavors.get(name)) is not None
+        and flavor.spec.topology_name in config.topologies
+    ]
+    return build_hosts(pairs, (node for _, node in sorted(config.nodes.items())))

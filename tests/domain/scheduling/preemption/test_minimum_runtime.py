@@ -1,0 +1,94 @@
+"""Nobody becomes a victim before it has run for as long as its ClusterQueue grants it (C21)."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from headgate.domain.queues.specs import MinimumRuntime
+from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadQuotaReserved
+from headgate.domain.workloads.specs import TopologyRequest
+from tests.builders.cohorts import Cohorts, policies
+from tests.builders.world import World, quotas
+
+
+def granting(preempt: int = 0, reclaim: int = 0, **rules: Any) -> Any:
+    shield = MinimumRuntime(preempt_seconds=preempt, reclaim_seconds=reclaim)
+    return replace(policies(**rules), min_runtime=shield)
+
+
+def next_due(world: World) -> Instant | None:
+    key = next(key for key in world.cell.partition_keys() if key != "installation")
+    with world.cell.trial():
+        return plan_cycle(world.cell, key, world.at, "due").next_due
+
+
+def refused(world: World, key: str) -> dict[str, str]:
+    found = world[key].explanation
+    assert found is not None
+    return {each.workload: each.rule for blocker in found.blockers for each in blocker.refused}
+
+
+def test_a_workload_that_just_started_is_safe_from_its_own_queue() -> None:
+    world = Cohorts()
+    world.queue("q", 2, granting(preempt=60, within="LowerPriority"))
+    world.runs("low@q", 2, 0)
+    assert world.makes_leave("high@q", 2, 5) == {}
+    rule = "it has not yet run for 60 s, which its ClusterQueue grants it"
+    assert refused(world, "team/high") == {"team/low": rule}
+
+
+def test_when_the_time_granted_is_over_it_may_be_evicted_and_nothing_else_is_needed() -> None:
+    world = Cohorts()
+    world.queue("q", 2, granting(preempt=60, within="LowerPriority"))
+    began = world.seconds
+    world.runs("low@q", 2, 0)
+    world.makes_leave("high@q", 2, 5)
+    assert next_due(world) == (began + 60) * MICROSECONDS_PER_SECOND
+    world.wait(60)
+    world.settle()
+    assert world.victims_of("high") == {"low": "InClusterQueue"}
+
+
+def test_what_a_queue_owns_is_taken_back_after_the_time_the_borrowers_queue_grants() -> None:
+    world = Cohorts()
+    world.queue("lender", 2, policies(reclaim="Any"))
+    world.queue("borrower", 0, granting(preempt=500, reclaim=30))
+    world.runs("guest@borrower", 2, 9)
+    assert world.makes_leave("owner@lender", 2, 0) == {}
+    world.wait(30)
+    world.settle()
+    assert world.victims_of("owner") == {"guest": "InCohortReclamation"}
+
+
+def test_time_spent_with_a_reservation_alone_does_not_count_as_running() -> None:
+    world = Cohorts()
+    world.queue("q", 2, granting(preempt=60, within="LowerPriority"))
+    key = world.runs("low@q", 2, 0)
+    world.finish(key)
+    later = world.asks("later@q", 2, 0)
+    admission = world[key].admission
+    assert admission is not None
+    world.record(f"workload/{later}", WorkloadQuotaReserved(admission=admission))
+    world.wait(1_000)
+    world.record(f"workload/{later}", WorkloadAdmitted(waited_seconds=1_000))
+    assert world.makes_leave("high@q", 2, 5) == {}
+
+
+def test_on_hosts_too_only_those_are_evicted_who_have_run_long_enough() -> None:
+    world = World()
+    world.hosts({"b/r0/h0": 8, "b/r1/h1": 8}, "gpu")
+    rules = granting(preempt=60, within="LowerPriority")
+    world.cluster_queue("q", quotas(tas=100), preemption=rules)
+    rack = TopologyRequest(required="rack")
+    world.submit("old", "q", {"gpu": 8}, priority=3, topology=rack)
+    world.settle()
+    world.wait(60)
+    world.submit("young", "q", {"gpu": 8}, priority=0, topology=rack)
+    world.settle()
+    world.submit("high", "q", {"gpu": 8}, priority=5, topology=rack)
+    world.settle()
+    (found,) = world.cell.rounds.values()
+    assert [victim.workload for victim in found.victims] == ["team/old"]
+    assert [each.workload for each in found.refused] == ["team/young"]
