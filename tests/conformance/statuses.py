@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from headgate.adapters.manifests.desired import Desired
 from headgate.domain.facts import DomainEvent
 from headgate.domain.values.amounts import amount_of
@@ -56,8 +58,11 @@ def life_of(desired: Desired, value: dict[str, Any]) -> Iterator[Happened]:
     status = value.get("status") or {}
     conditions = {c["type"]: c for c in status.get("conditions") or []}
     created = instant_of(value["metadata"].get("creationTimestamp"), 0)
-    yield created, _submitted(desired)
     admission = status.get("admission")
+    is_off = admission is None and not conditions and not desired.spec.active
+    yield created, _submitted(desired, active=is_off or desired.spec.active)
+    if is_off:
+        yield NOW, WorkloadDeactivated(cause="Requested")
     if admission is not None and _is_true(conditions, "QuotaReserved"):
         yield from _reserved(desired, status, conditions)
     else:
@@ -93,14 +98,14 @@ def decoded(assignment: dict[str, Any]) -> list[tuple[tuple[str, ...], int]]:
     ]
 
 
-def _submitted(desired: Desired) -> WorkloadSubmitted:
+def _submitted(desired: Desired, *, active: bool) -> WorkloadSubmitted:
     return WorkloadSubmitted(
         uid=desired.uid,
         namespace=desired.namespace,
         name=desired.name,
         labels=desired.labels,
         annotations=desired.annotations,
-        spec=desired.spec,
+        spec=replace(desired.spec, active=active),
     )
 
 

@@ -32,7 +32,7 @@ from headgate.domain.workloads.events import (
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.leaving import may_compete
-from headgate.domain.workloads.state import Workload, condition, phase_of
+from headgate.domain.workloads.state import EvictionCount, Workload, condition, phase_of
 from tests.builders.instants import after
 from tests.builders.scenario import Scenario
 from tests.builders.workloads import (
@@ -149,6 +149,19 @@ def test_deactivating_what_waits_takes_it_out_of_the_queues() -> None:
     assert story.when(DEACTIVATE) == (WorkloadDeactivated(cause="Requested"),)
     assert phase_of(story.state) == "Inactive"
     assert story.when(DEACTIVATE) == ()
+
+
+def test_deactivating_what_waits_counts_as_an_eviction_until_it_has_a_place_again() -> None:
+    """Kueue counts it so, and only the first of several in a row (queueing.md §5.7)."""
+    story = story_of(a_workload())
+    for command in (DEACTIVATE, ActivateWorkload(), DEACTIVATE):
+        story.when(command)
+    evicted = condition(story.state, "Evicted")
+    assert evicted is not None
+    assert (evicted.status, evicted.reason) == (True, "Deactivated")
+    assert story.state.evictions == (
+        EvictionCount(reason="Deactivated", underlying_cause="", count=1),
+    )
 
 
 def test_deactivating_what_runs_keeps_its_quota_until_it_has_stopped() -> None:

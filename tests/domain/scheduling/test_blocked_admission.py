@@ -124,6 +124,14 @@ def test_who_has_all_checks_loses_its_reservation_to_a_stop_meanwhile() -> None:
     assert names(world.settle()) == ["ReservationDropped"]
 
 
+def test_a_check_that_refuses_is_told_before_a_stop() -> None:
+    world, first, _ = with_checks()
+    world.check(first, "budget", "Rejected")
+    stop = Stop(owner="admin:ann", reason="x", stopped_at=world.at)
+    world.record("clusterqueue/q", ClusterQueueStopped(policy="Hold", stop=stop))
+    assert names(world.settle())[:1] == ["WorkloadDeactivated"]
+
+
 def test_who_has_all_checks_starts_at_once_when_admission_is_blocked_no_more() -> None:
     world, first, _ = with_checks()
     world.check(first, "budget", "Ready")

@@ -11,7 +11,12 @@ from headgate.domain.scheduling.disruption import (
     whole,
 )
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.events import WorkloadFinished, WorkloadStopped
+from headgate.domain.workloads.events import (
+    WorkloadActivated,
+    WorkloadDeactivated,
+    WorkloadFinished,
+    WorkloadStopped,
+)
 from headgate.domain.workloads.state import Workload
 from tests.builders.policies import a_budget
 from tests.builders.workloads import ADMITTED, RESERVED, a_workload, an_eviction, running
@@ -39,7 +44,9 @@ def test_who_leaves_or_waits_to_come_back_uses_the_allowance() -> None:
 
 def test_what_never_started_or_has_finished_is_not_counted() -> None:
     done = a_workload("done", after=(RESERVED, ADMITTED, WorkloadFinished(reason="Succeeded")))
-    found = standing(running("a"), a_workload("new"), done, max_unavailable=1)
+    off_and_on = (WorkloadDeactivated(cause="Requested"), WorkloadActivated())
+    never = a_workload("never", after=off_and_on)
+    found = standing(running("a"), a_workload("new"), never, done, max_unavailable=1)
     assert (found.expected, found.allowed) == (1, 1)
 
 

@@ -102,6 +102,22 @@ def test_a_workload_that_tries_for_too_long_is_deactivated_while_it_backs_off() 
     assert phase_of(world[key]) == "Inactive"
 
 
+def test_the_time_to_try_begins_anew_also_for_who_was_deactivated_while_it_backed_off() -> None:
+    rules = waits(retry_limit_seconds=105)
+    world = world_with(ConfigurationSpec(), wait_for_pods_ready=rules)
+    key = world.submit("w", "q")
+    world.settle()
+    world.wait(100)
+    world.settle()
+    world.stop(key)
+    world.wait(5)
+    world.settle()
+    world.record(f"workload/{key}", WorkloadActivated())
+    world.settle()
+    assert phase_of(world[key]) == "Starting"
+    assert world[key].requeue.count == 0
+
+
 def test_the_time_to_try_begins_anew_when_it_is_activated() -> None:
     world = world_with(ConfigurationSpec(), wait_for_pods_ready=waits(retry_limit_seconds=50))
     key = world.submit("w", "q")

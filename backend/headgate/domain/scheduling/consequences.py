@@ -5,7 +5,7 @@ Firing twice is harmless: each consequence ends the state it follows from.
 
 from headgate.domain.config import Config
 from headgate.domain.scheduling.backoff import is_past_limit, wait_microseconds
-from headgate.domain.scheduling.checks import after_checks
+from headgate.domain.scheduling.checks import after_checks, outcome_of_checks
 from headgate.domain.scheduling.timers import (
     eviction_deadline,
     execution_deadline,
@@ -102,6 +102,8 @@ def _while_it_has_a_place(
 ) -> Events:
     if not workload.spec.active:
         return _sent_away(workload, "Deactivated", "It was deactivated", eviction_id)
+    if outcome_of_checks(config, workload) in {"Rejected", "Retry"}:
+        return after_checks(config, workload, at, eviction_id)
     stop = must_leave(config, workload)
     if stop is not None:
         return _sent_away(workload, stop, STOP_MESSAGES[stop], eviction_id)

@@ -11,7 +11,7 @@ from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.state import Workload, holds
+from headgate.domain.workloads.state import Workload, condition, holds
 
 Budgets = Mapping[str, Configured[DisruptionBudgetSpec]]
 
@@ -112,6 +112,7 @@ def _was_taken_away(workload: Workload) -> bool:
         and workload.cancelling_at is None
         and workload.spec.active
         and holds(workload, "Evicted")
+        and condition(workload, "Admitted") is not None
     )
 
 

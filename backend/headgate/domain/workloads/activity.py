@@ -7,15 +7,32 @@ from msgspec.structs import replace
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.conditions import Change, with_conditions
 from headgate.domain.workloads.events import WorkloadDeactivated
-from headgate.domain.workloads.state import Deactivation, RequeueState, Workload, condition
+from headgate.domain.workloads.leaving import counted
+from headgate.domain.workloads.state import (
+    Deactivation,
+    RequeueState,
+    Workload,
+    condition,
+    holds,
+)
 
 RAN_OUT: Final = "MaximumExecutionTimeExceeded"
 
 
 def after_deactivation(workload: Workload, event: WorkloadDeactivated, at: Instant) -> Workload:
-    """Out of the queues; why, by whom and after how many requeues is kept for people."""
+    """Out of the queues; why, by whom and after how many requeues is kept for people.
+
+    One without a place is evicted by that, and counted so, unless it was evicted before and had no
+    place since (queueing.md §5.7); one with a place is when it is told to stop.
+    """
     reason = "Deactivated" if event.cause == "Requested" else f"DeactivatedDueTo{event.cause}"
-    out = Change("Requeued", status=False, reason=reason, message=event.message)
+    changes = [Change("Requeued", status=False, reason=reason, message=event.message)]
+    evictions = workload.evictions
+    if workload.admission is None and not holds(workload, "Evicted"):
+        why = event.message or "The workload is deactivated"
+        changes.append(Change("Evicted", status=True, reason="Deactivated", message=why))
+        cause = "" if event.cause == "Requested" else event.cause
+        evictions = counted(workload, "Deactivated", cause)
     return replace(
         workload,
         spec=replace(workload.spec, active=False),
@@ -29,7 +46,8 @@ def after_deactivation(workload: Workload, event: WorkloadDeactivated, at: Insta
         ),
         requeue=RequeueState(),
         trying_since=None,
-        conditions=with_conditions(workload, at, out),
+        evictions=evictions,
+        conditions=with_conditions(workload, at, *changes),
     )
 
 
@@ -46,8 +64,6 @@ def after_activation(workload: Workload, at: Instant) -> Workload:
         spec=replace(workload.spec, active=True),
         generation=workload.generation + 1,
         deactivation=None,
-        requeue=RequeueState(),
-        trying_since=None,
         accumulated_execution_seconds=(
             0 if runs_anew(workload) else workload.accumulated_execution_seconds
         ),

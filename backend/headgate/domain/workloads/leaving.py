@@ -9,7 +9,7 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.annotations import ADMISSION_GATES, admission_gates
 from headgate.domain.workloads.checking import states_when_over
 from headgate.domain.workloads.conditions import Change, with_conditions
-from headgate.domain.workloads.events import ReservationDropped, WorkloadEvicted
+from headgate.domain.workloads.events import EvictionReason, ReservationDropped, WorkloadEvicted
 from headgate.domain.workloads.state import (
     Eviction,
     EvictionCount,
@@ -47,7 +47,7 @@ def evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Workload
         opened_gates=(),
         requeue=requeue,
         check_states=states_when_over(workload, at),
-        evictions=_counted(workload, event),
+        evictions=counted(workload, event.reason, event.underlying_cause),
         conditions=with_conditions(workload, at, *changes),
     )
 
@@ -150,8 +150,11 @@ def _unreserved(reason: str, message: str) -> tuple[Change, ...]:
     )
 
 
-def _counted(workload: Workload, event: WorkloadEvicted) -> tuple[EvictionCount, ...]:
-    cause = (event.reason, event.underlying_cause)
+def counted(
+    workload: Workload, reason: EvictionReason, underlying_cause: str
+) -> tuple[EvictionCount, ...]:
+    """Its counts of evictions with one more of this kind."""
+    cause = (reason, underlying_cause)
     counts = {(c.reason, c.underlying_cause): c.count for c in workload.evictions}
     counts[cause] = counts.get(cause, 0) + 1
     return tuple(
