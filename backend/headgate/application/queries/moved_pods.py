@@ -16,7 +16,8 @@ MOST_HOSTS = 3
 
 def moved_pods(past: Sequence[Recorded]) -> str:
     """Which hosts failed last since it was admitted and which took their pods; else empty."""
-    told, stands_on = "", ()
+    told = ""
+    stands_on: tuple[str, ...] = ()
     reasons: dict[str, str] = {}
     for recorded in past:
         match recorded.event:
