@@ -40,6 +40,8 @@ FOLD_VERSION = "4"
 KEPT_ENDED_ROUNDS = 1_000
 """Ended rounds that are still kept here; older ones are in their streams and read models."""
 
+ABSENT = Absent()
+
 REPORTS = (
     NodeReported,
     NodeLeaseRenewed,
@@ -127,7 +129,7 @@ class Cell:
     def assume(self, stream: str, event: DomainEvent, at: Instant) -> None:
         """Fold an event that is not in the log yet, as if it came next; only inside a trial."""
         assert self._journal is not None, "events are assumed only inside a trial"
-        state, version = self.state_of(stream), self.version_of(stream)
+        state, version = self.state_of(stream), self.versions.get(stream, 0)
         here = (self.config_position, self.changed_at)
         used = self._change(stream, event, at)
         self._journal.append(_Assumed(stream, state, version, *here, used))
@@ -188,7 +190,7 @@ class Cell:
     def state_of(self, stream: str) -> Any:  # noqa: ANN401 - one of the aggregates' states, by kind
         """The state of any object or round; `Absent` where there is none now."""
         kind, key = kind_and_key(stream)
-        return self._states(kind).get(key, Absent())
+        return self._states(kind).get(key, ABSENT)
 
     def dump(self) -> bytes:
         """Everything folded; indices are built anew from it."""
@@ -251,7 +253,9 @@ class Cell:
         kind, key = kind_and_key(stream)
         if kind in CONFIGURED_EVOLVE and not isinstance(event, REPORTS):
             self.config_position = self.position
-        before = self._states(kind).get(key, Absent())
+        states = self._states(kind)
+        found = states.get(key)
+        before = ABSENT if found is None else found
         try:
             after = _evolve(kind, before, event, at)
         except Exception as error:  # noqa: BLE001 - one poison event must not stop all others
@@ -259,8 +263,14 @@ class Cell:
             return {}
         if self.set_aside.pop(stream, None) is not None:
             self._partitioning = None
-        self._replace(kind, key, after)
-        return self._account(kind, before, after, at)
+        if isinstance(after, Absent):
+            states.pop(key, None)
+            after = None
+        else:
+            states[key] = after
+        if after is not found and self._partitioning is not None:
+            self._index(kind, key, found)
+        return self._account(kind, found, after, at)
 
     def _account(self, kind: str, before: Any, after: Any, at: Instant) -> Before:  # noqa: ANN401 - by kind
         """Keep what LocalQueues have used; it is a fold of its own, beside the states."""
@@ -270,8 +280,7 @@ class Cell:
             return history.configure(rules, self.workloads.values(), at)
         if kind != "workload" or history.rules is None:
             return {}
-        was = None if isinstance(before, Absent) else before
-        return history.replace(was, None if isinstance(after, Absent) else after, at)
+        return history.replace(before, after, at)
 
     def _replace(self, kind: str, key: str, after: Any) -> None:  # noqa: ANN401 - same
         states = self._states(kind)

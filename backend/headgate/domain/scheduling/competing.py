@@ -4,7 +4,11 @@ from headgate.domain.config import Config
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.ordering.order import line_order_of, shape_of
 from headgate.domain.scheduling.ordering.pending import Waiting
-from headgate.domain.scheduling.standing import local_queue_obstacle, queue_obstacle
+from headgate.domain.scheduling.standing import (
+    local_queue_obstacle,
+    namespace_obstacle,
+    queue_obstacle,
+)
 from headgate.domain.workloads.leaving import is_gated, may_compete
 from headgate.domain.workloads.state import Workload
 
@@ -17,14 +21,24 @@ def competes(config: Config, workload: Workload) -> bool:
     return may_compete(workload) and queue_obstacle(config, workload) is None
 
 
-def waiting_of(config: Config, workload: Workload, spec: ClusterQueueSpec) -> Waiting | None:
+def waiting_of(
+    config: Config, workload: Workload, spec: ClusterQueueSpec, *, has_obstacle: bool
+) -> Waiting | None:
     """How it waits in the line of the ClusterQueue with this spec; None if it does not wait.
+
+    `has_obstacle`: the ClusterQueue admits nobody now, as `cluster_queue_obstacle` says.
 
     One that backs off, or whose ClusterQueue admits nothing, stands beside: it keeps its position
     and is counted (trap T9). A stopped LocalQueue lets nobody into the line (queueing.md §6).
     """
-    is_competitor = competes(config, workload)
-    if not is_competitor and not (_waits(workload) and not local_queue_obstacle(config, workload)):
+    if local_queue_obstacle(config, workload) is not None:
+        return None
+    is_competitor = (
+        not has_obstacle
+        and may_compete(workload)
+        and namespace_obstacle(config, workload, spec) is None
+    )
+    if not is_competitor and not _waits(workload):
         return None
     return Waiting(
         line_order_of(workload, spec),

@@ -120,7 +120,8 @@ class Partition:
         waits = self._waiting(new) if counts and new is not None else None
         if not _takes_the_same(old, new):
             self._recharge(old, new)
-        self._requeue(found.key, (old, new), waits)
+        if waits is not None or _may_wait(old):
+            self._requeue(found.key, (old, new), waits)
         host_due = self.watch.replace(old, new)
         self.timers.set(found.key, _earlier(due, host_due) if counts else None)
 
@@ -290,11 +291,13 @@ class Partition:
                 self.shields.replace(workload.key, new)
 
     def _waiting(self, new: Workload) -> Waiting | None:
-        if new.admission is not None or new.finished_at is not None:
+        if not _may_wait(new):
             return None
         name = self._cluster_queue_name(new)
         spec = self.specs.get(name)
-        return waiting_of(self.config, new, spec) if spec is not None else None
+        if spec is None:
+            return None
+        return waiting_of(self.config, new, spec, has_obstacle=self.obstacles[name] is not None)
 
     def _requeue(
         self, key: str, change: tuple[Workload | None, Workload | None], waits: Waiting | None
@@ -323,6 +326,11 @@ def _earlier(due: Instant | None, host_due: Instant | None) -> Instant | None:
     if due is None or host_due is None:
         return host_due if due is None else due
     return min(due, host_due)
+
+
+def _may_wait(workload: Workload | None) -> bool:
+    """Whether it can be in a line at all."""
+    return workload is not None and workload.admission is None and workload.finished_at is None
 
 
 def _takes_the_same(old: Workload | None, new: Workload | None) -> bool:

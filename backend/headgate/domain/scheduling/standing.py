@@ -11,9 +11,11 @@ from headgate.domain.queues.specs import ClusterQueueSpec, LocalQueueSpec, WaitF
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.state import Workload
 
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
+EVERYTHING = LabelSelector()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,24 @@ def queue_obstacle(config: Config, workload: Workload) -> Obstacle | None:
     if found is not None:
         return found
     cluster_queue = cluster_queue_of(config, workload)
-    return cluster_queue_obstacle(config, cluster_queue) or _namespace_obstacle(
-        config, workload, cluster_queue
+    return cluster_queue_obstacle(config, cluster_queue) or namespace_obstacle(
+        config, workload, config.cluster_queues[cluster_queue].spec
+    )
+
+
+def namespace_obstacle(
+    config: Config, workload: Workload, spec: ClusterQueueSpec
+) -> Obstacle | None:
+    """Why the ClusterQueue with this spec takes nothing from the namespace of a workload."""
+    selector = spec.namespace_selector
+    if selector == EVERYTHING or matches_selector(
+        namespace_labels(config, workload.namespace), selector
+    ):
+        return None
+    queue = cluster_queue_of(config, workload)
+    return Obstacle(
+        "NamespaceMismatch",
+        f"ClusterQueue {queue} does not take work from namespace {workload.namespace}",
     )
 
 
@@ -107,16 +125,6 @@ def namespace_labels(config: Config, namespace: str) -> dict[str, str]:
     """The labels of a namespace, its name among them as in Kubernetes."""
     found = config.namespaces.get(namespace)
     return {NAMESPACE_NAME_LABEL: namespace, **(found.labels if found else {})}
-
-
-def _namespace_obstacle(config: Config, workload: Workload, cluster_queue: str) -> Obstacle | None:
-    selector = config.cluster_queues[cluster_queue].spec.namespace_selector
-    if matches_selector(namespace_labels(config, workload.namespace), selector):
-        return None
-    return Obstacle(
-        "NamespaceMismatch",
-        f"ClusterQueue {cluster_queue} does not take work from namespace {workload.namespace}",
-    )
 
 
 def _broken_reference(config: Config, name: str, spec: ClusterQueueSpec) -> Obstacle | None:

@@ -3,7 +3,6 @@
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
-from headgate.domain.config import CONFIGURED_EVOLVE
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import RoundCommitted
 from headgate.domain.rounds.state import Round
@@ -51,24 +50,25 @@ def wakes_of(cell: Cell, stream: str, event: DomainEvent) -> tuple[tuple[str, ..
     pods are ready, so does who started and whose pods are ready.
     """
     kind, key = kind_and_key(stream)
-    if isinstance(event, NodeLeaseRenewed):
-        return (INSTALLATION,), False
-    if kind in CONFIGURED_EVOLVE:
-        return EVERYONE, True
     if kind == "round":
         return (_of_round(cell, key, event),), False
+    if kind != "workload":
+        is_lease = isinstance(event, NodeLeaseRenewed)
+        return ((INSTALLATION,), False) if is_lease else (EVERYONE, True)
     if cell.config.configuration.block_admission and isinstance(event, (*BLOCKS, *ENDS_BLOCKING)):
         return EVERYONE, isinstance(event, BLOCKS)
-    woken = {_of_workload(cell, key, event): None, **_moved_to(cell, key, event)}
+    woken = {_of_workload(cell, key, event): None}
+    if isinstance(event, WorkloadSpecChanged):
+        woken.update(_moved_to(cell, key, event))
     if isinstance(event, RELEASING) and cell.partitioning.has_terminating:
         woken[INSTALLATION] = None
     return tuple(woken), isinstance(event, GUARDING)
 
 
-def _moved_to(cell: Cell, key: str, event: DomainEvent) -> dict[str, None]:
+def _moved_to(cell: Cell, key: str, event: WorkloadSpecChanged) -> dict[str, None]:
     """Where a workload waits after a change of its spec, which may name another queue."""
     known = cell.workloads.get(key)
-    if known is None or not isinstance(event, WorkloadSpecChanged):
+    if known is None:
         return {}
     return {cell.partitioning.key_of(replace(known, spec=event.spec)): None}
 

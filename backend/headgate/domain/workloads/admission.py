@@ -24,7 +24,7 @@ class TopologyAssignment(msgspec.Struct, frozen=True, kw_only=True):
     domains: tuple[TopologyDomain, ...]
 
 
-class PodSetAssignment(msgspec.Struct, frozen=True, kw_only=True):
+class PodSetAssignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One pod set's share: `flavors` by resource, `resource_usage` of all `count` pods together.
 
     `delayed_topology_request`: its hosts are chosen only when all admission checks agree, because
@@ -58,7 +58,7 @@ def hosts_of(admission: "Admission") -> tuple[str, ...]:
     )
 
 
-class Admission(msgspec.Struct, frozen=True, kw_only=True):
+class Admission(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The quota reservation of a whole workload; set and cleared as one."""
 
     cluster_queue: str

@@ -20,7 +20,6 @@ from headgate.domain.workloads.preempting import (
     after_preemption_event,
     after_progress,
 )
-from headgate.domain.workloads.preemption_events import PreemptionEvent
 from headgate.domain.workloads.state import (
     Hold,
     RequeueState,
@@ -81,29 +80,32 @@ def _submitted(event: e.WorkloadSubmitted, at: Instant) -> Workload:
 
 
 def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) -> WorkloadState:
-    if isinstance(event, PreemptionEvent):
-        return after_preemption_event(workload, event, at)
-    if isinstance(event, StandingEvent):
-        return _standing_after(workload, event, at)
+    """Those come first that every workload sees."""
     match event:
+        case e.WorkloadQuotaReserved():
+            return _quota_reserved(workload, event, at)
+        case e.WorkloadAdmitted():
+            return _admitted(workload, at)
+        case e.WorkloadExplained():
+            return _explained(workload, event, at)
+        case e.WorkloadFinished():
+            return _finished(workload, event, at)
+        case e.WorkloadEvicted():
+            return evicted(workload, event, at)
+        case e.WorkloadStopped():
+            return after_stop(workload, at)
         case e.WorkloadSubmitted():
             return _submitted(event, at)
         case e.WorkloadSpecChanged():
             return _spec_changed(workload, event)
-        case e.WorkloadExplained():
-            return _explained(workload, event, at)
         case e.PlacementNominated():
             return replace(workload, nomination=event.admission, round_id=event.round_id)
         case e.NominationWithdrawn():
             return _nomination_withdrawn(workload, event)
-        case e.WorkloadQuotaReserved():
-            return _quota_reserved(workload, event, at)
         case e.WorkloadChecksRequired():
             return after_checks_required(workload, event)
         case e.WorkloadCheckReported():
             return after_check_report(workload, event, at)
-        case e.WorkloadAdmitted():
-            return _admitted(workload, at)
         case e.WorkloadPodsReady():
             return _pods_ready(workload, event, at)
         case e.WorkloadPodsNotReady():
@@ -118,18 +120,12 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
             return _placed(workload, event)
         case e.WorkloadPodsReclaimed():
             return _reclaimed(workload, event)
-        case e.WorkloadEvicted():
-            return evicted(workload, event, at)
         case e.EvictionAcknowledged():
             return after_acknowledgement(workload, event, at)
         case e.EvictionProgressed():
             return after_progress(workload, event, at)
-        case e.WorkloadStopped():
-            return after_stop(workload, at)
         case e.ReservationDropped():
             return after_reservation_dropped(workload, event, at)
-        case e.WorkloadFinished():
-            return _finished(workload, event, at)
         case e.WorkloadCancellationRequested():
             return replace(workload, cancelling_at=workload.cancelling_at or at)
         case e.WorkloadDeletionRequested():
@@ -137,7 +133,9 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
         case e.WorkloadDeleted():
             return Absent()
         case _:
-            assert_never(event)
+            if isinstance(event, StandingEvent):
+                return _standing_after(workload, event, at)
+            return after_preemption_event(workload, event, at)
 
 
 def _spec_changed(workload: Workload, event: e.WorkloadSpecChanged) -> Workload:

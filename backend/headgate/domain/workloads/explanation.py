@@ -17,14 +17,14 @@ BlockerType = Literal[
 ]
 
 
-class Refused(msgspec.Struct, frozen=True, kw_only=True):
+class Refused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A workload that was considered as a victim, and the rule that protects it."""
 
     workload: str
     rule: str
 
 
-class Blocker(msgspec.Struct, frozen=True, kw_only=True):
+class Blocker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One thing in the way. Amounts are in the units of `quantities`; pods and slices count one.
 
     `reason` is a CamelCase word, `message` a sentence; `need`, `have` and `short_by` are set where
@@ -47,7 +47,7 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
     excluded_hosts: dict[str, int] = {}
 
 
-class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+class Explanation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The dominant reason, everything in the way, and what would help.
 
     `evaluated` is false where the scheduler had no need to look, and `dominant` says why not.

@@ -41,7 +41,7 @@ class PodIndex(msgspec.Struct, frozen=True, kw_only=True):
     sub_group_count: int = 0
 
 
-class Scheduling(msgspec.Struct, frozen=True, kw_only=True):
+class Scheduling(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a pod template says about nodes, resolved from it once at submission.
 
     `requests` are the amounts of one pod. `affinity` terms are alternatives; none means any node.
@@ -54,7 +54,7 @@ class Scheduling(msgspec.Struct, frozen=True, kw_only=True):
     preferred_affinity: tuple[PreferredTerm, ...] = ()
 
 
-class PodSet(msgspec.Struct, frozen=True, kw_only=True):
+class PodSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`count` equal pods. `template` is the pod template as submitted, kept for whoever runs it."""
 
     name: str = "main"
@@ -91,7 +91,7 @@ class EvictionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     on_deadline: Literal["Force", "Wait"] = "Force"
 
 
-class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True):
+class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A workload as submitted, after defaulting; `priority` is resolved when it is submitted.
 
     So are `preemptibility` and `can_preempt`, with the sources they came from (None: not yet).

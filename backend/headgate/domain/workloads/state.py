@@ -28,7 +28,7 @@ Phase = Literal[
 ]  # fmt: skip
 
 
-class Condition(msgspec.Struct, frozen=True, kw_only=True):
+class Condition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A Kubernetes condition; `last_transition_at` moves only when `status` flips (trap T12)."""
 
     type: ConditionType
@@ -39,7 +39,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     observed_generation: int = 1
 
 
-class Eviction(msgspec.Struct, frozen=True, kw_only=True):
+class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An eviction on its way: from the decision until the executor reports the pods gone.
 
     `soft` is the time it was given, as far as reports have extended it by now. `forced_at` is when
@@ -62,7 +62,7 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True):
     quota_released: bool = False
 
 
-class RequeueState(msgspec.Struct, frozen=True, kw_only=True):
+class RequeueState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Requeues after pods-ready timeouts since the last activation, and when the next may be."""
 
     count: int = 0
@@ -108,7 +108,7 @@ class CheckState(msgspec.Struct, frozen=True, kw_only=True):
     pod_set_updates: tuple[PodSetUpdate, ...] = ()
 
 
-class EvictionCount(msgspec.Struct, frozen=True, kw_only=True):
+class EvictionCount(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How often the workload was evicted for one reason and cause."""
 
     reason: str
@@ -116,7 +116,7 @@ class EvictionCount(msgspec.Struct, frozen=True, kw_only=True):
     count: int
 
 
-class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload"):
+class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=False):
     """A workload as it stands.
 
     `admission` is set from reservation to release, and `checks` names those that must be Ready
