@@ -8,7 +8,6 @@ import numpy as np
 from headgate.domain.scheduling.answers import Unplaced
 from headgate.domain.scheduling.placement.balanced import balanced_places
 from headgate.domain.scheduling.placement.capacities import Capacities
-from headgate.domain.scheduling.placement.domains import FlavorTopology
 from headgate.domain.scheduling.placement.figures import Shape, capacities_for
 from headgate.domain.scheduling.placement.ground import Ground, Placed, assume, per_pod
 from headgate.domain.scheduling.placement.hosts import Ints
@@ -88,15 +87,15 @@ def place_group(workers: Seat, leader: PodSet | None) -> tuple[Placed, ...] | Un
 def _searched(
     workers: Seat, capacities: Capacities, wanted: Wanted
 ) -> tuple[Placed, ...] | Unplaced:
-    topology = workers.ground.topology
+    ground = workers.ground
     shares = balanced_places(capacities, wanted) if wanted.balanced else None
     found = shares or search(capacities, wanted)
     if isinstance(found, Shortfall):
-        return unplaced(workers.ground, workers.pod_set, capacities, found)
-    placed = _placed(topology, found.places, found.counts)
+        return unplaced(ground, workers.pod_set, capacities, found)
+    placed = _placed(ground, found.places, found.counts)
     if found.leader < 0:
         return (placed,)
-    return placed, _placed(topology, np.array([found.leader]), np.array([1]))
+    return placed, _placed(ground, np.array([found.leader]), np.array([1]))
 
 
 def _groups(seats: Sequence[Seat]) -> Iterable[tuple[Seat, Seat | None]]:
@@ -114,11 +113,13 @@ def _groups(seats: Sequence[Seat]) -> Iterable[tuple[Seat, Seat | None]]:
             yield first, second
 
 
-def _placed(topology: FlavorTopology, places: Ints, counts: Ints) -> Placed:
-    paths = [topology.paths[place] for place in places.tolist()]
+def _placed(ground: Ground, places: Ints, counts: Ints) -> Placed:
+    topology, rows = ground.topology, ground.topology.rows[places]
     if topology.goes_to_hosts:
-        paths = [path[-1:] for path in paths]
-    pairs = zip(paths, counts.tolist(), strict=True)
-    domains = tuple([TopologyDomain(values=values, count=count) for values, count in pairs])
+        values = [ground.table.places[row] for row in rows.tolist()]
+    else:
+        values = [topology.paths[place] for place in places.tolist()]
+    pairs = zip(values, counts.tolist(), strict=True)
+    domains = tuple([TopologyDomain(values=place, count=count) for place, count in pairs])
     assignment = TopologyAssignment(levels=topology.assigned_levels(), domains=domains)
-    return Placed(topology.rows[places], counts, assignment)
+    return Placed(rows, counts, assignment)
