@@ -231,6 +231,7 @@ def test_example_25_a_stronger_one_may_take_the_place() -> None:
     assert stronger in world.admitted()
     assert "PlacementInvalidated" in names(made)
     assert world.cell.rounds[first].invalidated_by == "Taken"
+    assert world.cell.rounds[first].taken_by == stronger
 
 
 def test_example_26_reports_extend_the_time_and_then_it_is_killed() -> None:

@@ -25,7 +25,9 @@ def evolve(state: RoundState, event: e.RoundEvent, at: Instant) -> RoundState:
             done = _ended(state, "Completed", f"started after {event.waited_seconds} s", at)
             return replace(done, started_at=at)
         case e.PlacementInvalidated():
-            return replace(state, stage="Invalidated", invalidated_by=event.by)
+            return replace(
+                state, stage="Invalidated", invalidated_by=event.by, taken_by=event.taken_by
+            )
         case e.RoundSuperseded():
             return _superseded(state, event, at)
         case e.RoundAborted():

@@ -21,8 +21,9 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, tag="round"):
     """One preemption from decision to end; `released` names the victims gone, in order.
 
     Committed until the first has gone, then Draining; Satisfied when all have. Invalidated if the
-    place is lost on the way and the preemptor has found no other yet. `started_at` is when the
-    preemptor got a place, this or another.
+    place is lost on the way and the preemptor has found no other yet; `taken_by` is the workload
+    with a stronger claim that took it. `started_at` is when the preemptor got a place, this or
+    another.
     """
 
     id: str
@@ -44,6 +45,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, tag="round"):
     preemptor_generation: int = 0
     figures: tuple[QuotaFigures, ...] = ()
     invalidated_by: str = ""
+    taken_by: str = ""
     started_at: Instant | None = None
     epoch: str = ""
 

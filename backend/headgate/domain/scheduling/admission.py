@@ -40,7 +40,7 @@ def admit(run: CycleRun, evaluation: Evaluation) -> None:
         events.append((stream, WorkloadAdmitted(waited_seconds=waited)))
     events.extend(_end_of_own_round(run, workload, admission))
     run.decide(*events)
-    invalidate_lost(run, evaluation.breaks)
+    invalidate_lost(run, evaluation.breaks, evaluation.workload.key)
 
 
 def _end_of_replaced(run: CycleRun, workload: Workload) -> list[tuple[str, DomainEvent]]:

@@ -54,7 +54,7 @@ def start_round(run: CycleRun, evaluation: Evaluation) -> None:
         _park_because(run, evaluation, _unmade(run, evaluation, reason))
         return
     run.decide(*_round(run, evaluation))
-    invalidate_lost(run, evaluation.breaks)
+    invalidate_lost(run, evaluation.breaks, evaluation.workload.key)
 
 
 def _round(run: CycleRun, evaluation: Evaluation) -> Facts:

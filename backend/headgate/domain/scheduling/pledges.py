@@ -2,8 +2,8 @@
 
 The pledge is no lock: only a stronger claim may break it. A round that takes back what its queue
 owns yields to a stronger workload of that same queue alone; any other yields to whoever stays
-within its own nominal quota, and to the stronger. A round whose place is lost so is invalidated,
-and its preemptor plans anew.
+within its own nominal quota, and to the stronger, if that closes no circle of evictions (§6.9). A
+round whose place is lost so is invalidated, and its preemptor plans anew.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +18,7 @@ from headgate.domain.scheduling.evaluated import Evaluation
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition import Charge, Partition
 from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.scheduling.preemption.precedents import Epoch
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
 
@@ -46,7 +47,7 @@ def beside_rounds(
         (_yields_to_the_stronger, lambda _: True),
         (_yields_to_nominal, _is_within_nominal),
     ):
-        loose = [r for r in rounds if may_take(partition.config, workloads, workload, r, found)]
+        loose = [r for r in rounds if may_take(partition, workloads, workload, r, found)]
         if not loose:
             continue
         with _without(partition, workloads, loose):
@@ -64,21 +65,25 @@ def claim_of(config: Config, workload: Workload, cluster_queue: str) -> Claim:
 
 
 def _yields_to_the_stronger(
-    config: Config, workloads: Workloads, workload: Workload, kept: Round, found: Evaluation
+    partition: Partition, workloads: Workloads, workload: Workload, kept: Round, found: Evaluation
 ) -> bool:
+    config = partition.config
     preemptor = workloads.get(kept.preemptor)
     if preemptor is None:
         return False
     if is_guaranteeing(kept) and kept.cluster_queue != found.cluster_queue:
         return False
     mine = claim_of(config, workload, found.cluster_queue)
-    return mine < claim_of(config, preemptor, kept.cluster_queue)
+    if not mine < claim_of(config, preemptor, kept.cluster_queue):
+        return False
+    epoch = Epoch(workloads, partition.epoch_of(kept.cluster_queue))
+    return not partition.precedents.leads(epoch, kept.preemptor, workload.key)
 
 
 def _yields_to_nominal(
-    config: Config, workloads: Workloads, workload: Workload, kept: Round, found: Evaluation
+    partition: Partition, workloads: Workloads, workload: Workload, kept: Round, found: Evaluation
 ) -> bool:
-    del config, workload
+    del partition, workload
     return (
         not is_guaranteeing(kept)
         and kept.preemptor in workloads

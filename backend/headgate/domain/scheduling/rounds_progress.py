@@ -64,12 +64,13 @@ def invalidate(run: CycleRun, found: Round) -> None:
     run.decide((round_stream(found.id), lost), *_withdrawn(run, found))
 
 
-def invalidate_lost(run: CycleRun, rounds: Iterable[str]) -> None:
-    """Those of these rounds whose place was taken by the decision just made."""
+def invalidate_lost(run: CycleRun, rounds: Iterable[str], taker: str) -> None:
+    """Those of these rounds whose place was taken by the decision just made for a workload."""
     for round_id in rounds:
         found = run.partition.rounds.get(round_id)
         if found is not None and found.stage != "Invalidated" and not place_is_there(run, found):
-            invalidate(run, found)
+            lost = PlacementInvalidated(by="Taken", taken_by=taker)
+            run.decide((round_stream(found.id), lost), *_withdrawn(run, found))
 
 
 def superseded(run: CycleRun, preemptor: Workload, end: RoundSuperseded) -> Facts:

@@ -1,5 +1,6 @@
 """Who was made to leave for whom in the present epoch (preemption.md §6.9).
 
+Taking the place that a round keeps counts like evicting its preemptor (trap T5).
 An epoch are evictions between workloads that are unfinished, have the priorities they had, and
 stand under unchanged policies and quotas.
 """
@@ -39,6 +40,11 @@ class Epoch:
             and preemptor.spec.priority == found.preemptor_priority
         )
 
+    def lasts(self, key: str) -> bool:
+        """Whether a workload still exists and has not ended."""
+        known = self.workloads.get(key)
+        return known is not None and known.finished_at is None
+
     def victims_of(self, found: Round) -> Iterable[tuple[str, bool]]:
         """The victims that still count, and whether each was taken by right of what is owned."""
         for named in found.victims:
@@ -61,23 +67,30 @@ class Precedents:
 
     def put(self, found: Round) -> None:
         """A round began or went on."""
+        known = self._rounds.get(found.id)
+        if known is not None:
+            self._forget(known)
         self._rounds[found.id] = found
-        self._rounds_of.setdefault(found.preemptor, {})[found.id] = True
+        for key in _displacers(found):
+            self._rounds_of.setdefault(key, {})[found.id] = True
 
     def remove(self, found: Round) -> None:
         """A round is not known any more."""
         self._rounds.pop(found.id, None)
-        known = self._rounds_of.get(found.preemptor, {})
-        known.pop(found.id, None)
-        if not known:
-            self._rounds_of.pop(found.preemptor, None)
+        self._forget(found)
 
     def is_preemptor(self, key: str) -> bool:
-        """Whether someone was ever made to leave for it."""
+        """Whether someone was ever made to leave for it, or lost to it what a round kept."""
         return key in self._rounds_of
 
+    def leads(self, epoch: Epoch, start: str, end: str) -> bool:
+        """Whether there is a chain of evictions and thefts from one workload to another."""
+        return self.is_preemptor(start) and bool(
+            way(self.followers(epoch), start, end, lambda _: True)
+        )
+
     def followers(self, epoch: Epoch) -> Followers:
-        """Who made whom leave in an epoch.
+        """Who made whom leave, or took what was kept for whom, in an epoch.
 
         Where a guaranteed eviction closes a circle, the other evictions on the way back are
         forgotten: the next lap is refused at one of them.
@@ -90,7 +103,21 @@ class Precedents:
                 if is_guaranteed:
                     _open_circles(edges, victim, found.preemptor)
                 edges.setdefault(found.preemptor, {})[victim] = is_guaranteed
+            if epoch.lasts(found.taken_by):
+                edges.setdefault(found.taken_by, {}).setdefault(found.preemptor, False)
         return edges
+
+    def _forget(self, found: Round) -> None:
+        for key in _displacers(found):
+            known = self._rounds_of.get(key, {})
+            known.pop(found.id, None)
+            if not known:
+                self._rounds_of.pop(key, None)
+
+
+def _displacers(found: Round) -> tuple[str, ...]:
+    """For whom others were made to leave by a round, and who took its place."""
+    return (found.preemptor, found.taken_by) if found.taken_by else (found.preemptor,)
 
 
 def _open_circles(edges: Followers, start: str, end: str) -> None:

@@ -1,0 +1,90 @@
+"""Taking the place that a round keeps counts like evicting its preemptor (§6.8, trap T5)."""
+
+from msgspec.structs import replace
+
+from headgate.domain.rounds.events import RoundVictim
+from headgate.domain.rounds.state import Round
+from headgate.domain.scheduling.preemption.claims import Candidate, Scope, Victim
+from headgate.domain.scheduling.preemption.guard import closes_circle
+from headgate.domain.scheduling.preemption.precedents import Epoch, Precedents
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.state import Workload
+
+
+def workload(name: str) -> Workload:
+    return Workload(
+        uid=name, namespace="team", name=name, created_at=0, spec=WorkloadSpec(pod_sets=())
+    )
+
+
+EVERYONE = {f"team/{name}": workload(name) for name in ("owner", "thief", "third")}
+EPOCH = Epoch(EVERYONE, "today")
+
+
+def a_round(preemptor: str, victim: str, taken_by: str = "") -> Round:
+    named = RoundVictim(
+        workload=f"team/{victim}",
+        cluster_queue="q",
+        reason="InClusterQueue",
+        priority=0,
+        pods=1,
+        freed={},
+        running_seconds=0,
+    )
+    return Round(
+        id=f"{preemptor}-{victim}",
+        stage="Invalidated" if taken_by else "Draining",
+        preemptor=f"team/{preemptor}",
+        preemptor_priority=0,
+        cluster_queue="q",
+        admission=Admission(cluster_queue="q", pod_set_assignments=()),
+        victims=(named,),
+        considered=1,
+        basis_position=0,
+        committed_at=0,
+        epoch="today",
+        taken_by=f"team/{taken_by}" if taken_by else "",
+    )
+
+
+def known(*rounds: Round) -> Precedents:
+    precedents = Precedents()
+    for found in rounds:
+        precedents.put(found)
+    return precedents
+
+
+def refused(precedents: Precedents, preemptor: str, victim: str, scope: Scope) -> dict[str, str]:
+    chosen = Victim(Candidate(EVERYONE[f"team/{victim}"], "clusterqueue/q", {}), scope)
+    return closes_circle(precedents, EPOCH, f"team/{preemptor}", [chosen])
+
+
+def test_who_lost_its_place_to_a_thief_does_not_evict_the_thief() -> None:
+    thefts = known(a_round("owner", "third", taken_by="thief"))
+    assert list(refused(thefts, "owner", "thief", "WhileBorrowing")) == ["team/thief"]
+
+
+def test_what_its_side_owns_it_may_still_take_back_from_the_thief() -> None:
+    thefts = known(a_round("owner", "third", taken_by="thief"))
+    assert refused(thefts, "owner", "thief", "Guarantee") == {}
+
+
+def test_a_theft_from_whom_the_thief_was_evicted_would_close_a_circle() -> None:
+    evictions = known(a_round("owner", "third"), a_round("third", "thief"))
+    assert evictions.leads(EPOCH, "team/owner", "team/thief")
+    assert not evictions.leads(EPOCH, "team/thief", "team/owner")
+
+
+def test_a_theft_is_forgotten_with_its_round() -> None:
+    stolen = a_round("owner", "third", taken_by="thief")
+    thefts = known(stolen)
+    thefts.remove(stolen)
+    assert refused(thefts, "owner", "thief", "Own") == {}
+
+
+def test_a_theft_that_is_undone_leaves_nothing_behind() -> None:
+    stolen = a_round("owner", "third", taken_by="thief")
+    thefts = known(stolen)
+    thefts.put(replace(stolen, stage="Draining", taken_by=""))
+    assert not thefts.is_preemptor("team/thief")
