@@ -38,3 +38,20 @@ def test_old_folds_far_apart_are_kept_for_reads_of_the_past(adapters: Adapters) 
         found = adapters.state_cache.newest("cell", "1", at_most=position)
         assert found is not None
         assert position - found[0] <= 50_000
+
+
+def test_folds_share_parts(adapters: Adapters) -> None:
+    cache = adapters.state_cache
+    assert cache.put("cell", "1", 5, b"first", {"a": b"\x00part"})
+    assert cache.put("cell", "1", 6, b"second", {"a": None, "b": b"other part"})
+
+    assert cache.part("a") == b"\x00part"
+    assert cache.part("b") == b"other part"
+    assert cache.part("c") is None
+
+
+def test_a_fold_is_not_kept_without_all_of_its_parts(adapters: Adapters) -> None:
+    cache = adapters.state_cache
+
+    assert not cache.put("cell", "1", 5, b"fold", {"a": b"part", "gone": None})
+    assert cache.newest("cell", "1") is None

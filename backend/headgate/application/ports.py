@@ -5,7 +5,6 @@ Stream names are `kind/name` or `kind/namespace/name` in lower case (`workload/t
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Protocol, Self
 
 import msgspec
@@ -310,7 +309,7 @@ class Partitions(Protocol):
 
 Parts = Mapping[str, bytes | None]
 """Parts of a fold by name; None for one that is there already."""
-NO_PARTS: Parts = MappingProxyType({})
+NO_PARTS: Parts = {}
 
 
 class StateCache(Protocol):
@@ -324,10 +323,7 @@ class StateCache(Protocol):
     def put(
         self, name: str, fold_version: str, position: int, body: bytes, parts: Parts = NO_PARTS
     ) -> bool:
-        """Keep a fold and the parts it shares with others.
-
-        False, and nothing is kept, if a part is neither given nor there.
-        """
+        """Keep a fold and its parts; false, and nothing is kept, if one is not given nor there."""
 
     def part(self, name: str) -> bytes | None:
         """A part of some fold that is kept."""

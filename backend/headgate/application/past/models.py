@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 from typing import Any
 
 from headgate.application.past.moments import Moment
@@ -47,9 +48,9 @@ class PastModels:
 
     def workloads(self, query: WorkloadQuery) -> list[Loaded]:
         """Workloads that match, newest submission first, keyset paged."""
-        found = [w for w in self.cell.workloads.values() if _matches(self.cell, query, w)]
-        found.sort(key=_age, reverse=True)
-        return self._loaded([(workload_stream(w.key), w) for w in found[: query.limit]])
+        found = (w for w in self.cell.workloads.values() if _matches(self.cell, query, w))
+        newest = nlargest(query.limit, found, key=_age)
+        return self._loaded([(workload_stream(w.key), w) for w in newest])
 
     def phase_counts(self, namespaces: Sequence[str] | None = None) -> dict[str, int]:
         """How many workloads are in each phase, in these namespaces or in all."""
@@ -112,11 +113,10 @@ class PastModels:
 
 
 def _age(workload: Workload) -> tuple[Instant, str]:
-    return workload.created_at, workload_stream(workload.key)
+    return workload.created_at, workload.key
 
 
 def _matches(cell: Cell, query: WorkloadQuery, workload: Workload) -> bool:
-    after = None if query.after is None else (query.after[0], workload_stream(query.after[1]))
     return (
         (query.namespaces is None or workload.namespace in query.namespaces)
         and (not query.local_queue or workload.spec.queue_name == query.local_queue)
@@ -124,7 +124,7 @@ def _matches(cell: Cell, query: WorkloadQuery, workload: Workload) -> bool:
         and query.labels.items() <= workload.labels.items()
         and (not query.phases or phase_of(workload) in query.phases)
         and (not query.cluster_queue or _belongs(cell, query.cluster_queue, workload))
-        and (after is None or _age(workload) < after)
+        and (query.after is None or _age(workload) < query.after)
     )
 
 

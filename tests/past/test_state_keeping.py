@@ -1,0 +1,103 @@
+"""Folds come back from the cache as they were, and bring only what is new."""
+
+import pytest
+
+from headgate.adapters.memory.state_cache import MemoryStateCache
+from headgate.application.ports import NO_PARTS, Parts
+from headgate.application.state_keeping import StateKeeper
+from headgate.domain.cell import Cell
+from tests.simulation.cluster import Cluster
+from tests.simulation.life import morning
+
+VERSION = "1"
+
+
+class ForgetfulCache(MemoryStateCache):
+    """Lets go of parts when it is told to, as a store that others write to may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lost: set[str] = set()
+        self.brought: list[int] = []
+
+    def put(
+        self, name: str, fold_version: str, position: int, body: bytes, parts: Parts = NO_PARTS
+    ) -> bool:
+        if any(given is None and known in self.lost for known, given in parts.items()):
+            return False
+        self.lost -= set(parts)
+        self.brought.append(sum(len(given) for given in parts.values() if given is not None))
+        return super().put(name, fold_version, position, body, parts)
+
+    def part(self, name: str) -> bytes | None:
+        return None if name in self.lost else super().part(name)
+
+    def lose_all(self) -> None:
+        self.lost = set(self._parts)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Cluster:
+    """A morning in whose log the tests read."""
+    return morning(12, 150, fault_rate=0.02)
+
+
+def kept_on_the_way(cluster: Cluster, cache: MemoryStateCache, apart: int) -> dict[int, bytes]:
+    """Folds at every so many positions, each as it was when it was kept."""
+    cell, keeper, kept = Cell(), StateKeeper(cache), {}
+    for recorded in cluster.log.read_all():
+        cell.apply(recorded)
+        if cell.position % apart == 0:
+            keeper.put(cell, VERSION)
+            kept[cell.position] = cell.dump()
+    return kept
+
+
+def test_every_fold_comes_back_as_it_was_to_the_order_of_its_workloads(cluster: Cluster) -> None:
+    cache = MemoryStateCache()
+    for position, dumped in kept_on_the_way(cluster, cache, 100).items():
+        cell = StateKeeper(cache).newest(VERSION, at_most=position)
+        assert cell is not None
+        assert cell.dump() == dumped
+
+
+def test_a_fold_right_after_another_brings_less_than_the_first_of_them(cluster: Cluster) -> None:
+    cache, cell = ForgetfulCache(), Cell()
+    keeper = StateKeeper(cache)
+    half = cluster.log.head() // 2
+    for recorded in cluster.log.read_all(0, half + 1):
+        cell.apply(recorded)
+        if cell.position in (half, half + 1):
+            keeper.put(cell, VERSION)
+    first, second = cache.brought
+    assert second * 2 < first
+
+
+def test_without_one_of_its_parts_an_earlier_whole_fold_is_found(cluster: Cluster) -> None:
+    cache = ForgetfulCache()
+    cell = Cell()
+    cell.apply(next(iter(cluster.log.read_all())))
+    StateKeeper(cache).put(cell, VERSION)
+    whole = set(cache._parts)  # noqa: SLF001 - what the first fold is made of
+    for recorded in cluster.log.read_all(1, 100):
+        cell.apply(recorded)
+    StateKeeper(cache).put(cell, VERSION)
+    cache.lose_all()
+    cache.lost -= whole
+    found = StateKeeper(cache).newest(VERSION, at_most=100)
+    assert found is not None
+    assert found.position == 1
+
+
+def test_a_part_that_someone_let_go_of_is_brought_again(cluster: Cluster) -> None:
+    cache, cell = ForgetfulCache(), Cell()
+    keeper = StateKeeper(cache)
+    for recorded in cluster.log.read_all(0, 100):
+        cell.apply(recorded)
+    keeper.put(cell, VERSION)
+    cache.lose_all()
+    cell.apply(next(iter(cluster.log.read_all(100, 101))))
+    keeper.put(cell, VERSION)
+    found = StateKeeper(cache).newest(VERSION, at_most=101)
+    assert found is not None
+    assert found.dump() == cell.dump()
