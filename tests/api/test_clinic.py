@@ -96,6 +96,33 @@ def test_a_batch_can_be_looked_at_and_taken_back(admin: Api) -> None:
     assert admin.get(f"{HERE}/batch-1").json()["status"]["phase"] == "Pending"
 
 
+def test_a_batch_under_a_key_is_done_once_and_answered_as_the_first_time(admin: Api) -> None:
+    submit(admin, "once-1", "once-2")
+    asked = {"verb": "hold", "reason": "upgrade", "query": {"name": "once-", "phases": ["Pending"]}}
+    first = admin.post("/v1/batches", asked, Idempotency_Key="batch-1")
+    again = admin.post("/v1/batches", asked, Idempotency_Key="batch-1")
+    assert keys(first.json(), "done") == ["team-a/once-1", "team-a/once-2"]
+    assert (again.status_code, again.content) == (200, first.content)
+    assert again.headers["idempotency-replayed"] == "true"
+    assert len(admin.get(f"{HERE}/once-1/timeline").json()["entries"]) == 2
+    other = admin.post("/v1/batches", {**asked, "reason": "x"}, Idempotency_Key="batch-1")
+    assert (other.status_code, other.json()["type"]) == (422, "/problems/idempotency-key-reused")
+    there = f"/v1/batches/{first.json()['batch']}/undo"
+    undone = admin.post(there, {}, Idempotency_Key="undo-1")
+    assert keys(undone.json(), "done") == ["team-a/once-1", "team-a/once-2"]
+    assert admin.post(there, {}, Idempotency_Key="undo-1").content == undone.content
+
+
+def test_what_cannot_be_taken_back_says_why_and_what_to_do_instead(admin: Api) -> None:
+    submit(admin, "free-1")
+    admin.post(f"{HERE}/free-1/hold", {"reason": "x"})
+    asked = {"verb": "release", "reason": "go", "query": {"name": "free-"}}
+    done = admin.post("/v1/batches", asked).json()
+    refused = admin.post(f"/v1/batches/{done['batch']}/undo", {}).json()
+    assert "may have started since" in refused["detail"]
+    assert refused["remedy"] == "Hold the workloads anew."
+
+
 def test_what_a_batch_did_is_taken_back_only_where_something_takes_it_back(admin: Api) -> None:
     submit(admin, "gone-1")
     asked = {"verb": "cancel", "reason": "not needed", "query": {"name": "gone-"}}

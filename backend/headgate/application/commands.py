@@ -122,7 +122,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_all_new(self) -> bool:
         """Whether nothing needs to be loaded before it is decided the first time."""
-        return not self.is_dry_run and all(change.is_new for change in self.changes)
+        is_new = bool(self.changes) and all(change.is_new for change in self.changes)
+        return is_new and not self.is_dry_run
 
 
 class Handled(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,15 +7,21 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from headgate.api.answers import Answer, answer, answer_view, shows
 from headgate.api.callers import Caller, installation_of
-from headgate.api.calls import Asking, call_of
+from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.clinic.schemas import BulkAction, BulkQuery, Undo
 from headgate.api.instants import instant_or_none
 from headgate.api.label_selectors import label_selector
 from headgate.api.paging import Limit
-from headgate.api.parameters import Selector, listed
+from headgate.api.parameters import IdempotencyHeader, Selector, listed
 from headgate.api.workloads.reading import loaded_workload, named_phases
-from headgate.application.bulk.acting import Bulk, Chosen, act_on_all, preview
-from headgate.application.bulk.batches import batch_of, undo
+from headgate.application.bulk.acting import (
+    Bulk,
+    Chosen,
+    act_on_all,
+    act_on_all_once,
+    preview,
+)
+from headgate.application.bulk.batches import batch_of, undo, undoing
 from headgate.application.bulk.selection import Query
 from headgate.application.bulk.views import Batch, BulkResult
 from headgate.application.commands import Call, Written
@@ -96,12 +102,19 @@ class ClinicPage(Controller):
         responses=shows(BulkResult),
         opt={"right": "submit"},
     )
-    async def act(self, request: Caller, data: JSONBody[BulkAction]) -> Answer:
+    async def act(
+        self,
+        request: Caller,
+        data: JSONBody[BulkAction],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
         """The set is frozen when it is asked for; each is decided by itself."""
         installation, bulk = installation_of(request), _bulk(data)
-        call = await _call(request, data.reason)
+        call = await _call(request, data.reason, idempotency_key)
         if data.dry_run:
             return answer_view(await preview(installation, call, bulk))
+        if call.key is not None:
+            return answer_handled(await act_on_all_once(installation, call, bulk))
         done = await act_on_all(installation, call, bulk)
         return answer(done, position=installation.reader.position)
 
@@ -123,17 +136,27 @@ class ClinicPage(Controller):
         responses=shows(BulkResult),
         opt={"right": "submit"},
     )
-    async def undo(self, request: Caller, batch: BatchId, data: JSONBody[Undo]) -> Answer:
+    async def undo(
+        self,
+        request: Caller,
+        batch: BatchId,
+        data: JSONBody[Undo],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
         """Who has moved on since is left alone."""
-        call = await _call(request, data.reason)
+        call = await _call(request, data.reason, idempotency_key)
         installation = installation_of(request)
+        if call.key is not None:
+            bulk = await undoing(installation, call, batch, data.reason)
+            return answer_handled(await act_on_all_once(installation, call, bulk))
         undone = await undo(installation, call, batch, data.reason)
         return answer(undone, position=installation.reader.position)
 
 
-async def _call(request: Caller, reason: str) -> Call:
+async def _call(request: Caller, reason: str, key: str | None) -> Call:
     """Who asks and why; bulk actions answer with views of their own."""
-    return await call_of(request, lambda _: Written(status=200, body=b""), Asking(reason=reason))
+    asking = Asking(reason=reason, key=key)
+    return await call_of(request, lambda _: Written(status=200, body=b""), asking)
 
 
 def _bulk(data: BulkAction) -> Bulk:

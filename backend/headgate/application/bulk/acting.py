@@ -11,10 +11,11 @@ import msgspec
 from headgate.application.act_on_workloads import Action, Verb, command_of
 from headgate.application.bulk.selection import Query, selected
 from headgate.application.bulk.views import BulkItem, BulkResult
-from headgate.application.commands import Call, Change, Changed, Situation
+from headgate.application.commands import Call, Change, Changed, Handled, Situation, Written
 from headgate.application.deciding import SECONDS_TO_CATCH_UP, catch_up
-from headgate.application.handle_command import handle_each
+from headgate.application.handle_command import handle, handle_each
 from headgate.application.installation import Installation
+from headgate.domain.facts import Origin
 from headgate.domain.rejection import IllegalNow, Rejection
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
@@ -66,22 +67,58 @@ async def preview(installation: Installation, call: Call, bulk: Bulk) -> BulkRes
 
 async def act_on_all(installation: Installation, call: Call, bulk: Bulk) -> BulkResult:
     """Do it to each that can take it; what became of each, under one batch id."""
+    planned = await _planned(installation, call, bulk)
+    results: Sequence[Changed] = ()
+    if planned.changes:
+        results, recorded = await handle_each(installation, planned.origin, planned.changes)
+        await installation.reader.reached(recorded, within_seconds=SECONDS_TO_CATCH_UP)
+    return planned.told(results)
+
+
+async def act_on_all_once(installation: Installation, call: Call, bulk: Bulk) -> Handled:
+    """The same under the caller's key, recorded all together; asked again, answered as before."""
+    planned = await _planned(installation, call, bulk)
+
+    def write(results: Sequence[Changed]) -> Written:
+        return Written(status=200, body=msgspec.json.encode(planned.told(results)))
+
+    keyed = msgspec.structs.replace(call, origin=planned.origin, answer=write, tells_failures=True)
+    handled = await handle(installation, keyed.command(*planned.changes))
+    await installation.reader.reached(handled.position, within_seconds=SECONDS_TO_CATCH_UP)
+    return handled
+
+
+class _Planned(msgspec.Struct, frozen=True, kw_only=True):
+    """A batch that is about to be carried out."""
+
+    batch: str
+    verb: Verb
+    position: int
+    targets: list[tuple[str, str]]
+    changes: list[Change]
+    origin: Origin
+
+    def told(self, results: Sequence[Changed]) -> BulkResult:
+        """What became of each, in order."""
+        pairs = zip(self.targets, results, strict=True)
+        items = [_told(key, uid, changed) for (key, uid), changed in pairs]
+        return _result(self.batch, self.verb, self.position, items)
+
+
+async def _planned(installation: Installation, call: Call, bulk: Bulk) -> _Planned:
     await catch_up(installation)
     batch = installation.ids.new()
-    position = installation.reader.position if bulk.position is None else bulk.position
-    frozen = _frozen(installation, call, bulk)
-    changes = [_change(call, bulk, key, uid, installation.ids.new()) for key, uid, _ in frozen]
-    origin = msgspec.structs.replace(
-        call.origin, correlation=batch, causation=f"batch:{bulk.verb}", reason=bulk.reason
+    targets = [(key, uid) for key, uid, _ in _frozen(installation, call, bulk)]
+    return _Planned(
+        batch=batch,
+        verb=bulk.verb,
+        position=installation.reader.position if bulk.position is None else bulk.position,
+        targets=targets,
+        changes=[_change(call, bulk, key, uid, installation.ids.new()) for key, uid in targets],
+        origin=msgspec.structs.replace(
+            call.origin, correlation=batch, causation=f"batch:{bulk.verb}", reason=bulk.reason
+        ),
     )
-    results: Sequence[Changed] = ()
-    if changes:
-        results, recorded = await handle_each(installation, origin, changes)
-        await installation.reader.reached(recorded, within_seconds=SECONDS_TO_CATCH_UP)
-    items = [
-        _told(key, uid, changed) for (key, uid, _), changed in zip(frozen, results, strict=True)
-    ]
-    return _result(batch, bulk.verb, position, items)
 
 
 def _frozen(

@@ -21,6 +21,17 @@ from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.state import Workload, is_admitted, phase_of
 
 UNDOES = {"hold": "release", "deactivate": "activate", "activate": "deactivate"}
+FINAL = {
+    "release": "Who was released may have started since, and the old hold's reason is over.",
+    "requeue": "What ran has stopped, and a backoff that was ended cannot be waited for again.",
+    "cancel": "What was cancelled has ended.",
+}
+"""Why what these did stays done."""
+INSTEAD = {
+    "release": "Hold the workloads anew.",
+    "requeue": "Hold them if they are not to start.",
+    "cancel": "Submit them anew.",
+}
 MOST_EVENTS = 40_000
 CAUSE = "batch:"
 
@@ -55,11 +66,16 @@ async def batch_of(installation: Installation, batch: str, scope: Scope) -> Batc
 
 async def undo(installation: Installation, call: Call, batch: str, reason: str) -> BulkResult:
     """Take back what a batch did, where that still stands; a batch of its own."""
+    return await act_on_all(installation, call, await undoing(installation, call, batch, reason))
+
+
+async def undoing(installation: Installation, call: Call, batch: str, reason: str) -> Bulk:
+    """The bulk action that takes a batch back; raises `IllegalNow` where none does."""
     found = await batch_of(installation, batch, call.identity.namespaces)
     if not found.undo:
         raise IllegalNow(
-            f"What {found.verb} does cannot be taken back.",
-            remedy="Act on the workloads that it was about.",
+            _why_final(found.verb),
+            remedy=INSTEAD.get(found.verb, "Act on the workloads that it was about."),
         )
     cell = installation.reader.cell
     chosen = tuple(
@@ -67,12 +83,16 @@ async def undo(installation: Installation, call: Call, batch: str, reason: str) 
         for item in found.items
         if item.can_undo
     )
-    bulk = Bulk(
+    return Bulk(
         verb=found.undo,  # type: ignore[arg-type]
         reason=reason or f"Takes back batch {batch}",
         chosen=chosen,
     )
-    return await act_on_all(installation, call, bulk)
+
+
+def _why_final(verb: str) -> str:
+    because = FINAL.get(verb)
+    return f"What {verb} did cannot be taken back" + (f": {because}" if because else ".")
 
 
 def _item(cell: Cell, verb: str, first: Recorded, latest: Recorded) -> BatchItem:
@@ -91,7 +111,7 @@ def _item(cell: Cell, verb: str, first: Recorded, latest: Recorded) -> BatchItem
 def _why_it_stays(workload: Workload | None, verb: str, first: Recorded) -> str:
     """Why what was done to it is not taken back; empty if it is."""
     if verb not in UNDOES:
-        return f"What {verb} does cannot be taken back."
+        return _why_final(verb)
     if workload is None or workload.finished_at is not None:
         return "It has ended."
     stands = {
