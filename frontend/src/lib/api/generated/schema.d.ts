@@ -9575,7 +9575,10 @@ export interface operations {
     actOnWorkloads: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -9731,7 +9734,10 @@ export interface operations {
     undoBatch: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 /** @description The id of the batch */
                 batch: string;
