@@ -15,13 +15,40 @@ def archive(database_url: str, *words: str) -> str:
     return result.output
 
 
-def test_a_full_partition_is_shown_then_archived_and_never_twice(fresh_database_url: str) -> None:
-    with psycopg.connect(fresh_database_url, autocommit=True) as connection:
+def split(database_url: str) -> None:
+    """A first partition of four positions, and the rest."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("DROP TABLE event_0, event_1")
         for part, bounds in (("event_0", "(0) TO (5)"), ("event_1", "(5) TO (2000000)")):
             connection.execute(
                 f"CREATE TABLE {part} PARTITION OF event FOR VALUES FROM {bounds}"  # type: ignore[arg-type]
             )
+
+
+def verify(database_url: str) -> str:
+    result = CliRunner().invoke(app, ["verify", "-o", "table", "--database-url", database_url])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_verify_says_where_the_log_starts_when_what_was_archived_is_dropped(
+    fresh_database_url: str,
+) -> None:
+    split(fresh_database_url)
+    with on_postgres(fresh_database_url) as adapters:
+        record(adapters.log, *cluster("gpu"))
+        record(adapters.log, *submitted_many("gpu", 5))
+    archive(fresh_database_url, "--before", "100")
+    assert "the log starts at" not in verify(fresh_database_url)
+    with psycopg.connect(fresh_database_url, autocommit=True) as connection:
+        connection.execute("DROP TABLE event_0")
+    told = verify(fresh_database_url)
+    assert "the log starts at 5 (archived before)" in told
+    assert "no event is missing since" in told
+
+
+def test_a_full_partition_is_shown_then_archived_and_never_twice(fresh_database_url: str) -> None:
+    split(fresh_database_url)
     with on_postgres(fresh_database_url) as adapters:
         record(adapters.log, *cluster("gpu"))
         record(adapters.log, *submitted_many("gpu", 5))

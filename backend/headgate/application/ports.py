@@ -180,7 +180,14 @@ class EventLog(Protocol):
 
 
 class GapInLog(AssertionError):
-    """A position is missing or went backwards: reading on would silently lose facts."""
+    """A position is missing or went backwards: reading on would silently lose facts.
+
+    `came` is the position that was met instead, where that is known.
+    """
+
+    def __init__(self, told: str, came: int = 0) -> None:
+        super().__init__(told)
+        self.came = came
 
 
 class Unavailable(Exception):

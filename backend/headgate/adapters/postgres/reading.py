@@ -51,6 +51,7 @@ def gapless(rows: Iterable[Sequence[Any]], after: int) -> Iterator[Recorded]:
     expected = after + 1
     for row in rows:
         if row[0] != expected:
-            raise GapInLog(f"position {row[0]} came where {expected} was expected")
+            told = f"position {row[0]} came where {expected} was expected"
+            raise GapInLog(told, came=row[0])
         expected += 1
         yield recorded_of(row)

@@ -13,9 +13,14 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Everything read and every finding, in order of position."""
+    """Everything read and every finding, in order of position.
+
+    `starts_at` is above 1 where the beginning of the log was archived and dropped: then nothing
+    was recounted, only that no event is missing since.
+    """
 
     position: int
+    starts_at: int = 1
     counts: dict[str, int]
     findings: tuple[Finding, ...]
 

@@ -5,11 +5,15 @@ from headgate.domain.facts import Recorded
 
 
 class SequenceBook:
-    """Remembers the last position and the last version of every stream."""
+    """Remembers the last position and the last version of every stream.
 
-    def __init__(self, findings: Findings) -> None:
+    A log that `starts_at` a later position may go on in the middle of a stream.
+    """
+
+    def __init__(self, findings: Findings, starts_at: int = 1) -> None:
         self._findings = findings
-        self.position = 0
+        self._is_whole = starts_at == 1
+        self.position = starts_at - 1
         self.versions: dict[str, int] = {}
 
     def read(self, recorded: Recorded) -> None:
@@ -18,7 +22,8 @@ class SequenceBook:
             self._findings.add(
                 "positions are gapless", f"{self.position} is followed by {recorded.position}"
             )
-        version = self.versions.get(recorded.stream, 0)
+        unseen = 0 if self._is_whole else recorded.version - 1
+        version = self.versions.get(recorded.stream, unseen)
         if recorded.version != version + 1:
             self._findings.add(
                 "stream versions are gapless", f"{version} is followed by {recorded.version}"

@@ -1,12 +1,14 @@
 """The use case: read everything, recount everything, compare everything."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Protocol
 
 from headgate.application.ports import EventLog, GapInLog, ReadModels
-from headgate.application.verify.findings import Verification
+from headgate.application.verify.findings import Findings, Verification
 from headgate.application.verify.history import History
 from headgate.application.verify.rebuilt import States, compare
+from headgate.application.verify.sequence_book import SequenceBook
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 
@@ -46,11 +48,31 @@ class Verifier:
                 if recorded.position % TELL_EVERY == 0:
                     tell(recorded.position, head)
         except GapInLog as gap:
+            if gap.came and not history.sequence.position:
+                return self._rest(gap.came, head)
             history.findings.add("positions are gapless", str(gap))
         self._conclude(history, states, cell)
         tell(head, head)
         found = sorted(history.findings.found, key=lambda each: (each.position, each.stream))
         return Verification(position=head, counts=dict(history.counts), findings=tuple(found))
+
+    def _rest(self, starts_at: int, head: int) -> Verification:
+        """What can be said of a log whose beginning was archived and dropped: nothing is missing.
+
+        All else is counted from the beginning, and so cannot be.
+        """
+        findings, counts = Findings(), Counter[str]()
+        sequence = SequenceBook(findings, starts_at)
+        try:
+            for recorded in self._log.read_all(starts_at - 1, head):
+                findings.at(recorded.position, recorded.stream)
+                sequence.read(recorded)
+                counts[recorded.stream.partition("/")[0]] += 1
+        except GapInLog as gap:
+            findings.add("positions are gapless", str(gap))
+        return Verification(
+            position=head, starts_at=starts_at, counts=dict(counts), findings=tuple(findings.found)
+        )
 
     def _read(self, recorded: Recorded, history: History, states: States, cell: Cell) -> None:
         history.read(recorded)

@@ -70,8 +70,14 @@ def _show(verification: Verification, seconds: float) -> None:
     told = [[name, str(count)] for name, count in sorted(verification.counts.items())]
     show(columns(["read", "count"], told))
     show(f"\n{verification.position} events in {seconds:.1f} s")
+    if verification.starts_at > 1:
+        show(
+            f"the log starts at {verification.starts_at} (archived before): what is counted from "
+            "its beginning could not be recounted"
+        )
     if verification.holds:
-        show("everything holds")
+        whole = verification.starts_at == 1
+        show("everything holds" if whole else "no event is missing since")
         return
     show(f"{len(verification.findings)} findings:")
     rows = [
