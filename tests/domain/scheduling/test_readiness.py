@@ -102,6 +102,34 @@ def test_a_workload_that_tries_for_too_long_is_deactivated_while_it_backs_off() 
     assert phase_of(world[key]) == "Inactive"
 
 
+def test_time_in_line_before_the_first_start_is_no_time_to_try() -> None:
+    rules = waits(retry_limit_seconds=105, timestamp="Creation")
+    world = world_with(ConfigurationSpec(), wait_for_pods_ready=rules)
+    holder, waiter = (world.submit(name, "q", {"gpu": 4}) for name in ("holder", "waiter"))
+    world.settle()
+    world.ready(holder)
+    world.wait(1_000)
+    world.finish(holder)
+    world.settle()
+    assert phase_of(world[waiter]) == "Starting"
+
+
+def test_a_workload_that_tries_for_too_long_is_deactivated_while_it_stands_in_line() -> None:
+    rules = waits(retry_limit_seconds=150, timestamp="Eviction")
+    world = world_with(ConfigurationSpec(), wait_for_pods_ready=rules)
+    key = world.submit("w", "q", {"gpu": 4})
+    world.settle()
+    world.wait(1)
+    world.submit("next", "q", {"gpu": 4})
+    fail_to_start(world, key)
+    assert phase_of(world[key]) == "Pending"
+    world.wait(150 - 132)
+    world.settle()
+    found = world[key].deactivation
+    assert found is not None
+    assert found.cause == "RequeuingTimeExceeded"
+
+
 def test_the_time_to_try_begins_anew_also_for_who_was_deactivated_while_it_backed_off() -> None:
     rules = waits(retry_limit_seconds=105)
     world = world_with(ConfigurationSpec(), wait_for_pods_ready=rules)

@@ -145,9 +145,8 @@ def pods_ready_deadline(config: Config, workload: Workload) -> Instant | None:
 def retry_deadline(config: Config, workload: Workload) -> Instant | None:
     """When it has tried to get its pods ready for as long as it may (KEP-1282's second condition).
 
-    Counted from its first start, or from the loss of ready pods, over all requeues since. KEP-1282
-    counts from the place in line, which under the policy Eviction moves with every attempt and
-    under Creation counts the time before the first one; its field says "once been admitted".
+    Counted from its first start, or from the loss of ready pods, over all requeues since, as the
+    document defines the field; ADR 0016 says why not from the place in line.
     """
     waits = waits_for_pods_ready(config, workload)
     since, is_over = workload.trying_since, workload.finished_at is not None
