@@ -3,6 +3,7 @@
 from typing import Any
 
 from headgate.domain.cell import Cell
+from headgate.domain.scheduling.finding import top_holders
 from headgate.domain.scheduling.placement.hosts import TRIAL
 
 
@@ -60,6 +61,11 @@ def _partition(cell: Cell, key: str) -> dict[str, Any]:
         "pending": {name: queue.members for name, queue in partition.pending.items()},
         "beside": {name: queue.beside for name, queue in partition.pending.items()},
         "holding": {name: sorted(keys) for name, keys in partition.holding.items()},
+        "largest": [
+            (name, key, top_holders(partition, name, key))
+            for name in partition.cluster_queues
+            for key in sorted(partition.tree.subtree[f"clusterqueue/{name}"])
+        ],
         "timers": partition.timers.due,
         "leases": partition.leases.due,
         "searching": sorted(partition.watch.searching),

@@ -33,8 +33,18 @@ def explain_evaluation(
 
 
 def top_holders(partition: Partition, cluster_queue: str, key: FlavorResource) -> tuple[str, ...]:
-    """Who holds most of a flavor's resource in the trees this ClusterQueue gets it from."""
+    """Who holds most of a flavor's resource in the trees this ClusterQueue gets it from.
+
+    Worked out once for all who wait in a tree until anyone's charge changes.
+    """
     root = partition.tree.root_of(f"clusterqueue/{cluster_queue}")
+    known = partition.known_holders.get((root, key))
+    if known is None:
+        known = partition.known_holders[root, key] = _largest(partition, root, key)
+    return known
+
+
+def _largest(partition: Partition, root: str, key: FlavorResource) -> tuple[str, ...]:
     held: list[tuple[int, str]] = []
     for name in partition.cluster_queues:
         if partition.tree.root_of(f"clusterqueue/{name}") != root:

@@ -40,7 +40,7 @@ from headgate.domain.scheduling.standing import (
 from headgate.domain.scheduling.timers import Timers, due_at
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.quantities import Requests
+from headgate.domain.values.quantities import FlavorResource, Requests
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.leaving import holds_quota, is_leaving
 from headgate.domain.workloads.preempting import has_released_quota
@@ -68,6 +68,7 @@ Move = tuple[int, Callable[[int, Charge], None], Charge]
 class Partition:
     """Queues, usage and hosts that are scheduled together; see the module for its two views.
 
+    `known_holders` is who holds most of something, by tree, until anyone's charge changes.
     `leases` is when nodes fall silent; the installation's own partition looks after that alone.
     """
 
@@ -95,6 +96,7 @@ class Partition:
             for name in self.cluster_queues
         }
         self.holding: dict[str, dict[str, Charge]] = {name: {} for name in self.cluster_queues}
+        self.known_holders: dict[tuple[str, FlavorResource], tuple[str, ...]] = {}
         self.timers = Timers()
         self.leases = Timers()
         self.rounds: dict[str, Round] = {}
@@ -279,6 +281,7 @@ class Partition:
 
     def _rehold(self, old: Workload | None, new: Workload | None, held: Charge | None) -> None:
         self._note(old, new)
+        self.known_holders.clear()
         if old is not None and old.admission is not None:
             self.holding.get(old.admission.cluster_queue, {}).pop(old.key, None)
         if new is not None and held is not None:

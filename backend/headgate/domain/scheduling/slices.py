@@ -56,6 +56,7 @@ def without(partition: Partition, old: Workload | None) -> Iterator[None]:
     queue, charge = old.admission.cluster_queue, partition.held_by(old)
     holding = partition.holding[queue]
     partition.holding[queue] = {key: held for key, held in holding.items() if key != old.key}
+    partition.known_holders.clear()
     for view in (ACTUAL, PROJECTED):
         partition.give_back(view, charge)
     try:
@@ -64,3 +65,4 @@ def without(partition: Partition, old: Workload | None) -> Iterator[None]:
         for view in (ACTUAL, PROJECTED):
             partition.take(view, charge)
         partition.holding[queue] = holding
+        partition.known_holders.clear()
