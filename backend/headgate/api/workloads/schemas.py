@@ -200,6 +200,26 @@ class HoldShape(Shape, kw_only=True, frozen=True):
     expires_at: Timestamp | None = None
 
 
+class NominatedPlacementShape(AdmissionShape, kw_only=True, frozen=True):
+    """The place that a preemption round makes free for it."""
+
+    round: str | None = None
+
+
+class EvictionCountShape(Shape, kw_only=True, frozen=True):
+    """How often it had to leave for one reason."""
+
+    reason: str
+    underlying_cause: str = ""
+    count: int
+
+
+class SchedulingStatsShape(Shape, kw_only=True, frozen=True):
+    """What has happened to it since it was submitted."""
+
+    evictions: list[EvictionCountShape] = []
+
+
 class WorkloadStatusShape(Shape, kw_only=True, frozen=True):
     """Where the workload stands; `phase` is the one word for people."""
 
@@ -221,8 +241,8 @@ class WorkloadStatusShape(Shape, kw_only=True, frozen=True):
     eviction: EvictionShape | None = None
     hold: HoldShape | None = None
     accumulated_past_execution_time_seconds: int | None = None
-    scheduling_stats: Free | None = None
-    nominated_placement: Free | None = None
+    scheduling_stats: SchedulingStatsShape | None = None
+    nominated_placement: NominatedPlacementShape | None = None
 
 
 class WorkloadObject(Shape, kw_only=True, frozen=True):

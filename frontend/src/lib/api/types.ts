@@ -14,6 +14,7 @@ export type Phase = Schemas["WorkloadStatusShape"]["phase"];
 export type Condition = Schemas["Condition"];
 export type PodSet = Schemas["PodSetShape"];
 export type PodSetAssignment = Schemas["PodSetAssignmentShape"];
+export type Eviction = Schemas["EvictionShape"];
 export type Explanation = Schemas["ExplanationView"];
 export type Blocker = Schemas["BlockerView"];
 export type TimelineEntry = Schemas["TimelineEntry"];
@@ -25,6 +26,7 @@ export type BulkResult = Schemas["BulkResult"];
 export type QueueNode = Schemas["QueueNode"];
 export type QuotaLine = Schemas["QueueLine"];
 export type QueueCounts = Schemas["QueueCounts"];
+export type LocalQueueObject = Schemas["LocalQueueObject"];
 export type PendingWorkload = Schemas["PendingWorkload"];
 
 export type TopologyMap = Schemas["TopologyMap"];

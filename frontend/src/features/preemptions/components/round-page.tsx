@@ -10,10 +10,11 @@ import { View } from "@/components/ui/view";
 import type { Round, RoundVictim } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
 import { formatAmountOf } from "@/lib/format/amounts";
+import { ruleWords } from "@/lib/format/rules";
 import { formatDuration } from "@/lib/format/times";
 
 import { chainQuery, roundQuery } from "../api/preemptions";
-import { amountOfFlavor, freedWords, isOpen, lostWords, outcomeWords, releasedCount, ruleWords, stageWords } from "../model/rounds";
+import { amountOfFlavor, freedWords, isOpen, lostWords, outcomeWords, releasedCount, stageWords } from "../model/rounds";
 import { StageBadge } from "./stage-badge";
 import { StorylineView } from "./storyline-view";
 import styles from "./preemptions.module.css";

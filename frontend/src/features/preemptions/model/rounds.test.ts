@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 
 import type { Round, RoundVictim } from "@/lib/api/types";
+import { ruleWords } from "@/lib/format/rules";
 
-import { freedWords, lostHours, lostWords, outcomeWords, releasedCount, ruleWords, stageWords } from "./rounds";
+import { freedWords, lostHours, lostWords, outcomeWords, releasedCount, stageWords } from "./rounds";
 
 function victim(name: string, released: boolean): RoundVictim {
   return {

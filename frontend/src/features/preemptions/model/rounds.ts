@@ -3,13 +3,6 @@ import type { Round, RoundVictim } from "@/lib/api/types";
 import { formatAmountOf } from "@/lib/format/amounts";
 import { formatDuration, secondsBetween } from "@/lib/format/times";
 
-const RULES: Record<string, string> = {
-  InClusterQueue: "lower priority in the same queue",
-  InCohortReclamation: "reclaims quota that was borrowed",
-  InCohortReclaimWhileBorrowing: "lower priority, while borrowing itself",
-  InCohortFairSharing: "fair share of the cohort",
-};
-
 const LOSSES: Record<string, string> = {
   HostLost: "a host failed",
   Taken: "a stronger claim took it",
@@ -25,11 +18,6 @@ const STAGES: Record<string, string> = {
   Released: "Gone",
   Cancelled: "Called back",
 };
-
-/** The rule a victim had to go by, as a person says it. */
-export function ruleWords(reason: string): string {
-  return RULES[reason] ?? reason;
-}
 
 /** How many victims have gone already. */
 export function releasedCount(round: Round): number {

@@ -8,6 +8,7 @@ const ONE = "/v1/clusterqueues/{name}";
 const LOCAL = "/v1/namespaces/{namespace}/localqueues/{name}";
 const WITH_QUOTA = "QuotaReserved,Starting,Running,Evicting";
 const PAGE_SIZE = 200;
+const MOST_LOCAL_QUEUES = 1000;
 
 /** The whole tree of cohorts and ClusterQueues. */
 export const queueTreeQuery = queryOptions({
@@ -38,6 +39,12 @@ export function admittedQuery(name: string) {
     getNextPageParam: (page) => page.metadata.continue,
   });
 }
+
+/** Every LocalQueue with its status, for what the tree does not tell. */
+export const localQueuesQuery = queryOptions({
+  queryKey: ["queue", "localqueues"],
+  queryFn: ({ signal }) => contentOf(api.GET("/v1/localqueues", { params: { query: { limit: MOST_LOCAL_QUEUES } }, signal })),
+});
 
 /** The ClusterQueue as it was configured. */
 export function definitionQuery(name: string) {

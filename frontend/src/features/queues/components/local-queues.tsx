@@ -1,16 +1,23 @@
 // The LocalQueues that lead to a ClusterQueue: what waits and runs by them, and stopping each.
+import { useQuery } from "@tanstack/react-query";
 import { CirclePause } from "lucide-react";
 
 import { Badge } from "@/components/ui/badge";
 import { Go } from "@/components/ui/go";
+import { Hint } from "@/components/ui/hint";
 import { Card } from "@/components/ui/layout";
 import { PartialNote } from "@/components/ui/states";
 import type { QueueNode } from "@/lib/api/types";
 
+import { localQueuesQuery } from "../api/queues";
+import { consumedWords, localQueueOf } from "../model/consumption";
 import { QueueActions } from "./queue-actions";
 import styles from "./queue-page.module.css";
 
+const MEANING = "What it used on average of late; the older, the less it counts. Where LocalQueues take turns by use, whoever used less goes first.";
+
 export function LocalQueues({ node }: { node: QueueNode }) {
+  const found = useQuery(localQueuesQuery);
   const queues = node.localQueues ?? [];
   if (queues.length === 0) {
     return <PartialNote>No LocalQueue leads here yet, so nothing can be submitted to this ClusterQueue.</PartialNote>;
@@ -28,6 +35,7 @@ export function LocalQueues({ node }: { node: QueueNode }) {
                 {stopPolicy === "HoldAndDrain" ? "Stopped and draining" : "Stopped"}
               </Badge>
             )}
+            <Consumed words={consumedWords(localQueueOf(found.data?.items ?? [], namespace, name))} />
             <span className={`number ${styles.figures ?? ""}`}>
               {pending} pending, {running} running
             </span>
@@ -36,5 +44,16 @@ export function LocalQueues({ node }: { node: QueueNode }) {
         ))}
       </ul>
     </Card>
+  );
+}
+
+function Consumed({ words }: { words: string | undefined }) {
+  if (words === undefined) return null;
+  return (
+    <Hint text={MEANING}>
+      <span className={`number ${styles.local ?? ""}`} tabIndex={0}>
+        used of late: {words}
+      </span>
+    </Hint>
   );
 }

@@ -63,6 +63,17 @@ const PENDING: Column<PendingWorkload>[] = [
       </span>
     ),
   },
+  {
+    id: "cohort",
+    header: "In cohort",
+    width: "4.5rem",
+    end: true,
+    cell: (row) => (
+      <span className="number" title="Its place among all who wait in the cohort">
+        #{row.positionInCohort + 1}
+      </span>
+    ),
+  },
   { id: "priority", header: "Priority", width: "4.5rem", end: true, cell: (row) => <span className="number">{row.priority}</span> },
   {
     id: "age",

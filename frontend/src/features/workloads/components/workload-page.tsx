@@ -12,9 +12,12 @@ import { useUrl } from "@/lib/hooks/use-url";
 
 import { workloadQuery } from "../api/workloads";
 import { Assignment } from "./assignment";
+import { Checks } from "./checks";
 import { Conditions } from "./conditions";
 import { Definition } from "./definition";
 import { Headline } from "./headline";
+import { Leaving, Nominated } from "./leaving";
+import { Standing } from "./standing";
 import { WhyMatrix } from "./why-matrix";
 import { WorkloadActions } from "./workload-actions";
 import { WorkloadTimeline } from "./workload-timeline";
@@ -69,7 +72,11 @@ function Body({ workload, workloadKey }: { workload: WorkloadObject; workloadKey
             content: (
               <div className={styles.columns}>
                 <div className={styles.stack}>
+                  <Leaving workload={workload} />
+                  <Nominated workload={workload} />
+                  <Checks workload={workload} />
                   <WhyMatrix workloadKey={workloadKey} />
+                  <Standing workload={workload} />
                   <Assignment workload={workload} />
                   <Conditions workload={workload} />
                 </div>

@@ -1,0 +1,42 @@
+// What admission checks have said of a workload that has quota.
+import { CircleCheck, CircleX, Hourglass, type LucideIcon, RotateCcw } from "lucide-react";
+
+import { Badge, type Tone } from "@/components/ui/badge";
+import { Card } from "@/components/ui/layout";
+import { Moment } from "@/components/ui/moment";
+import type { WorkloadObject } from "@/lib/api/types";
+
+import styles from "./workload-page.module.css";
+
+const LOOKS: Record<string, { tone: Tone; icon: LucideIcon }> = {
+  Pending: { tone: "wait", icon: Hourglass },
+  Ready: { tone: "good", icon: CircleCheck },
+  Retry: { tone: "hold", icon: RotateCcw },
+  Rejected: { tone: "bad", icon: CircleX },
+};
+
+export function Checks({ workload }: { workload: WorkloadObject }) {
+  const checks = workload.status?.admissionChecks ?? [];
+  if (checks.length === 0) return null;
+  return (
+    <Card title="Admission checks" aside="All must agree before it starts">
+      <ul className={styles.checks}>
+        {checks.map(({ name, state, message, lastTransitionTime, retryCount = 0, requeueAfterSeconds }) => (
+          <li key={name}>
+            <Badge tone={LOOKS[state]?.tone ?? "idle"} icon={LOOKS[state]?.icon ?? Hourglass}>
+              {name}: {state}
+            </Badge>
+            <span>
+              {message || (state === "Pending" ? "It has not answered yet" : "")}{" "}
+              <span className={styles.soft}>
+                <Moment at={lastTransitionTime} />
+                {requeueAfterSeconds ? `, again after ${requeueAfterSeconds} s` : ""}
+                {retryCount > 0 && `, retried ${retryCount === 1 ? "once" : `${retryCount} times`}`}
+              </span>
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}

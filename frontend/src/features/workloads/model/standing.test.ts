@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+
+import type { Eviction, WorkloadObject } from "@/lib/api/types";
+
+import { nextOf, standingOf, stepsOf } from "./standing";
+
+function workload(status: object, spec: object = {}, annotations: Record<string, string> = {}): WorkloadObject {
+  return { metadata: { name: "a", annotations }, spec: { podSets: [], ...spec }, status: { phase: "Pending", ...status } } as unknown as WorkloadObject;
+}
+
+const SOFT = { id: "r", reason: "Preempted", mode: "Soft", stage: "Acknowledged", startedAt: "2026-01-01T00:00:00Z" };
+
+describe("how a workload stands", () => {
+  it("tells who may make it leave and where that was read", () => {
+    const [first] = standingOf(workload({ preemptibility: { value: "NonPreemptible", source: "Label" } }));
+    expect(first).toEqual({ term: "Can be preempted", words: "Nobody can make it leave, says its label" });
+  });
+
+  it("tells protection only where it is another number", () => {
+    expect(standingOf(workload({ priority: 5, preemptionPriority: 5 }))).toEqual([]);
+    const [raised] = standingOf(workload({ priority: 5, preemptionPriority: 9 }, { preemptionPriorityClassName: "saving" }));
+    expect(raised?.words).toBe("priority 9 by class saving; it competes with 5");
+  });
+
+  it("warns of a closed gate and not of an open one", () => {
+    const found = standingOf(workload({ preemptionGates: [{ name: "a", position: "Closed" }, { name: "b", position: "Open" }] }));
+    expect(found.map(({ term, warns }) => [term, warns])).toEqual([
+      ["Gate a", true],
+      ["Gate b", false],
+    ]);
+  });
+
+  it("counts evictions and names the workload it grew from", () => {
+    const evictions = [{ reason: "Preempted", underlyingCause: "InCohortReclamation", count: 2 }];
+    const found = standingOf(workload({ schedulingStats: { evictions } }, {}, { "kueue.x-k8s.io/workload-slice-replacement-for": "n/old" }));
+    expect(found.map((each) => each.words)).toEqual(["2 times: Preempted (reclaims quota that was borrowed)", "it took over the pods of"]);
+    expect(found[1]?.workload).toBe("n/old");
+  });
+});
+
+describe("an eviction", () => {
+  it("is told step by step, and what time will bring", () => {
+    const eviction = { ...SOFT, acknowledgedAt: "2026-01-01T00:00:01Z", handler: "ckpt", deadlineAt: "2026-01-01T00:01:00Z", onDeadline: "Force" } as Eviction;
+    expect(stepsOf(eviction).map(({ words }) => words)).toEqual(["Asked to leave, and to save its work first", "Taken over by ckpt"]);
+    expect(nextOf(eviction)?.words).toBe("Time is up; it is killed then");
+  });
+
+  it("has nothing ahead once it is forced", () => {
+    expect(nextOf({ ...SOFT, stage: "Forced", deadlineAt: "2026-01-01T00:01:00Z" } as Eviction)).toBeNull();
+  });
+});

@@ -1,0 +1,132 @@
+// What a workload's status says of preemption, of its place and of coming back, in words.
+import type { Eviction, Phase, WorkloadObject } from "@/lib/api/types";
+import { ruleWords } from "@/lib/format/rules";
+
+const ELASTIC = "kueue.x-k8s.io/elastic-job";
+const REPLACES = "kueue.x-k8s.io/workload-slice-replacement-for";
+
+const ENDS: readonly Phase[] = ["Succeeded", "Failed", "Cancelled"];
+const WAITS: readonly Phase[] = ["Pending", "BackingOff", "Held", "Inactive"];
+
+const SOURCES: Record<string, string> = {
+  Spec: "says its definition",
+  Label: "says its label",
+  PodTemplates: "say the labels of its pods",
+  Legacy: "by its priority, as the installation has it",
+  Default: "as usual",
+};
+
+const LEAVES: Record<string, string> = {
+  Preemptible: "Others may make it leave",
+  NonPreemptible: "Nobody can make it leave",
+  SemiPreemptible: "Others may take what it has beyond its minimum",
+};
+
+export interface Standing {
+  term: string;
+  words: string;
+  /** Another workload that is meant, as `namespace/name`. */
+  workload?: string;
+  warns?: boolean;
+}
+
+/** Everything worth a line, most telling first; what is as usual for everybody is left out. */
+export function standingOf(workload: WorkloadObject): Standing[] {
+  const isOver = ENDS.includes(workload.status?.phase ?? "Pending");
+  const ahead = isOver ? [] : [...leaving(workload), ...preempting(workload)];
+  return [...ahead, ...comingBack(workload), ...pods(workload)];
+}
+
+function leaving({ status, spec }: WorkloadObject): Standing[] {
+  const found: Standing[] = [];
+  const setting = status?.preemptibility;
+  if (setting) {
+    const words = LEAVES[String(setting.value)] ?? String(setting.value);
+    found.push({ term: "Can be preempted", words: `${words}, ${sourceWords(setting.source)}` });
+  }
+  const priority = status?.priority ?? 0;
+  const protection = status?.preemptionPriority ?? priority;
+  if (protection !== priority) {
+    const by = spec.preemptionPriorityClassName ? ` by class ${spec.preemptionPriorityClassName}` : "";
+    found.push({ term: "Protected as", words: `priority ${protection}${by}; it competes with ${priority}` });
+  }
+  const policy = spec.evictionPolicy;
+  if (policy?.mode === "Soft") {
+    const handler = policy.handler ? ` by ${policy.handler}` : "";
+    const after = policy.onDeadline === "Wait" ? "then it is waited for" : "then it is killed";
+    found.push({ term: "Leaves softly", words: `its work is saved first${handler}, for up to ${policy.gracePeriodSeconds} s; ${after}` });
+  }
+  return found;
+}
+
+function preempting({ status, spec }: WorkloadObject): Standing[] {
+  const found: Standing[] = [];
+  if (spec.preemptionPolicy === "Never") found.push({ term: "Preempts", words: "nobody, by its priority class" });
+  else if (status?.canPreempt?.value === false) {
+    found.push({ term: "Preempts", words: `nobody, ${sourceWords(status.canPreempt.source)}` });
+  }
+  for (const gate of status?.preemptionGates ?? []) {
+    const isClosed = gate.position === "Closed";
+    const words = isClosed ? "closed: until it is opened, nobody has to leave for it" : "open";
+    found.push({ term: `Gate ${gate.name}`, words, warns: isClosed && WAITS.includes(status?.phase ?? "Pending") });
+  }
+  return found;
+}
+
+function comingBack({ status }: WorkloadObject): Standing[] {
+  const found: Standing[] = [];
+  const count = status?.requeueState?.count ?? status?.requeuedCount ?? 0;
+  if (count > 0) found.push({ term: "Sent back", words: `${times(count)} because its pods were not ready in time` });
+  for (const { reason, underlyingCause, count: often } of status?.schedulingStats?.evictions ?? []) {
+    found.push({ term: "Had to leave", words: `${times(often)}: ${reason}${underlyingCause ? ` (${ruleWords(underlyingCause)})` : ""}` });
+  }
+  return found;
+}
+
+function pods({ status, metadata }: WorkloadObject): Standing[] {
+  const found: Standing[] = [];
+  const annotations = metadata.annotations ?? {};
+  if (annotations[ELASTIC] === "true") found.push({ term: "Elastic", words: "it may grow and shrink while it runs" });
+  const replaced = annotations[REPLACES];
+  if (replaced) found.push({ term: "Grown from", words: "it took over the pods of", workload: replaced });
+  for (const { name, count } of status?.reclaimablePods ?? []) {
+    found.push({ term: "Done already", words: `${count} of the pods of ${name}; their quota is free again` });
+  }
+  return found;
+}
+
+/** Where a setting was read. */
+export function sourceWords(source: string): string {
+  return SOURCES[source] ?? `by ${source}`;
+}
+
+function times(count: number): string {
+  return count === 1 ? "once" : `${count} times`;
+}
+
+export interface Step {
+  words: string;
+  at: string;
+}
+
+/** What has happened of an eviction so far, oldest first. */
+export function stepsOf(eviction: Eviction): Step[] {
+  const handler = eviction.handler || "the executor";
+  const told: [string, string | null | undefined][] = [
+    [eviction.mode === "Soft" ? "Asked to leave, and to save its work first" : "Told to stop at once", eviction.startedAt],
+    [`Taken over by ${handler}`, eviction.acknowledgedAt],
+    [eviction.note || "Still at it", eviction.progressedAt],
+    ["Time was up; it is waited for", eviction.stalledAt],
+    ["Time was up; it is killed", eviction.forcedAt],
+    ["Its pods are stopping", eviction.stoppingAt],
+  ];
+  return told.flatMap(([words, at]) => (at ? [{ words, at }] : []));
+}
+
+/** What comes next in an eviction, where time decides it. */
+export function nextOf(eviction: Eviction): Step | null {
+  const isRunning = eviction.stage === "Requested" || eviction.stage === "Acknowledged";
+  if (!eviction.deadlineAt || !isRunning) return null;
+  const words = eviction.onDeadline === "Wait" ? "Time is up; it is waited for then" : "Time is up; it is killed then";
+  return { words, at: eviction.deadlineAt };
+}

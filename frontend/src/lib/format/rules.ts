@@ -1,0 +1,12 @@
+// The rules by which somebody has to leave, as a person says them.
+const RULES: Record<string, string> = {
+  InClusterQueue: "lower priority in the same queue",
+  InCohortReclamation: "reclaims quota that was borrowed",
+  InCohortReclaimWhileBorrowing: "lower priority, while borrowing itself",
+  InCohortFairSharing: "fair share of the cohort",
+};
+
+/** The rule a victim had to go by, as a person says it. */
+export function ruleWords(reason: string): string {
+  return RULES[reason] ?? reason;
+}
