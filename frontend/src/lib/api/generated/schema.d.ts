@@ -993,6 +993,8 @@ export interface paths {
         /**
          * Create or change any number of objects
          * @description YAML or JSON documents, a list, or a `List`; 200 if all, 207 if some, 422 if none.
+         *
+         *     An object that says its `metadata.resourceVersion` is changed only from that one.
          */
         post: operations["apply"];
         delete?: never;
@@ -1723,6 +1725,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/backtests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Backtests, newest first
+         * @description Each with its progress, without its result.
+         */
+        get: operations["listBacktests"];
+        put?: never;
+        /**
+         * Replay a stretch of the log through another configuration
+         * @description Manifests are laid over the state at the beginning; none: as it was, by today's rules.
+         *
+         *     A worker works it off bit by bit; nothing is written to the log.
+         */
+        post: operations["askForBacktest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/backtests/{backtest}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Do not go on with it
+         * @description One that has ended stays as it is.
+         */
+        post: operations["cancelBacktest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/backtests/{backtest}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One backtest with its result
+         * @description The result is there when its state is Done.
+         */
+        get: operations["readBacktest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tokens": {
         parameters: {
             query?: never;
@@ -2064,6 +2132,70 @@ export interface components {
             link: string;
             /** @default 0 */
             position?: number;
+        };
+        /** BacktestPage */
+        BacktestPage: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            items: components["schemas"]["BacktestView"][];
+            next?: string | null;
+        };
+        /** BacktestResult */
+        BacktestResult: {
+            bucketSeconds: number;
+            totals: components["schemas"]["TotalsView"];
+            queues: components["schemas"]["QueueOutcomeView"][];
+            workloads: components["schemas"]["DifferingView"][];
+            listsAll: boolean;
+            assumptions: string[];
+        };
+        /** BacktestView */
+        BacktestView: {
+            id: string;
+            /** @enum {string} */
+            state: "Waiting" | "Running" | "Done" | "Failed" | "Cancelled";
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            createdAt: string;
+            createdBy: string;
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            fromPosition: number;
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            toPosition: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            beginAt: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            endAt: string;
+            changes?: string[];
+            /** @default  */
+            documents?: string;
+            percent: number;
+            workingMilliseconds: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            finishedAt?: string | null;
+            /** @default  */
+            failure?: string;
+            result?: components["schemas"]["BacktestResult"] | null;
         };
         /** Batch */
         Batch: {
@@ -2531,6 +2663,15 @@ export interface components {
             before?: unknown;
             after?: unknown;
         };
+        /** DifferingView */
+        DifferingView: {
+            workload: string;
+            clusterQueue: string;
+            what: ("StartsEarlier" | "StartsLater" | "StartsOnlyInRehearsal" | "DoesNotStart" | "PreemptedMore" | "PreemptedLess" | "PlacedElsewhere")[];
+            then: components["schemas"]["FateView"];
+            rehearsed: components["schemas"]["FateView"];
+            placesDiffer: number;
+        };
         /** DisruptionBudgetList */
         DisruptionBudgetList: {
             apiVersion: string;
@@ -2814,6 +2955,25 @@ export interface components {
         /** FairSharingStatusShape */
         FairSharingStatusShape: {
             weightedShare: number;
+        };
+        /** FateView */
+        FateView: {
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            startedAt?: string | null;
+            /** @default 0 */
+            starts?: number;
+            /** @default 0 */
+            preempted?: number;
+            /** @default 0 */
+            evicted?: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            finishedAt?: string | null;
         };
         /** FiguresShape */
         FiguresShape: {
@@ -3527,6 +3687,15 @@ export interface components {
             counts?: components["schemas"]["QueueCounts"] | null;
             localQueues?: components["schemas"]["LocalQueueLine"][] | null;
         };
+        /** QueueOutcomeView */
+        QueueOutcomeView: {
+            clusterQueue: string;
+            then: components["schemas"]["WaitsView"];
+            rehearsed: components["schemas"]["WaitsView"];
+            preemptedThen: number;
+            preemptedRehearsed: number;
+            use: components["schemas"]["UseView"][];
+        };
         /** QueuePosition */
         QueuePosition: {
             clusterQueue?: number | null;
@@ -4106,6 +4275,25 @@ export interface components {
         TopologySpecShape: {
             levels: components["schemas"]["TopologyLevelShape"][];
         };
+        /** TotalsView */
+        TotalsView: {
+            workloads: number;
+            same: number;
+            earlier: number;
+            later: number;
+            onlyRehearsed: number;
+            onlyThen: number;
+            preemptionsThen: number;
+            preemptionsRehearsed: number;
+            placesDiffer: number;
+            startsCompared: number;
+            unknownRunTimes: number;
+            events: number;
+            passedOver: number;
+            facts: number;
+            looks: number;
+            cycles: number;
+        };
         /** TransformationShape */
         TransformationShape: {
             input: string;
@@ -4143,6 +4331,12 @@ export interface components {
                 [key: string]: string;
             };
             tolerations?: components["schemas"]["ToleratedTaint"][];
+        };
+        /** UseView */
+        UseView: {
+            resource: string;
+            then: number[];
+            rehearsed: number[];
         };
         /** VictimShape */
         VictimShape: {
@@ -4185,6 +4379,14 @@ export interface components {
             reason: string;
             priority: number;
             pods: number;
+        };
+        /** WaitsView */
+        WaitsView: {
+            started: number;
+            stillWaiting: number;
+            meanMilliseconds: number;
+            p50Milliseconds: number;
+            p95Milliseconds: number;
         };
         /** WhoAmI */
         WhoAmI: {
@@ -8306,6 +8508,8 @@ export interface operations {
             query?: {
                 /** @description `All`: validate and decide, and change nothing */
                 dryRun?: "All" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
@@ -9384,7 +9588,10 @@ export interface operations {
     actOnWorkloads: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -9540,7 +9747,10 @@ export interface operations {
     undoBatch: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 /** @description The id of the batch */
                 batch: string;
@@ -9843,6 +10053,165 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CycleRerun"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listBacktests: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the page before */
+                before?: string | null;
+                limit?: number;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Jobs, newest first; `next` is the `before` of the page after it. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BacktestPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    askForBacktest: {
+        parameters: {
+            query: {
+                /** @description A position or a time */
+                from: string;
+                /** @description A position or a time; now without */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/yaml": components["schemas"]["AnyObject"];
+                /**
+                 * @example {
+                 *       "apiVersion": "kueue.x-k8s.io/v1beta2",
+                 *       "kind": "Cohort",
+                 *       "metadata": {
+                 *         "name": "research"
+                 *       },
+                 *       "spec": {}
+                 *     }
+                 */
+                "application/json": components["schemas"]["AnyObject"];
+            };
+        };
+        responses: {
+            /** @description One job: what was asked for, how far it is, and what came of it. */
+            202: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BacktestView"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    cancelBacktest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The backtest */
+                backtest: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One job: what was asked for, how far it is, and what came of it. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BacktestView"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    readBacktest: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The backtest */
+                backtest: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One job: what was asked for, how far it is, and what came of it. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BacktestView"];
                 };
             };
             400: components["responses"]["Problem400"];
