@@ -1,5 +1,5 @@
 // The pages in the order of the sidebar, with the key that follows "g".
-import { Boxes, FlaskConical, GitCompareArrows, Inbox, LifeBuoy, LayoutDashboard, type LucideIcon, RefreshCw, ScrollText, Swords, Waypoints } from "lucide-react";
+import { Boxes, FlaskConical, GitCompareArrows, Inbox, LifeBuoy, LayoutDashboard, type LucideIcon, RefreshCw, Rewind, ScrollText, SlidersHorizontal, Swords, Waypoints } from "lucide-react";
 
 export interface Destination {
   key: string;
@@ -16,7 +16,9 @@ export const DESTINATIONS: Destination[] = [
   { key: "t", words: "Topology", path: "/topology", icon: Waypoints },
   { key: "p", words: "Preemptions", path: "/preemptions", icon: Swords },
   { key: "f", words: "What-if", path: "/what-if", icon: FlaskConical },
+  { key: "b", words: "Backtests", path: "/backtests", icon: Rewind },
   { key: "c", words: "Cycles", path: "/cycles", icon: RefreshCw },
+  { key: "s", words: "Configuration", path: "/configuration", icon: SlidersHorizontal },
   { key: "h", words: "History", path: "/history", icon: GitCompareArrows },
   { key: "e", words: "Events", path: "/events", icon: ScrollText },
 ];

@@ -7,6 +7,9 @@ import { Go } from "@/components/ui/go";
 import { Frame } from "./frame";
 
 // Each page is fetched when somebody goes to it, so that the first one is there soon.
+const BacktestPage = lazyRouteComponent(() => import("@/features/backtests/components/backtest-page"), "BacktestPage");
+const BacktestsPage = lazyRouteComponent(() => import("@/features/backtests/components/backtests-page"), "BacktestsPage");
+const ConfigurationPage = lazyRouteComponent(() => import("@/features/configuration/components/configuration-page"), "ConfigurationPage");
 const CyclePage = lazyRouteComponent(() => import("@/features/cycles/components/cycle-page"), "CyclePage");
 const CyclesPage = lazyRouteComponent(() => import("@/features/cycles/components/cycles-page"), "CyclesPage");
 const EventsPage = lazyRouteComponent(() => import("@/features/events/components/events-page"), "EventsPage");
@@ -70,6 +73,17 @@ const round = createRoute({
 const events = createRoute({ getParentRoute: () => root, path: "/events", component: EventsPage });
 
 const whatIf = createRoute({ getParentRoute: () => root, path: "/what-if", component: WhatIfPage });
+const configuration = createRoute({ getParentRoute: () => root, path: "/configuration", component: ConfigurationPage });
+const backtests = createRoute({ getParentRoute: () => root, path: "/backtests", component: BacktestsPage });
+const backtest = createRoute({
+  getParentRoute: () => root,
+  path: "/backtests/$id",
+  loader: () => BacktestPage.preload?.(),
+  component: function BacktestRoute() {
+    const { id } = backtest.useParams();
+    return <BacktestPage key={id} id={id} />;
+  },
+});
 const history = createRoute({ getParentRoute: () => root, path: "/history", component: HistoryPage });
 const cycles = createRoute({ getParentRoute: () => root, path: "/cycles", component: CyclesPage });
 const cycle = createRoute({
@@ -83,7 +97,7 @@ const cycle = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, workloads, workload, inbox, topology, preemptions, round, events, whatIf, history, cycles, cycle]),
+  routeTree: root.addChildren([overview, queues, queue, workloads, workload, inbox, topology, preemptions, round, events, whatIf, backtests, backtest, configuration, history, cycles, cycle]),
   // Only a slow network shows that a page is being fetched.
   defaultPendingComponent: () => <Skeleton rows={8} />,
   defaultPendingMs: 200,

@@ -48,3 +48,7 @@ export type Revision = Schemas["Revision"];
 export type Simulation = Schemas["SimulationView"];
 export type Foreseen = Schemas["ForeseenView"];
 export type Effect = Schemas["EffectView"];
+
+export type Backtest = Schemas["BacktestView"];
+export type BacktestResult = Schemas["BacktestResult"];
+export type ApplyResults = Schemas["ApplyResults"];

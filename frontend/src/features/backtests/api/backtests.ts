@@ -1,0 +1,39 @@
+// Asking for backtests, watching them, and cancelling them.
+import { queryOptions } from "@tanstack/react-query";
+
+import { api, contentOf } from "@/lib/api/request";
+import type { Backtest } from "@/lib/api/types";
+
+import { isUnfinished } from "../model/backtests";
+
+const YAML = { "Content-Type": "application/yaml" };
+const LOOK_AGAIN = 1_000;
+
+/** The newest backtests; read again and again while one is being worked off. */
+export function backtestsQuery() {
+  return queryOptions({
+    queryKey: ["backtests"],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/backtests", { params: { query: { limit: 50 } }, signal })),
+    refetchInterval: ({ state }) => (state.data?.items.some(isUnfinished) ? LOOK_AGAIN : false),
+  });
+}
+
+/** One backtest with its result. */
+export function backtestQuery(id: string) {
+  return queryOptions({
+    queryKey: ["backtests", id],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/backtests/{backtest}", { params: { path: { backtest: id } }, signal })),
+    refetchInterval: ({ state }) => (state.data === undefined || isUnfinished(state.data) ? LOOK_AGAIN : false),
+  });
+}
+
+/** Asks for the stretch from a position or time to another, through these manifests. */
+export function askForBacktest({ from, to, documents }: { from: string; to: string; documents: string }): Promise<Backtest> {
+  const query = { from, to: to || undefined };
+  return contentOf(api.POST("/v1/backtests", { params: { query }, headers: YAML, body: documents as never, bodySerializer: (body) => body as never }));
+}
+
+/** Does not go on with it. */
+export function cancelBacktest(id: string): Promise<Backtest> {
+  return contentOf(api.POST("/v1/backtests/{backtest}/cancel", { params: { path: { backtest: id } } }));
+}

@@ -1,0 +1,136 @@
+// What happened once more, through another configuration: asking for it, and everything asked so far.
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
+import { History } from "lucide-react";
+import { type SubmitEvent, useState } from "react";
+
+import { Button } from "@/components/ui/button";
+import { TextField } from "@/components/ui/fields";
+import { Go } from "@/components/ui/go";
+import { Card, Page } from "@/components/ui/layout";
+import { Moment } from "@/components/ui/moment";
+import { Empty, ProblemWords } from "@/components/ui/states";
+import { View } from "@/components/ui/view";
+import { problemOf } from "@/lib/api/problem";
+import type { Backtest } from "@/lib/api/types";
+import { useIdentity } from "@/lib/hooks/use-session";
+import { refusalFor } from "@/lib/permissions";
+
+import { askForBacktest, backtestsQuery } from "../api/backtests";
+import { changeWords } from "../model/backtests";
+import styles from "./backtests.module.css";
+import { StateBadge } from "./state-badge";
+
+export function BacktestsPage() {
+  const list = useQuery(backtestsQuery());
+  return (
+    <Page
+      title="Backtests"
+      lead="A stretch of the log once more, through another configuration or the rules of today: who would have started earlier or later, been preempted, or been placed elsewhere. Nothing is written to the log."
+    >
+      <div className={styles.stack}>
+        <Card title="Rehearse a stretch" padded>
+          <Form />
+        </Card>
+        <Card title="Asked so far">
+          <View query={list} rows={3} empty={({ items }) => (items.length === 0 ? <Nothing /> : undefined)}>
+            {({ items }) => <List items={items} />}
+          </View>
+        </Card>
+      </div>
+    </Page>
+  );
+}
+
+function Nothing() {
+  return (
+    <Empty title="Nothing has been rehearsed yet">
+      <p>Name where the stretch begins, paste what is to be configured otherwise, and see what differs.</p>
+    </Empty>
+  );
+}
+
+function Form() {
+  const { history } = useRouter();
+  const client = useQueryClient();
+  const refusal = refusalFor(useIdentity(), { on: "queue" });
+  const [asked, setAsked] = useState({ from: "1", to: "", documents: "" });
+  const asking = useMutation({
+    mutationFn: () => askForBacktest(asked),
+    onSuccess: async ({ id }) => {
+      await client.invalidateQueries({ queryKey: ["backtests"] });
+      history.push(`/backtests/${encodeURIComponent(id)}`);
+    },
+  });
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (refusal === undefined) asking.mutate();
+  };
+  return (
+    <form className={styles.form} onSubmit={submit}>
+      <div className={styles.fields}>
+        <TextField label="From (position or time)" value={asked.from} required onChange={(event) => setAsked({ ...asked, from: event.target.value })} />
+        <TextField label="To (now, if left empty)" placeholder="2026-09-24T12:00:00Z" value={asked.to} onChange={(event) => setAsked({ ...asked, to: event.target.value })} />
+      </div>
+      <label>
+        <span className={styles.hint}>Manifests laid over the configuration at the beginning; none rehearses what was</span>
+        <textarea
+          className={styles.editor}
+          aria-label="Manifests of the other configuration"
+          spellCheck={false}
+          rows={8}
+          value={asked.documents}
+          onChange={(event) => setAsked({ ...asked, documents: event.target.value })}
+        />
+      </label>
+      {asking.isError && (
+        <div role="alert">
+          <ProblemWords problem={problemOf(asking.error)} />
+        </div>
+      )}
+      <div className={styles.actions}>
+        <Button type="submit" look="primary" refusal={refusal}>
+          <History aria-hidden="true" />
+          Rehearse it
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function List({ items }: { items: Backtest[] }) {
+  return (
+    <div className={styles.scroll} tabIndex={0} role="region" aria-label="Backtests, newest first">
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            <th scope="col">Asked</th>
+            <th scope="col">State</th>
+            <th scope="col">Through</th>
+            <th scope="col">Positions</th>
+            <th scope="col">By</th>
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((job) => (
+            <tr key={job.id}>
+              <td>
+                <Go to={`/backtests/${encodeURIComponent(job.id)}`}>
+                  <Moment at={job.createdAt} />
+                </Go>
+              </td>
+              <td>
+                <StateBadge job={job} />
+              </td>
+              <td>{changeWords(job)}</td>
+              <td className="number">
+                #{job.fromPosition} to #{job.toPosition}
+              </td>
+              <td>{job.createdBy.replace(/^user:/, "")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

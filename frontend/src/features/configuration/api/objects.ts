@@ -1,0 +1,66 @@
+// Reading what is configured, checking and previewing changes of it, and making them.
+import { queryOptions } from "@tanstack/react-query";
+
+import { api, contentOf } from "@/lib/api/request";
+import type { ApplyResults, Simulation } from "@/lib/api/types";
+
+import type { Manifest } from "../model/documents";
+
+/** Every kind that is configured, with its address, in the order in which they build on each other. */
+export const KINDS = {
+  ClusterQueue: "/v1/clusterqueues",
+  LocalQueue: "/v1/localqueues",
+  Cohort: "/v1/cohorts",
+  ResourceFlavor: "/v1/resourceflavors",
+  Topology: "/v1/topologies",
+  Node: "/v1/nodes",
+  WorkloadPriorityClass: "/v1/workloadpriorityclasses",
+  AdmissionCheck: "/v1/admissionchecks",
+  DisruptionBudget: "/v1/disruptionbudgets",
+  Namespace: "/v1/namespaces",
+  Configuration: "/v1/configurations",
+} as const;
+export type Kind = keyof typeof KINDS;
+
+const MOST = 1000;
+const asText = { headers: { "Content-Type": "application/yaml" }, bodySerializer: (body: unknown) => body as string };
+
+/** The objects of one kind, by name. */
+export function objectsQuery(kind: Kind) {
+  return queryOptions({
+    queryKey: ["objects", kind],
+    queryFn: async ({ signal }): Promise<Manifest[]> => {
+      // All lists have the same shape; only what is in the specs differs.
+      const address = KINDS[kind] as (typeof KINDS)["ClusterQueue"];
+      const found = await contentOf(api.GET(address, { params: { query: { limit: MOST } }, signal }));
+      return (found.items as unknown as Manifest[]).map((item) => ({ ...item, kind }));
+    },
+  });
+}
+
+/** What applying documents would come to, and what is most likely not meant; nothing is written. */
+export function checkQuery(documents: string, isAllowed: boolean) {
+  return queryOptions({
+    queryKey: ["objects", "check", documents],
+    queryFn: ({ signal }): Promise<ApplyResults> =>
+      contentOf(api.POST("/v1/apply", { params: { query: { dryRun: "All" } }, body: documents as never, signal, ...asText })),
+    enabled: isAllowed && documents.trim() !== "",
+    retry: false,
+    gcTime: 0,
+  });
+}
+
+/** Who would start and who would be evicted if documents were applied; nothing is written. */
+export function previewQuery(documents: string) {
+  return queryOptions({
+    queryKey: ["objects", "preview", documents],
+    queryFn: ({ signal }): Promise<Simulation> => contentOf(api.POST("/v1/simulations", { body: documents as never, signal, ...asText })),
+    retry: false,
+    gcTime: 0,
+  });
+}
+
+/** Applies documents; objects that say their resourceVersion are changed only from that one. */
+export function applyDocuments(documents: string, reason: string): Promise<ApplyResults> {
+  return contentOf(api.POST("/v1/apply", { params: { query: { reason } }, body: documents as never, ...asText }));
+}

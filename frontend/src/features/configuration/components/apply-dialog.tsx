@@ -1,0 +1,94 @@
+// Before a configuration is changed: who would start, who would be evicted, and why it is done.
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type SubmitEvent, useState } from "react";
+
+import { Button } from "@/components/ui/button";
+import { TextField } from "@/components/ui/fields";
+import { Modal } from "@/components/ui/modal";
+import { announce } from "@/components/ui/notices";
+import { ProblemWords } from "@/components/ui/states";
+import { View } from "@/components/ui/view";
+import { problemOf } from "@/lib/api/problem";
+import type { Effect, Simulation } from "@/lib/api/types";
+
+import { applyDocuments, previewQuery } from "../api/objects";
+import styles from "./configuration.module.css";
+
+const EFFECTS: Record<Effect["what"], string> = {
+  Starts: "would start",
+  DoesNotStart: "would not start",
+  Evicted: "would be evicted",
+  EvictedAndStartsAgain: "would be evicted and start again",
+  NotEvicted: "would not be evicted",
+  Changes: "would get another place",
+};
+
+export function ApplyDialog({ documents, onClose, onDone }: { documents: string; onClose: () => void; onDone: () => void }) {
+  const [reason, setReason] = useState("");
+  const client = useQueryClient();
+  const preview = useQuery(previewQuery(documents));
+  const doing = useMutation({
+    mutationFn: () => applyDocuments(documents, reason.trim()),
+    onSuccess: async ({ results }) => {
+      const refused = results.filter((result) => result.outcome === "rejected");
+      await client.invalidateQueries({ queryKey: ["objects"] });
+      if (refused.length > 0) return;
+      announce(`${results.length} applied`);
+      onDone();
+    },
+  });
+  const refused = doing.data?.results.flatMap((result) => result.problem ?? []) ?? [];
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    doing.mutate();
+  };
+  return (
+    <Modal open title="What it would do" words="Tried out on a copy of the state, with the real rules; nothing is written yet." onClose={onClose}>
+      <form className={styles.form} onSubmit={submit}>
+        <View query={preview} rows={2}>
+          {(found) => <Impact found={found} />}
+        </View>
+        <TextField label="Reason (kept in the log)" value={reason} required maxLength={1024} onChange={(event) => setReason(event.target.value)} />
+        {doing.isError && <ProblemWords problem={problemOf(doing.error)} />}
+        {refused.map((problem) => (
+          <div key={problem.detail} role="alert">
+            <strong>{problem.title}</strong>
+            <p>
+              {problem.detail} {problem.remedy}
+            </p>
+          </div>
+        ))}
+        <div className={styles.foot}>
+          <Button onClick={onClose}>Leave as it is</Button>
+          <Button type="submit" look="primary" refusal={refusalOf(reason, doing.isPending)}>
+            Apply
+          </Button>
+        </div>
+      </form>
+    </Modal>
+  );
+}
+
+function Impact({ found }: { found: Simulation }) {
+  return (
+    <div role="status">
+      <p>
+        {found.starts} would start, {found.evictions} would be evicted; {found.effects.length} would fare differently in all.
+      </p>
+      {found.effects.length > 0 && (
+        <ul className={styles.effects} tabIndex={0} aria-label="Who would fare differently">
+          {found.effects.map((effect) => (
+            <li key={effect.workload}>
+              <span className="mono">{effect.workload}</span> {EFFECTS[effect.what]}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function refusalOf(reason: string, isRunning: boolean): string | undefined {
+  if (isRunning) return "Working on it.";
+  return reason.trim() === "" ? "Give a reason first: it is kept in the log." : undefined;
+}

@@ -1,0 +1,89 @@
+// Everything that is configured, kind by kind; each object as a manifest to be read, checked, tried out and changed.
+import { useQuery } from "@tanstack/react-query";
+import { GitCompareArrows, Plus } from "lucide-react";
+
+import { Button } from "@/components/ui/button";
+import { SelectField } from "@/components/ui/fields";
+import { Go } from "@/components/ui/go";
+import { Card, Page } from "@/components/ui/layout";
+import { Empty, Skeleton } from "@/components/ui/states";
+import { View } from "@/components/ui/view";
+import { useUrl } from "@/lib/hooks/use-url";
+
+import { type Kind, KINDS, objectsQuery } from "../api/objects";
+import { documentOf, keyOf, type Manifest, streamOf } from "../model/documents";
+import styles from "./configuration.module.css";
+import { Editor } from "./editor";
+
+const OPTIONS = Object.keys(KINDS).map((kind) => ({ value: kind, words: kind }));
+
+export function ConfigurationPage() {
+  const url = useUrl();
+  const asked = url.get("kind");
+  const kind: Kind = asked in KINDS ? (asked as Kind) : "ClusterQueue";
+  const key = url.get("name");
+  const list = useQuery(objectsQuery(kind));
+  return (
+    <Page
+      title="Configuration"
+      lead="Choose an object, or paste manifests of any number. What breaks a rule or is most likely not meant is said at its line, and what a change would do before it is made."
+      actions={<Go to="/history">Configuration history</Go>}
+    >
+      <div className={styles.columns}>
+        <Card title="What is configured" padded>
+          <div className={styles.kinds}>
+            <SelectField label="Kind" options={OPTIONS} value={kind} onChange={(event) => url.change({ kind: event.target.value, name: "" })} />
+            <View query={list} rows={4} empty={(items) => (items.length === 0 ? <p className={styles.quiet}>There is no {kind}.</p> : undefined)}>
+              {(items) => <Objects kind={kind} items={items} chosen={key} />}
+            </View>
+            <Button onClick={() => url.change({ name: "" })}>
+              <Plus aria-hidden="true" />
+              Paste manifests
+            </Button>
+          </div>
+        </Card>
+        {key === "" ? (
+          <Editor key="paste" title="Manifests to apply" begin="" />
+        ) : list.data === undefined ? (
+          <Skeleton rows={8} />
+        ) : (
+          <Chosen kind={kind} name={key} found={list.data.find((item) => keyOf(item) === key)} />
+        )}
+      </div>
+    </Page>
+  );
+}
+
+function Objects({ kind, items, chosen }: { kind: Kind; items: Manifest[]; chosen: string }) {
+  return (
+    <nav aria-label={`Every ${kind}`}>
+      <ul className={styles.objects}>
+        {items.map(keyOf).map((key) => (
+          <li key={key} className={styles.object} aria-current={key === chosen || undefined}>
+            <Go to={`/configuration?${new URLSearchParams({ kind, name: key })}`}>{key}</Go>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function Chosen({ kind, name, found }: { kind: Kind; name: string; found: Manifest | undefined }) {
+  if (found === undefined) {
+    return (
+      <Empty title={`There is no ${kind} ${name}`}>
+        <p>It may have been deleted; its history still tells what it was.</p>
+        <HistoryLink kind={kind} name={name} />
+      </Empty>
+    );
+  }
+  return <Editor key={`${kind}/${name}`} title={`${kind} ${name}`} begin={documentOf(found)} aside={<HistoryLink kind={kind} name={name} />} />;
+}
+
+function HistoryLink({ kind, name }: { kind: Kind; name: string }) {
+  return (
+    <Go to={`/history?${new URLSearchParams({ stream: streamOf(kind, name) })}`}>
+      <GitCompareArrows aria-hidden="true" width="1em" height="1em" /> History and revert
+    </Go>
+  );
+}

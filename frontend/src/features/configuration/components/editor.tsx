@@ -1,0 +1,115 @@
+// Manifests in an editor, with what is wrong at its line, and the way to making a change.
+import { useQuery } from "@tanstack/react-query";
+import { FlaskConical, RotateCcw } from "lucide-react";
+import { type ReactNode, useDeferredValue, useEffect, useRef, useState } from "react";
+
+import { Button } from "@/components/ui/button";
+import { Card } from "@/components/ui/layout";
+import { PartialNote } from "@/components/ui/states";
+import { problemOf } from "@/lib/api/problem";
+import { useIdentity } from "@/lib/hooks/use-session";
+import { refusalFor } from "@/lib/permissions";
+
+import { checkQuery } from "../api/objects";
+import { issuesOf, issuesOfProblem, outcomeWords } from "../model/documents";
+import { ApplyDialog } from "./apply-dialog";
+import styles from "./configuration.module.css";
+import { Issues } from "./issues";
+
+const PAUSE = 400;
+const LEAST_ROWS = 12;
+const MOST_ROWS = 24;
+
+export function Editor({ title, begin, aside }: { title: string; begin: string; aside?: ReactNode }) {
+  const refusal = refusalFor(useIdentity(), { on: "queue" });
+  // As long as nothing is typed, it shows what is configured now; then what it was typed over is kept in mind.
+  const [draft, setDraft] = useState<{ text: string; over: string } | null>(null);
+  const [applying, setApplying] = useState(false);
+  const area = useRef<HTMLTextAreaElement>(null);
+  const text = draft?.text ?? begin;
+  const settled = useSettled(text);
+  const check = useQuery(checkQuery(settled, refusal === undefined));
+  const checked = settled === text ? check.data : undefined;
+  const issues = checked ? issuesOf(text, checked) : check.isError && settled === text ? issuesOfProblem(text, problemOf(check.error)) : [];
+  const isBroken = issues.some((issue) => issue.severity === "error");
+  const isSame = checked?.results.every((result) => result.outcome === "unchanged") ?? false;
+  return (
+    <div className={styles.stack}>
+      <Card title={title} aside={aside} padded>
+        <div className={styles.form}>
+          {draft !== null && draft.over !== begin && <PartialNote>It has changed since you began; applying will be refused. Start anew from what it is now.</PartialNote>}
+          <textarea
+            ref={area}
+            className={styles.editor}
+            aria-label="Manifests"
+            aria-invalid={isBroken || undefined}
+            spellCheck={false}
+            readOnly={refusal !== undefined}
+            rows={Math.min(MOST_ROWS, Math.max(LEAST_ROWS, text.split("\n").length))}
+            placeholder="One or many YAML documents, with --- between them"
+            value={text}
+            onChange={(event) => setDraft({ text: event.target.value, over: draft?.over ?? begin })}
+          />
+          <p role="status" className={styles.quiet}>
+            {refusal ?? statusWords(text, checked && outcomeWords(checked), check.isFetching || settled !== text)}
+          </p>
+          <div className={styles.actions}>
+            <Button look="primary" refusal={refusal ?? applyRefusal(text, isBroken, checked === undefined, isSame)} onClick={() => setApplying(true)}>
+              <FlaskConical aria-hidden="true" />
+              Preview and apply
+            </Button>
+            {draft !== null && (
+              <Button onClick={() => setDraft(null)}>
+                <RotateCcw aria-hidden="true" />
+                Start anew
+              </Button>
+            )}
+          </div>
+        </div>
+      </Card>
+      {issues.length > 0 && <Issues issues={issues} onLine={(line) => selectLine(area.current, line)} />}
+      {applying && (
+        <ApplyDialog
+          documents={text}
+          onClose={() => setApplying(false)}
+          onDone={() => {
+            setDraft(null);
+            setApplying(false);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+/** The text once nothing has been typed for a moment. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), PAUSE);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return useDeferredValue(settled);
+}
+
+function statusWords(text: string, found: string | undefined, isChecking: boolean): string {
+  if (text.trim() === "") return "Nothing to check yet.";
+  if (isChecking) return "Checking…";
+  return found === undefined ? "It cannot be read." : `Checked: ${found}.`;
+}
+
+function applyRefusal(text: string, isBroken: boolean, isUnchecked: boolean, isSame: boolean): string | undefined {
+  if (text.trim() === "") return "Write or paste something first.";
+  if (isBroken) return "Mend first what breaks a rule.";
+  if (isUnchecked) return "It is being checked.";
+  return isSame ? "It is so already." : undefined;
+}
+
+function selectLine(area: HTMLTextAreaElement | null, line: number): void {
+  if (area === null) return;
+  const lines = area.value.split("\n");
+  const start = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  area.focus();
+  area.setSelectionRange(start, start + (lines[line - 1]?.length ?? 0));
+  area.scrollTop = (area.scrollHeight / lines.length) * Math.max(0, line - 3);
+}
