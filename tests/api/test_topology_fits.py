@@ -91,6 +91,60 @@ def test_the_nearest_domains_are_told_with_who_stands_in_the_way(admin: Api) -> 
     assert [(each["key"], each["pods"]) for each in first["inTheWay"]] == [("team-b/holder", 6)]
 
 
+def test_fragmentation_is_the_room_outside_the_largest_domain(admin: Api) -> None:
+    fits = admin.get("/v1/topologies/fits/fits?pod=cpu%3D2").json()["fits"]
+    assert [fit["fragmentation"] for fit in fits] == [444, 555]
+    nothing = admin.get("/v1/topologies/fits/fits?pod=cpu%3D9").json()["fits"]
+    assert [(fit["together"], fit["fragmentation"]) for fit in nothing] == [(0, 0), (0, 0)]
+
+
+def test_what_fitted_at_instants_of_the_past_is_what_was_told_then(admin: Api) -> None:
+    path = "/v1/topologies/fits/{}?pod=cpu%3D2"
+    then = str(_first(admin, "workload/team-b/holder")["at"])
+    stretch = f"&since={then.replace('Z', '%2B00:00')}&points=3"
+    told = admin.get(path.format("fragmentation") + stretch).json()
+    assert told["complete"] is True
+    assert [point["at"] for point in told["points"]] == sorted(p["at"] for p in told["points"])
+    assert told["points"][0]["at"] == then
+    for point in told["points"]:
+        at_that_time = admin.get(path.format("fits") + f"&at={point['position']}").json()
+        assert point["fits"] == at_that_time["fits"]
+    assert told["points"][-1]["fits"] == admin.get(path.format("fits")).json()["fits"]
+
+
+def test_before_there_were_hosts_nothing_fitted(admin: Api) -> None:
+    told = admin.get("/v1/topologies/fits/fragmentation?pod=cpu%3D2").json()
+    assert len(told["points"]) == 24
+    assert (told["points"][0]["position"], told["points"][0]["fits"]) == (0, [])
+    assert told["points"][-1]["fits"][0]["largest"] == 5
+
+
+def test_in_the_past_the_stretch_ends_there(admin: Api) -> None:
+    position = _first(admin, "topology/fits")["position"]
+    told = admin.get(f"/v1/topologies/fits/fragmentation?pod=cpu%3D2&at={position}").json()
+    assert told["position"] == told["points"][-1]["position"] == position
+    assert told["points"][-1]["fits"] == []
+
+
+@pytest.mark.parametrize(
+    ("stretch", "pointer"),
+    [
+        ("since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z", "/since"),
+        ("until=2999-01-01T00:00:00Z", "/until"),
+        ("since=yesterday", "/since"),
+        ("points=1", "/points"),
+        ("points=101", "/points"),
+    ],
+)
+def test_a_stretch_without_length_or_past_now_is_refused(
+    admin: Api, stretch: str, pointer: str
+) -> None:
+    refused = admin.get(f"/v1/topologies/fits/fragmentation?pod=cpu%3D2&{stretch}")
+    assert refused.status_code == 422
+    (error,) = refused.json()["errors"]
+    assert pointer in error["pointer"]
+
+
 def test_others_in_the_way_are_not_named_to_a_submitter(callers: dict[str, Api]) -> None:
     submitter = callers["submitter"]
     found = submitter.get("/v1/topologies/fits/near-fits?workload=team-a/waits").json()
@@ -112,3 +166,9 @@ def test_what_is_not_there_is_not_found(admin: Api) -> None:
     assert admin.get("/v1/topologies/none/fits?pod=cpu%3D1").status_code == 404
     assert admin.get("/v1/topologies/none/near-fits?workload=team-a/waits").status_code == 404
     assert admin.get("/v1/topologies/fits/near-fits?workload=team-a/none").status_code == 404
+
+
+def _first(admin: Api, stream: str) -> dict[str, Any]:
+    """The first event of a stream."""
+    found = admin.get("/v1/events?limit=1000").json()["items"]
+    return next(event for event in reversed(found) if event["stream"] == stream)

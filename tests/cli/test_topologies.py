@@ -67,6 +67,13 @@ def test_a_topology_is_shown_with_what_is_free_and_what_would_fit(headgate: Invo
     (rack, host) = headgate.json("topology", "machines", "--pod", "cpu=2")["fits"]
     assert (rack["largest"], rack["domain"], host["largest"]) == (4, ["r1"], 4)
     assert "r1" in headgate("topology", "--pod", "cpu=2").stdout
+    history = headgate.json("topology", "machines", "--history", "--pod", "cpu=2")["points"]
+    assert [fit["largest"] for fit in history[-1]["fits"]] == [4, 4]
+    told = headgate("topology", "--history").stdout
+    assert history[0]["fits"] == []
+    assert told.splitlines()[0].split()[:3] == ["AT", "FLAVOR", "LEVEL"]
+    assert told.splitlines()[-1].split()[1:3] == ["machines", HOST]
+    headgate("topology", "--near", "default/gang", "--history", code=2)
     near = headgate("topology", "--near", "default/gang").stdout
     assert "r1" in near
     assert "12 pods" in near

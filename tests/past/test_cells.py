@@ -55,6 +55,17 @@ def test_reading_the_past_leaves_other_readers_alone(cluster: Cluster) -> None:
     assert portrait_text(earlier) == before
 
 
+def test_positions_are_passed_on_one_way_and_only_the_first_is_remembered(cluster: Cluster) -> None:
+    cells, head = past_cells(cluster, cells=2), cluster.log.head()
+    known = cells.at(head)
+    positions = [0, 10, 10, 90, head - 1, head]
+    for position, passed in zip(positions, cells.passing(positions), strict=True):
+        assert passed.dump() == replayed(cluster, position).dump()
+        assert portrait_text(passed) == portrait_text(replayed(cluster, position))
+    assert cells.at(head) is known
+    assert list(cells.passing([])) == []
+
+
 def test_no_more_folds_are_kept_than_allowed(cluster: Cluster) -> None:
     cells = past_cells(cluster, cells=3)
     first = cells.at(10)

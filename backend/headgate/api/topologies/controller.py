@@ -7,15 +7,23 @@ from litestar.params import PathParameter, QueryParameter
 
 from headgate.api.answers import Answer, answer_view, shows
 from headgate.api.callers import Caller, installation_of
+from headgate.api.instants import instant_or_none
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.shapes import ProblemError
+from headgate.application.queries.fragmentation import Stretch, fragmentation_of
 from headgate.application.queries.topology_fits import near_fits_of, topology_fits
 from headgate.application.queries.topology_map import topology_map
-from headgate.application.queries.topology_views import NearFitsView, TopologyFits, TopologyMap
+from headgate.application.queries.topology_views import (
+    FragmentationHistory,
+    NearFitsView,
+    TopologyFits,
+    TopologyMap,
+)
 from headgate.domain.values.amounts import NotAQuantity, amount_of
 from headgate.domain.values.quantities import Requests
 
 MOST_RESOURCES = 16
+MOST_POINTS = 100
 
 Name = Annotated[str, PathParameter(description="The topology's name", max_length=253)]
 Pod = Annotated[
@@ -24,6 +32,13 @@ Pod = Annotated[
         max_length=1000,
         description="What one pod asks for, such as `cpu=4,memory=8Gi,nvidia.com/gpu=1`",
     ),
+]
+Since = Annotated[
+    str | None, QueryParameter(max_length=40, description="RFC 3339; a day before `until` without")
+]
+Until = Annotated[str | None, QueryParameter(max_length=40, description="RFC 3339; now without")]
+Points = Annotated[
+    int, QueryParameter(ge=2, le=MOST_POINTS, description="At how many instants to look")
 ]
 OfWorkload = Annotated[
     str, QueryParameter(max_length=400, description="The workload, as `namespace/name`")
@@ -56,6 +71,28 @@ class TopologyMaps(Controller):
     async def fits(self, request: Caller, name: Name, pod: Pod) -> Answer:
         """`largest` lie together in `domain`, `together` anywhere: the rest is fragmented."""
         return answer_view(topology_fits(installation_of(request), name, _requests(pod)))
+
+    @get(
+        "/fragmentation",
+        operation_id="readFragmentation",
+        summary="What would have fitted at instants of the past, and how fragmented each level was",
+        responses=shows(FragmentationHistory),
+    )
+    async def fragmentation(
+        self,
+        request: Caller,
+        name: Name,
+        pod: Pod,
+        since: Since = None,
+        until: Until = None,
+        points: Points = 24,
+    ) -> Answer:
+        """As `/fits` would have answered then; at equal distances, the ends of the stretch too."""
+        stretch = Stretch(
+            instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
+        )
+        found = await fragmentation_of(installation_of(request), name, _requests(pod), stretch)
+        return answer_view(found)
 
     @get(
         "/near-fits",

@@ -6,7 +6,7 @@ of it, which shares all states. Known are a few folds in memory and those of the
 
 import gc
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -64,6 +64,20 @@ class PastCells:
             self._remember(found)
             return found
 
+    def passing(self, positions: Sequence[int]) -> Generator[Cell, None, None]:
+        """The fold at each of some positions, which do not descend, on one way through the log.
+
+        Each may be read only until the next is asked for: it is the same fold, gone on. Only the
+        first is remembered, so that looking over a long time displaces nothing others look at.
+        """
+        cell = self.at(positions[0]).fork() if positions else Cell()
+        for position in positions:
+            with self._lock:
+                after = cell.position + DECODING
+                nearer = self._keeper.newest(self.fold_version(), at_most=position, after=after)
+                cell = self._go_on(nearer or cell, position)
+            yield cell
+
     def _forget_another_log(self) -> None:
         log_id = self.event_log.log_id()
         if log_id != self._log_id:
@@ -71,10 +85,12 @@ class PastCells:
             self._log_id = log_id
 
     def _reach(self, position: int) -> Cell:
+        return self._go_on(self._nearest(position), position)
+
+    def _go_on(self, cell: Cell, position: int) -> Cell:
         # Nothing that is folded can be collected, and walking it takes most of the time of it.
         gc.disable()
         try:
-            cell = self._nearest(position)
             for recorded in self.event_log.read_all(cell.position, up_to=position):
                 cell.apply(recorded)
                 self._cache_on_the_way(cell, recorded)

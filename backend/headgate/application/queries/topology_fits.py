@@ -20,25 +20,31 @@ from headgate.domain.views.fits import InTheWay, largest_fits, near_fits
 def topology_fits(installation: Installation, name: str, requests: Requests) -> TopologyFits:
     """The largest gang of such pods that each level takes now; raises `NotFound`."""
     cell = installation.reader.cell
-    _expect(cell, name)
+    expect_topology(cell, name)
     return TopologyFits(
         position=cell.position,
         at=timestamp(installation.clock.now()),
         topology=name,
         requests=dict(requests),
-        fits=[
-            LevelFitView(
-                flavor=fit.flavor,
-                level=fit.level,
-                domains=fit.domains,
-                with_room=fit.with_room,
-                largest=fit.largest,
-                domain=list(fit.domain),
-                together=fit.together,
-            )
-            for fit in largest_fits(cell, name, requests)
-        ],
+        fits=fits_of(cell, name, requests),
     )
+
+
+def fits_of(cell: Cell, name: str, requests: Requests) -> list[LevelFitView]:
+    """What fits in a fold, by flavor and level."""
+    return [
+        LevelFitView(
+            flavor=fit.flavor,
+            level=fit.level,
+            domains=fit.domains,
+            with_room=fit.with_room,
+            largest=fit.largest,
+            domain=list(fit.domain),
+            together=fit.together,
+            fragmentation=fit.fragmentation,
+        )
+        for fit in largest_fits(cell, name, requests)
+    ]
 
 
 def near_fits_of(installation: Installation, name: str, key: str, scope: Scope) -> NearFitsView:
@@ -47,7 +53,7 @@ def near_fits_of(installation: Installation, name: str, key: str, scope: Scope) 
     Raises `NotFound`, also for a workload that may not be seen.
     """
     cell = installation.reader.cell
-    _expect(cell, name)
+    expect_topology(cell, name)
     workload = cell.workloads.get(key)
     if workload is None or not allows(scope, workload_stream(key)):
         raise NotFound(f"There is no workload {key}.", remedy="List the workloads.")
@@ -73,7 +79,8 @@ def near_fits_of(installation: Installation, name: str, key: str, scope: Scope) 
     )
 
 
-def _expect(cell: Cell, name: str) -> None:
+def expect_topology(cell: Cell, name: str) -> None:
+    """Raises `NotFound` unless there is a topology of that name."""
     if name not in cell.config.topologies:
         raise NotFound(f"There is no Topology {name}.", remedy="List the topologies.")
 

@@ -58,7 +58,10 @@ class TopologyMap(Whole, kw_only=True, frozen=True):
 
 
 class LevelFitView(Whole, kw_only=True, frozen=True):
-    """The most pods that one domain of a level takes, where that is, and all domains together."""
+    """The most pods that one domain of a level takes, where that is, and all domains together.
+
+    `fragmentation` is how much of that lies outside the largest domain, in thousandths.
+    """
 
     flavor: str
     level: str
@@ -67,6 +70,7 @@ class LevelFitView(Whole, kw_only=True, frozen=True):
     largest: int
     domain: list[str]
     together: int
+    fragmentation: int
 
 
 class TopologyFits(Whole, kw_only=True, frozen=True):
@@ -77,6 +81,28 @@ class TopologyFits(Whole, kw_only=True, frozen=True):
     topology: str
     requests: dict[str, int]
     fits: list[LevelFitView]
+
+
+class FragmentationPoint(Whole, kw_only=True, frozen=True):
+    """What fitted at one instant; nothing where the topology had no hosts yet."""
+
+    position: Position
+    at: Timestamp
+    fits: list[LevelFitView]
+
+
+class FragmentationHistory(Whole, kw_only=True, frozen=True):
+    """The largest gangs and the fragmentation at instants of equal distance, oldest first.
+
+    `complete` is false where there was no time to look at all of them: the latest are missing.
+    """
+
+    position: Position
+    at: Timestamp
+    topology: str
+    requests: dict[str, int]
+    complete: bool
+    points: list[FragmentationPoint]
 
 
 class NearFitView(Whole, kw_only=True, frozen=True):

@@ -9,7 +9,7 @@ from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed
 from headgate.cli.options import NoHeaders, Output
 from headgate.cli.presentation.amounts import amount, share
-from headgate.cli.presentation.consoles import page, show
+from headgate.cli.presentation.consoles import page, say, show
 from headgate.cli.presentation.formats import Format, show_rows, show_value
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
@@ -27,18 +27,26 @@ def topology(
     workload: Annotated[
         str, typer.Option("--near", help="Where NAMESPACE/NAME nearly fits, and who is there.")
     ] = "",
+    past: Annotated[
+        bool, typer.Option("--history", help="How it was over the last day; --pod says of what.")
+    ] = False,
     hosts: Annotated[bool, typer.Option("--hosts", help="Every host, not only domains.")] = False,
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
     """Show what is free by block and rack, the largest gang that fits, or near fits."""
-    if pod and workload:
+    if workload and (pod or past):
         raise CommandFailed(
-            "--pod and --near ask two things", remedy="ask one at a time", code=ExitCode.USAGE
+            "--near asks something else than --pod and --history",
+            remedy="ask one at a time",
+            code=ExitCode.USAGE,
         )
     with client_of(ctx) as client:
         path = f"/v1/topologies/{name or only_topology(client)}"
-        if pod:
+        if past:
+            asked = pod or _one_device(client.read(f"{path}/map")["resources"])
+            answer = client.read(f"{path}/fragmentation", {"pod": asked})
+        elif pod:
             answer = client.read(f"{path}/fits", {"pod": pod})
         elif workload:
             answer = client.read(f"{path}/near-fits", {"workload": workload})
@@ -46,7 +54,9 @@ def topology(
             answer = client.read(f"{path}/map")
     if show_value(answer, output):
         return
-    if pod:
+    if past:
+        _show_history(answer, output, with_headers=not no_headers)
+    elif pod:
         _show_fits(answer, output, with_headers=not no_headers)
     elif workload:
         _show_near_fits(answer, output, with_headers=not no_headers)
@@ -102,10 +112,28 @@ def _show_fits(answer: Object, form: Format, *, with_headers: bool) -> None:
     headers = ("flavor", "level", "largest gang", "in", "pods altogether", "scattered")
     rows = [
         [fit["flavor"], fit["level"], str(fit["largest"]), "/".join(fit["domain"]) or "-",
-         str(fit["together"]), share(fit["together"] - fit["largest"], fit["together"])]
+         str(fit["together"]), share(fit["fragmentation"], 1000) if fit["together"] else "-"]
         for fit in answer["fits"]
     ]  # fmt: skip
     show_rows(headers, rows, form, with_headers=with_headers)
+
+
+def _one_device(resources: list[str]) -> str:
+    """A pod of one device, else of one core."""
+    return f"{next((each for each in resources if '/' in each), 'cpu')}=1"
+
+
+def _show_history(answer: Object, form: Format, *, with_headers: bool) -> None:
+    headers = ("at", "flavor", "level", "largest gang", "pods altogether", "scattered")
+    rows = [
+        [point["at"], fit["flavor"], fit["level"], str(fit["largest"]), str(fit["together"]),
+         share(fit["fragmentation"], 1000) if fit["together"] else "-"]
+        for point in answer["points"]
+        for fit in point["fits"]
+    ]  # fmt: skip
+    show_rows(headers, rows, form, with_headers=with_headers)
+    if not answer["complete"]:
+        say("There was no time to look at the latest; ask for fewer points or a shorter time.")
 
 
 def _show_near_fits(answer: Object, form: Format, *, with_headers: bool) -> None:

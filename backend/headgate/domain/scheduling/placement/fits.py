@@ -19,11 +19,7 @@ MOST_DOMAINS = 8
 
 @dataclass(frozen=True, slots=True)
 class LevelFit:
-    """The most pods of one kind that one domain of a level takes now, and all of them together.
-
-    What is free but not in the largest domain is of no use to a gang that must stay together: the
-    share of it is how fragmented the level is.
-    """
+    """The most pods of one kind that one domain of a level takes now, and all of them together."""
 
     flavor: str
     level: str
@@ -32,6 +28,16 @@ class LevelFit:
     largest: int
     domain: tuple[str, ...]
     together: int
+
+    @property
+    def fragmentation(self) -> int:
+        """How much of the room is of no use to the largest gang of the level, in thousandths.
+
+        Room is counted in pods of the kind asked about: those that fit anywhere, less those that
+        fit in the largest domain, of those that fit anywhere. 0 where nothing fits at all, for
+        there is nothing that could be fragmented.
+        """
+        return 1000 * (self.together - self.largest) // self.together if self.together else 0
 
 
 @dataclass(frozen=True, slots=True)

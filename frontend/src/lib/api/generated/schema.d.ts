@@ -1403,6 +1403,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/topologies/{name}/fragmentation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What would have fitted at instants of the past, and how fragmented each level was
+         * @description As `/fits` would have answered then; at equal distances, the ends of the stretch too.
+         */
+        get: operations["readFragmentation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/topologies/{name}/near-fits": {
         parameters: {
             query?: never;
@@ -3040,6 +3060,39 @@ export interface components {
             blockers?: components["schemas"]["BlockerView"][];
             wouldUnblock?: string[];
         };
+        /** FragmentationHistory */
+        FragmentationHistory: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            topology: string;
+            requests: {
+                [key: string]: number;
+            };
+            complete: boolean;
+            points: components["schemas"]["FragmentationPoint"][];
+        };
+        /** FragmentationPoint */
+        FragmentationPoint: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            fits: components["schemas"]["LevelFitView"][];
+        };
         /** GateStateShape */
         GateStateShape: {
             name: string;
@@ -3168,6 +3221,7 @@ export interface components {
             largest: number;
             domain: string[];
             together: number;
+            fragmentation: number;
         };
         /** LimitView */
         LimitView: {
@@ -9376,6 +9430,51 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TopologyFits"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readFragmentation: {
+        parameters: {
+            query: {
+                /** @description What one pod asks for, such as `cpu=4,memory=8Gi,nvidia.com/gpu=1` */
+                pod: string;
+                /** @description RFC 3339; a day before `until` without */
+                since?: string | null;
+                /** @description RFC 3339; now without */
+                until?: string | null;
+                /** @description At how many instants to look */
+                points?: number;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The topology's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The largest gangs and the fragmentation at instants of equal distance, oldest first. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FragmentationHistory"];
                 };
             };
             400: components["responses"]["Problem400"];

@@ -1,0 +1,86 @@
+"""How fragmented a topology was over time: what fitted at instants of the past, looked at anew.
+
+Nothing is kept for it: the past is folded once, passing every instant, so the figures are those
+that the scheduler placed by, of any kind of pod and also of the time before somebody asked.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from headgate.application.installation import Installation
+from headgate.application.past.moments import Moment, moment_at
+from headgate.application.queries.topology_fits import expect_topology, fits_of
+from headgate.application.queries.topology_views import FragmentationHistory, FragmentationPoint
+from headgate.application.queries.views import timestamp
+from headgate.domain.rejection import InvalidObject, Violation
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.quantities import Requests
+
+DAY = 86_400 * MICROSECONDS_PER_SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """From when to when, at how many instants, two at least; until now, and a day, without."""
+
+    since: Instant | None
+    until: Instant | None
+    points: int
+
+
+async def fragmentation_of(
+    installation: Installation, name: str, requests: Requests, stretch: Stretch
+) -> FragmentationHistory:
+    """What fitted at each instant of a stretch.
+
+    Raises `NotFound`, `InvalidObject` for a stretch that has no length or lies in the future, and
+    `Overloaded` when too many look at the past.
+    """
+    expect_topology(installation.reader.cell, name)
+    instants = _instants(installation, stretch)
+    machine, late = installation.past, installation.past.is_late()
+    moments = await machine.backstage.do(
+        lambda: [moment_at(installation.log, instant) for instant in instants]
+    )
+    looks = _looks(installation, name, requests, moments)
+    found: list[FragmentationPoint] = []
+    # One instant at a time, so that others who look at the past need not wait for all of them.
+    while len(found) < len(moments) and not late():
+        found.append(await machine.backstage.do(lambda: next(looks)))
+    return FragmentationHistory(
+        position=installation.reader.position,
+        at=timestamp(installation.clock.now()),
+        topology=name,
+        requests=dict(requests),
+        complete=len(found) == len(moments),
+        points=found,
+    )
+
+
+def _looks(
+    installation: Installation, name: str, requests: Requests, moments: list[Moment]
+) -> Iterator[FragmentationPoint]:
+    cells = installation.past.cells.passing([moment.position for moment in moments])
+    for moment, cell in zip(moments, cells, strict=True):
+        yield FragmentationPoint(
+            position=moment.position,
+            at=timestamp(moment.at),
+            fits=fits_of(cell, name, requests),
+        )
+
+
+def _instants(installation: Installation, stretch: Stretch) -> list[Instant]:
+    now = installation.log.now()
+    until = now if stretch.until is None else stretch.until
+    since = until - DAY if stretch.since is None else stretch.since
+    if until > now:
+        raise _refused("/until", "It lies in the future.", "Name a time that has been.")
+    if since >= until:
+        raise _refused("/since", "It does not lie before `until`.", "Name an earlier time.")
+    steps = stretch.points - 1
+    return [since + (until - since) * step // steps for step in range(stretch.points)]
+
+
+def _refused(pointer: str, rule: str, remedy: str) -> InvalidObject:
+    violation = Violation(pointer=pointer, rule=rule, remedy=remedy)
+    return InvalidObject("There is no such stretch.", remedy=remedy, violations=(violation,))
