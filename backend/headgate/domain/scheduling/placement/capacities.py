@@ -4,8 +4,9 @@ With a leader to be placed beside the pods, every domain has a second pair of fi
 take if the leader lay in it too (reference topology.md §4.2, §4.3).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -43,6 +44,46 @@ class LeafFigures:
     score: Ints | None = None
 
 
+class Summed:
+    """A figure of every level; a level is added up from the one below when first looked at."""
+
+    __slots__ = ("_known", "_lowest", "_topology")
+
+    def __init__(self, topology: FlavorTopology, lowest: int, figures: Ints) -> None:
+        """`figures` are those of level `lowest`; below it there is nothing to be told."""
+        self._topology, self._lowest = topology, lowest
+        self._known: list[Ints | None] = [None] * len(topology.starts)
+        self._known[lowest] = figures
+
+    def __getitem__(self, level: int) -> Ints:
+        """The figures of a level, which change with the hosts."""
+        found = self._known[level]
+        if found is None:
+            at = level % len(self._known)
+            if at > self._lowest:
+                found = np.zeros(len(self._topology.starts[at]), dtype=np.int64)
+            else:
+                found = np.add.reduceat(self[at + 1], self._topology.first_child[at][:-1])
+            self._known[at] = found
+        return found
+
+    def __len__(self) -> int:
+        """How many levels there are."""
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[Ints]:
+        """The figures of all levels, the widest first."""
+        return (self[level] for level in range(len(self._known)))
+
+    def is_known(self, level: int) -> bool:
+        """Whether the level has been added up, so that it is to be kept up to date."""
+        return self._known[level] is not None
+
+
+Levels: TypeAlias = list[Ints] | Summed
+"""One array a level."""
+
+
 @dataclass(slots=True)
 class Capacities:
     """Per level one array over its domains; `_led` is with the leader in the domain as well.
@@ -55,11 +96,11 @@ class Capacities:
     topology: FlavorTopology
     slicing: Slicing
     has_leader: bool
-    pods: list[Ints]
-    slices: list[Ints]
-    pods_led: list[Ints]
-    slices_led: list[Ints]
-    leads: list[Ints]
+    pods: Levels
+    slices: Levels
+    pods_led: Levels
+    slices_led: Levels
+    leads: Levels
     score: list[Ints]
     sizes: dict[int, Sizes] = field(default_factory=dict)
     answers: dict[object, Any] = field(default_factory=dict)
@@ -67,6 +108,8 @@ class Capacities:
 
 def roll_up(topology: FlavorTopology, slicing: Slicing, leaves: LeafFigures) -> Capacities:
     """The figures of every domain of every level."""
+    if not (slicing.inner or leaves.pods_led is not None or leaves.score is not None):
+        return _summed(topology, slicing, leaves.pods)
     sizes = [len(starts) for starts in topology.starts]
     last = len(sizes) - 1
     is_unsliced = slicing == Slicing(1, last)
@@ -93,6 +136,27 @@ def roll_up(topology: FlavorTopology, slicing: Slicing, leaves: LeafFigures) -> 
         begins = topology.first_child[level][:-1]
         gather(found, level, slice(None), slice(None), begins)
     return found
+
+
+def _summed(topology: FlavorTopology, slicing: Slicing, leaves: Ints) -> Capacities:
+    """Where sums are all there is, levels that nobody looks at need not be added up."""
+    last = len(topology.starts) - 1
+    pods = Summed(topology, last, leaves)
+    slices = pods
+    if slicing != Slicing(1, last):
+        slices = Summed(topology, slicing.level, pods[slicing.level] // slicing.size)
+    nobody = Summed(topology, 0, np.zeros(len(topology.starts[0]), dtype=np.int64))
+    return Capacities(
+        topology,
+        slicing,
+        has_leader=False,
+        pods=pods,
+        slices=slices,
+        pods_led=pods,
+        slices_led=slices,
+        leads=nobody,
+        score=[],
+    )
 
 
 def sizes_of(capacities: Capacities, level: int) -> Sizes | None:
@@ -137,10 +201,14 @@ def _add_differences(found: Capacities, places: Ints, pods: Ints) -> None:
             firsts = _firsts(parents)
             touched, more = parents[firsts], np.add.reduceat(more, firsts)
             cut = np.add.reduceat(cut, firsts) if level < slice_level else more
-        found.pods[level][touched] += more
+        has_slices = _is_known(found.slices, level)
+        if _is_known(found.pods, level):
+            found.pods[level][touched] += more
+        elif not has_slices:
+            break
         if found.slices is found.pods:
             cut = more
-        elif level > slice_level:
+        elif level > slice_level or not has_slices:
             continue
         else:
             if level == slice_level:
@@ -149,6 +217,10 @@ def _add_differences(found: Capacities, places: Ints, pods: Ints) -> None:
             found.slices[level][touched] += cut
         if level in found.sizes and not moved(found.sizes[level], touched, cut):
             del found.sizes[level]
+
+
+def _is_known(levels: Levels, level: int) -> bool:
+    return isinstance(levels, list) or levels.is_known(level)
 
 
 def _firsts(numbers: Ints) -> Ints:

@@ -21,14 +21,14 @@ def plain_order(capacities: Capacities, level: int, domains: Ints, *, best_fit: 
     pods = slices
     if capacities.slices is not capacities.pods:
         pods = capacities.pods[level][domains]
-    return _sorted(_keys(capacities, level, domains), slices, pods, best_fit=best_fit)
+    return sorted_by(_keys(capacities, level, domains), slices, pods, best_fit=best_fit)
 
 
 def leader_order(capacities: Capacities, level: int, domains: Ints, *, best_fit: bool) -> Ints:
     """Who can host the leader first, then as the plain order with the leader counted."""
     slices, pods = capacities.slices_led[level][domains], capacities.pods_led[level][domains]
     before = [*_keys(capacities, level, domains), -capacities.leads[level][domains]]
-    return _sorted(before, slices, pods, best_fit=best_fit)
+    return sorted_by(before, slices, pods, best_fit=best_fit)
 
 
 def take_in_order(
@@ -36,7 +36,7 @@ def take_in_order(
 ) -> tuple[Ints, Ints] | None:
     """Domains of a level in plain order until `need` slices lie somewhere, and what each takes."""
     slices = capacities.slices[level]
-    if int(capacities.slices[0].sum()) < need:
+    if int(slices.sum()) < need:
         return None
     if need <= 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -65,7 +65,8 @@ def _keys(capacities: Capacities, level: int, domains: Ints) -> list[Ints]:
     return [-capacities.score[level][domains]] if capacities.score else []
 
 
-def _sorted(before: list[Ints], slices: Ints, pods: Ints, *, best_fit: bool) -> Ints:
+def sorted_by(before: list[Ints], slices: Ints, pods: Ints, *, best_fit: bool) -> Ints:
+    """The order of domains with these slices and pods, where the last of `before` counts first."""
     size = int(slices.max(initial=0)) - slices if best_fit else slices
     if before:
         return np.lexsort([pods, size, *before])

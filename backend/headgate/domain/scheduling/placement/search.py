@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headgate.domain.scheduling.placement.below import children, take_below
 from headgate.domain.scheduling.placement.capacities import Capacities, sizes_of, stretches
 from headgate.domain.scheduling.placement.choosing import (
     Offer,
@@ -122,16 +123,29 @@ def _fitting(capacities: Capacities, level: int, need: int) -> Ints:
 
 def descend(capacities: Capacities, wanted: Wanted, held: Held, need: int) -> Found | Shortfall:
     """From domains down to places; above the slice level only which domains, not how much each."""
-    last = len(capacities.pods) - 1
-    while held.level < min(last, capacities.slicing.level):
-        level = held.level + 1
-        below = children(capacities, held.level, held.domains)
-        order = plain_order(capacities, level, below, best_fit=wanted.best_fit)
-        taken = _taken(capacities, level, below[order], wanted, need)
+    lowest, unit = capacities.slicing.level, capacities.slicing.size
+    is_plain = not (capacities.has_leader or capacities.score)
+    is_in_order = is_plain and held.level < lowest == len(capacities.pods) - 1
+    while held.level < lowest:
+        lower = _below_plain if is_plain else _below_visited
+        taken = lower(capacities, wanted, held, need)
         if taken is None:
             return Shortfall(0, need, wanted.level)
         held = taken
-    return hand_down(capacities, wanted, held, capacities.slicing.size)
+    if is_in_order:
+        return Found(held.domains, held.units if unit == 1 else held.units * unit)
+    return hand_down(capacities, wanted, held, unit)
+
+
+def _below_plain(capacities: Capacities, wanted: Wanted, held: Held, need: int) -> Held | None:
+    below = take_below(capacities, held.level, held.domains, best_fit=wanted.best_fit, need=need)
+    return None if below is None else Held(held.level + 1, *below)
+
+
+def _below_visited(capacities: Capacities, wanted: Wanted, held: Held, need: int) -> Held | None:
+    level, below = held.level + 1, children(capacities, held.level, held.domains)
+    order = plain_order(capacities, level, below, best_fit=wanted.best_fit)
+    return _taken(capacities, level, below[order], wanted, need)
 
 
 def hand_down(capacities: Capacities, wanted: Wanted, held: Held, unit: int) -> Found | Shortfall:
@@ -146,16 +160,6 @@ def hand_down(capacities: Capacities, wanted: Wanted, held: Held, unit: int) -> 
     places, counts = held.domains[filled], held.units[filled]
     order = np.argsort(places, kind="stable")
     return Found(places[order], counts[order], held.leader)
-
-
-def children(capacities: Capacities, level: int, domains: Ints) -> Ints:
-    """The domains below those of `level`, in order of their paths."""
-    begins = capacities.topology.first_child[level]
-    if len(domains) == 1:
-        only = int(domains[0])
-        return np.arange(begins[only], begins[only + 1])
-    inside = np.sort(domains)
-    return stretches(begins[inside], begins[inside + 1])[0]
 
 
 def trim(capacities: Capacities, held: Held, wanted: Wanted, need: int) -> Held | None:
