@@ -68,8 +68,6 @@ def try_out(cell: Cell, trying: Trying) -> Foreseen:
     without = _without(cell, trying)
     with cell.trial():
         course = trying.course(cell)
-        # As for those at work: who is known not to fit keeps no room from who comes.
-        course.come_to_rest()
         keys = _make(cell, trying, course)
         course.come_to_rest()
         at_first = {key: _standing(cell, key, trying.at) for key in keys}
