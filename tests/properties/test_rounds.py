@@ -9,34 +9,25 @@ from hypothesis import strategies as st
 from headgate.domain.budgets.events import DisruptionBudgetCreated
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.cell import Cell
-from headgate.domain.facts import Recorded
 from headgate.domain.queues.specs import (
     BorrowWithinCohort,
     ClusterQueuePreemption,
     PreemptionPolicy,
     ReclaimPolicy,
 )
-from headgate.domain.rounds.events import PlacementInvalidated, RoundCommitted
-from headgate.domain.rounds.state import Round, is_guaranteeing, is_open
-from headgate.domain.scheduling.disruption import budget_standings, violated_budgets, whole
-from headgate.domain.scheduling.pledges import claim_of
-from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.commands import AcknowledgeEviction
 from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import (
     WorkloadDeletionRequested,
-    WorkloadEvicted,
-    WorkloadQuotaReserved,
 )
 from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.protecting import protection_of
 from headgate.domain.workloads.specs import EvictionPolicy, Preemptibility
 from headgate.domain.workloads.state import Workload
 from tests.builders.world import World, quotas
+from tests.simulation.promises import Promises
 
 QUEUES = ("a", "b", "c")
-GPU = ("default", "gpu")
 SOFT = EvictionPolicy(grace_period_seconds=60, handler="ckpt")
 PREEMPTIBILITIES: tuple[Preemptibility, ...] = ("Preemptible", "Preemptible", "NonPreemptible")
 WITHIN: tuple[PreemptionPolicy, ...] = ("Never", "LowerPriority", "LowerOrNewerEqualPriority")
@@ -77,8 +68,8 @@ class Tale:
     def __init__(self, policies: list[ClusterQueuePreemption], nominal: list[int]) -> None:
         self.world = World()
         self.witness = Cell()
+        self.promises = Promises(self.witness)
         self.submitted = 0
-        self.broken_places: set[str] = set()
         self.world.flavor("default")
         for name, preemption, amount in zip(QUEUES, policies, nominal, strict=True):
             self.world.cluster_queue(
@@ -146,110 +137,10 @@ class Tale:
     def judge(self) -> None:
         """Fold what is new into the witness, looking at it before and after."""
         for recorded in self.world.history[self.witness.position :]:
-            self.before(recorded)
+            self.promises.before(recorded)
             self.witness.apply(recorded)
-            self.after(recorded)
-        self.at_rest()
-
-    def before(self, recorded: Recorded) -> None:
-        event = recorded.event
-        if isinstance(event, RoundCommitted):
-            self.committed(event, recorded)
-        if isinstance(event, WorkloadEvicted) and event.reason == "Preempted":
-            assert event.eviction in self.witness.rounds, "I18: no eviction without its round"
-        if isinstance(event, PlacementInvalidated) and event.by == "Taken":
-            self.taken(self.witness.rounds[recorded.stream.removeprefix("round/")], event)
-
-    def committed(self, event: RoundCommitted, recorded: Recorded) -> None:
-        cell = self.witness
-        others = [found for found in cell.rounds.values() if is_open(found)]
-        serving = {v.workload for r in others for v in r.victims if v.workload not in r.released}
-        for victim in event.victims:
-            held = cell.workloads[victim.workload]
-            assert victim.workload not in serving, "I2: a victim serves one round"
-            assert holds_quota(held), "I2: a victim holds a place"
-            assert held.eviction is None, "I2: who is leaving is credited, not chosen"
-            assert held.spec.preemptibility == "Preemptible", "I1: immunity holds"
-        mine = [r for r in others if r.preemptor == event.preemptor]
-        assert all(r.stage == "Invalidated" for r in mine), "I11: no second round"
-        preemptor = cell.workloads[event.preemptor]
-        assert preemptor.spec.can_preempt, "I19: who may not preempt starts no round"
-        assert event.basis_position < recorded.position, "I15: decided on the past"
-        self.recounted(event)
-
-    def recounted(self, event: RoundCommitted) -> None:
-        cell = self.witness
-        standings = budget_standings(cell.config.disruption_budgets, cell.workloads.values())
-        victims = [cell.workloads[v.workload] for v in event.victims]
-        ranked = sorted(victims, key=lambda w: (-protection_of(w.spec), w.uid))
-        broken = violated_budgets(standings, [whole(w) for w in ranked])
-        stored = sum(bool(v.violates) for v in event.victims)
-        assert stored == sum(map(bool, broken)), "I10: violations are those of a recount"
-
-    def taken(self, kept: Round, event: PlacementInvalidated) -> None:
-        """I17: only a stronger claim takes what a round keeps."""
-        cell = self.witness
-        taker, preemptor = cell.workloads[event.taken_by], cell.workloads[kept.preemptor]
-        admission = taker.admission or taker.nomination
-        assert admission is not None, "who took it has it"
-        queue = admission.cluster_queue
-        stronger = claim_of(cell.config, taker, queue) < claim_of(
-            cell.config, preemptor, kept.cluster_queue
-        )
-        if is_guaranteeing(kept):
-            assert queue == kept.cluster_queue, "I17: what is owned yields to its own queue alone"
-            assert stronger, "I17: and there only to the stronger"
-        else:
-            assert stronger or queue != kept.cluster_queue, "I17: to the stronger, or to nominal"
-
-    def after(self, recorded: Recorded) -> None:
-        event = recorded.event
-        if isinstance(event, WorkloadQuotaReserved):
-            self.reserved(recorded.stream.removeprefix("workload/"))
-
-    def reserved(self, key: str) -> None:
-        cell = self.witness
-        workload = cell.workloads[key]
-        assert workload.admission is not None, "it was just given a place"
-        partition = cell.partition(cell.partition_of_workload(workload))
-        for view in (0, 1):
-            used = partition.usage[view]["cohort/all"].get(GPU, 0)
-            owned = partition.tree.subtree["cohort/all"][GPU]
-            if view == 0:
-                assert used <= owned, "I12: usage never exceeds what there is"
-        given = workload.admission.pod_set_assignments[0]
-        least = workload.spec.pod_sets[0].min_count or workload.spec.pod_sets[0].count
-        assert given.count >= least, "I9: no pod set below its minimum"
-
-    def at_rest(self) -> None:
-        cell = self.world.cell
-        for name in QUEUES:
-            immune = sum(
-                given.resource_usage.get("gpu", 0)
-                for w in cell.workloads.values()
-                if w.spec.preemptibility == "NonPreemptible" and holds_quota(w) and w.admission
-                if w.admission.cluster_queue == name
-                for given in w.admission.pod_set_assignments
-            )
-            quota = cell.config.cluster_queues[name].spec.resource_groups[0].flavors[0]
-            assert immune <= quota.resources[0].nominal_quota, "I8: immunity costs nominal quota"
-        for found in cell.rounds.values():
-            if is_open(found) and found.stage != "Invalidated":
-                self.kept(found)
-
-    def kept(self, found: Round) -> None:
-        """I3: the place of an open round can be had once everyone has left."""
-        cell = self.world.cell
-        preemptor = cell.workloads[found.preemptor]
-        partition = cell.partition(cell.partition_of_workload(preemptor))
-        charge = partition.charge_of(preemptor, found.admission)
-        node = f"clusterqueue/{found.cluster_queue}"
-        partition.give_back(1, charge)
-        try:
-            room = available(partition.tree, partition.usage[1], node, GPU)
-        finally:
-            partition.take(1, charge)
-        assert charge.amounts.get(GPU, 0) <= room, "I3: the place is there in the end"
+            self.promises.after(recorded)
+        self.promises.at_rest()
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

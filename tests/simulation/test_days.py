@@ -33,3 +33,7 @@ def test_days_are_full_of_everything() -> None:
     }
     assert wanted <= set(seen)
     assert crashes
+
+
+def test_seed_4_who_will_borrow_once_its_queue_has_settled_takes_no_kept_place() -> None:
+    live(4)

@@ -2,10 +2,6 @@
 
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
-from headgate.domain.rounds.events import RoundCommitted
-from headgate.domain.rounds.state import is_open
-from headgate.domain.scheduling.placement.hosts import ACTUAL
-from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.events import (
@@ -16,6 +12,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.state import Workload, phase_of
 from tests.properties.portrait import portrait_text
+from tests.simulation.promises import Promises
 
 REBUILD_EVERY = 40
 
@@ -26,6 +23,7 @@ class Witness:
     def __init__(self, rebuild_every: int = REBUILD_EVERY) -> None:
         self.rebuild_every = rebuild_every
         self.cell = Cell()
+        self.promises = Promises(self.cell)
         self.seen: dict[str, int] = {}
 
     def look_at(self, facts: list[Recorded]) -> None:
@@ -34,11 +32,11 @@ class Witness:
             kind, key = kind_and_key(recorded.stream)
             before = self.cell.workloads.get(key) if kind == "workload" else None
             self._judge_before(recorded, before)
+            self.promises.before(recorded)
             self.cell.apply(recorded)
+            self.promises.after(recorded)
             name = type(recorded.event).__name__
             self.seen[name] = self.seen.get(name, 0) + 1
-            if isinstance(recorded.event, WorkloadQuotaReserved):
-                self._fits(self.cell.workloads[key])
             if recorded.position % self.rebuild_every == 0:
                 self._as_if_built_anew()
         assert not self.cell.set_aside, self.cell.set_aside
@@ -65,28 +63,6 @@ class Witness:
         if isinstance(event, WorkloadStopped):
             assert before is not None
             assert before.eviction is not None, f"{before.key} stopped without being evicted"
-        if isinstance(event, RoundCommitted):
-            self._is_the_only_round(event)
-
-    def _is_the_only_round(self, event: RoundCommitted) -> None:
-        mine = {victim.workload for victim in event.victims}
-        for found in self.cell.rounds.values():
-            if is_open(found):
-                assert found.preemptor != event.preemptor, f"two rounds for {event.preemptor}"
-                left = {v.workload for v in found.victims} - set(found.released)
-                assert not mine & left, f"{mine & left} serve two rounds"
-
-    def _fits(self, workload: Workload) -> None:
-        partition = self.cell.partition(self.cell.partition_of_workload(workload))
-        charge = partition.held_by(workload)
-        assert charge.is_whole, f"{workload.key} stands on hosts that are not there"
-        node = f"clusterqueue/{charge.cluster_queue}"
-        partition.give_back(ACTUAL, charge)
-        for key, amount in charge.amounts.items():
-            room = available(partition.tree, partition.usage[ACTUAL], node, key)
-            assert amount <= room, f"{workload.key} takes {amount} of {key}, {room} was free"
-        assert partition.hosts.has_room(ACTUAL, charge.pods), f"{workload.key} overfills a host"
-        partition.take(ACTUAL, charge)
 
     def _as_if_built_anew(self) -> None:
         assert portrait_text(Cell.load(self.cell.dump())) == portrait_text(self.cell)

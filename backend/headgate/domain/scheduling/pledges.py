@@ -44,7 +44,7 @@ def beside_rounds(
         if known.stage != "Invalidated" and known.preemptor != workload.key
     ]
     for may_take, suffices in (
-        (_yields_to_the_stronger, lambda _: True),
+        (_yields_to_the_stronger, _always),
         (_yields_to_nominal, _is_within_nominal),
     ):
         loose = [r for r in rounds if may_take(partition, workloads, workload, r, found)]
@@ -52,7 +52,8 @@ def beside_rounds(
             continue
         with _without(partition, workloads, loose):
             other = look()
-        if other.mode > found.mode and other.mode != Mode.DEFERRED and suffices(other):
+            is_enough = suffices(partition, other)
+        if other.mode > found.mode and other.mode != Mode.DEFERRED and is_enough:
             return replace(other, breaks=tuple(kept.id for kept in loose))
     return found
 
@@ -91,8 +92,22 @@ def _yields_to_nominal(
     )
 
 
-def _is_within_nominal(found: Evaluation) -> bool:
-    return found.mode == Mode.FIT and found.level == 0
+def _always(partition: Partition, found: Evaluation) -> bool:
+    del partition, found
+    return True
+
+
+def _is_within_nominal(partition: Partition, found: Evaluation) -> bool:
+    """Whether its queue borrows nothing with it, now and once its own rounds have settled too."""
+    if found.mode != Mode.FIT or found.level != 0 or found.admission is None:
+        return False
+    node = f"clusterqueue/{found.cluster_queue}"
+    later = partition.usage[PROJECTED][node]
+    amounts = partition.charge_of(found.workload, found.admission).amounts
+    return all(
+        later.get(key, 0) + amount <= partition.tree.nominal(node, key)
+        for key, amount in amounts.items()
+    )
 
 
 @contextmanager

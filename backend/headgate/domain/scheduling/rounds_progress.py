@@ -18,10 +18,10 @@ from headgate.domain.rounds.events import (
 )
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.evictions import call_back, place_is_there
+from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.scheduling.standing import queue_obstacle
 from headgate.domain.streams import round_stream, workload_stream
-from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import NominationWithdrawn
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload
@@ -60,7 +60,7 @@ def end_round(run: CycleRun, found: Round, end: RoundAborted | RoundExpired) -> 
 
 def invalidate(run: CycleRun, found: Round) -> None:
     """The place it kept is lost: its preemptor may plan anew, and who leaves is credited (§6.8)."""
-    lost = PlacementInvalidated(by=_why_lost(run, found), taken_by=_taken_by(run, found))
+    lost = PlacementInvalidated(by=_why_lost(run, found))
     run.decide((round_stream(found.id), lost), *_withdrawn(run, found))
 
 
@@ -84,7 +84,7 @@ def superseded(run: CycleRun, preemptor: Workload, end: RoundSuperseded) -> Fact
         if found.preemptor != preemptor.key:
             continue
         if found.stage != "Invalidated" and not place_is_there(run, found):
-            lost = PlacementInvalidated(by=_why_lost(run, found), taken_by=_taken_by(run, found))
+            lost = PlacementInvalidated(by=_why_lost(run, found))
             facts.append((round_stream(found.id), lost))
         facts.append((round_stream(found.id), end))
         if end.admission is not None:
@@ -126,43 +126,16 @@ def _cause_to_abort(run: CycleRun, found: Round) -> str:
 
 
 def _why_lost(run: CycleRun, found: Round) -> InvalidatedBy:
+    """Its hosts, or else its quota; who takes a place is known and told at once."""
     preemptor = run.cell.workloads[found.preemptor]
-    charge = run.partition.charge_of(preemptor, found.admission)
-    hosts = run.partition.hosts
-    if not charge.is_whole or not all(hosts.usable[rows].all() for rows, _, _ in charge.pods):
-        return "HostLost"
-    moved = run.cell.config_position > found.basis_position
-    return "QuotaChanged" if moved else "Taken"
-
-
-def _taken_by(run: CycleRun, found: Round) -> str:
-    """Who got a place last among those that lie on its hosts or use its quota since it began."""
-    since = [
-        (workload_condition, workload.key)
-        for workload in run.cell.workloads.values()
-        if workload.admission is not None
-        and (workload_condition := _reserved_after(workload, found)) is not None
-        and _overlap(workload.admission, found.admission)
-    ]
-    return max(since)[1] if since and _why_lost(run, found) == "Taken" else ""
-
-
-def _reserved_after(workload: Workload, found: Round) -> int | None:
-    reserved = next(
-        (c for c in workload.conditions if c.type == "QuotaReserved" and c.status), None
-    )
-    at = reserved.last_transition_at if reserved else -1
-    return at if at >= found.committed_at else None
-
-
-def _overlap(one: Admission, other: Admission) -> bool:
-    return bool(_flavors(one) & _flavors(other))
-
-
-def _flavors(admission: Admission) -> frozenset[str]:
-    return frozenset(
-        flavor for given in admission.pod_set_assignments for flavor in given.flavors.values()
-    )
+    partition = run.partition
+    charge = partition.charge_of(preemptor, found.admission)
+    partition.give_back(PROJECTED, charge)
+    try:
+        has_hosts = charge.is_whole and partition.hosts.has_room(PROJECTED, charge.pods)
+    finally:
+        partition.take(PROJECTED, charge)
+    return "QuotaChanged" if has_hosts else "HostLost"
 
 
 def _release_victims(run: CycleRun, found: Round) -> None:

@@ -1,0 +1,170 @@
+"""What always holds of preemption, event by event, by the numbers of preemption.md §6.12.
+
+I4 to I7, I13, I14, I16 and I20 are about plans and are held by tests of plans and by `termination`.
+"""
+
+from dataclasses import dataclass, field
+
+from headgate.domain.cell import Cell
+from headgate.domain.facts import Recorded
+from headgate.domain.rounds.events import PlacementInvalidated, RoundCommitted
+from headgate.domain.rounds.state import Round, is_guaranteeing, is_open
+from headgate.domain.scheduling.disruption import budget_standings, violated_budgets, whole
+from headgate.domain.scheduling.partition import Charge, Partition
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.pledges import claim_of
+from headgate.domain.scheduling.quota.usage import available
+from headgate.domain.workloads.events import WorkloadEvicted, WorkloadQuotaReserved
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.protecting import protection_of
+from headgate.domain.workloads.state import Workload
+
+
+@dataclass
+class Promises:
+    """A fold that someone else moves on; `thieves` took what was promised to others."""
+
+    cell: Cell
+    thieves: list[str] = field(default_factory=list)
+
+    def before(self, recorded: Recorded) -> None:
+        """Judge a fact by the state it was decided on."""
+        event = recorded.event
+        if isinstance(event, RoundCommitted):
+            self._committed(event, recorded)
+        if isinstance(event, WorkloadEvicted) and event.reason == "Preempted":
+            assert event.eviction in self.cell.rounds, "I18: no eviction without its round"
+        if isinstance(event, PlacementInvalidated) and event.by == "Taken":
+            self._taken(self.cell.rounds[recorded.stream.removeprefix("round/")], event)
+        if isinstance(event, WorkloadQuotaReserved | RoundCommitted) and self.thieves:
+            self._places_are_kept()
+            self.thieves.clear()
+
+    def after(self, recorded: Recorded) -> None:
+        """Judge what a fact has led to."""
+        event = recorded.event
+        if isinstance(event, WorkloadQuotaReserved):
+            self._reserved(self.cell.workloads[recorded.stream.removeprefix("workload/")])
+        if isinstance(event, PlacementInvalidated) and event.taken_by in self.thieves:
+            self.thieves.remove(event.taken_by)
+
+    def at_rest(self) -> None:
+        """Judge the state in which nothing is left to decide."""
+        self._immunity_is_paid_for()
+        self._places_are_kept()
+
+    def _committed(self, event: RoundCommitted, recorded: Recorded) -> None:
+        others = [found for found in self.cell.rounds.values() if is_open(found)]
+        serving = {v.workload for r in others for v in r.victims if v.workload not in r.released}
+        for victim in event.victims:
+            held = self.cell.workloads[victim.workload]
+            assert victim.workload not in serving, "I2: a victim serves one round"
+            assert holds_quota(held), "I2: a victim holds a place"
+            assert held.eviction is None, "I2: who is leaving is credited, not chosen"
+            assert held.spec.preemptibility == "Preemptible", "I1: immunity holds"
+        mine = [r for r in others if r.preemptor == event.preemptor]
+        assert all(r.stage == "Invalidated" for r in mine), "I11: no second round"
+        preemptor = self.cell.workloads[event.preemptor]
+        assert preemptor.spec.can_preempt, "I19: who may not preempt starts no round"
+        assert event.basis_position < recorded.position, "I15: decided on the past"
+        self._recounted(event)
+
+    def _recounted(self, event: RoundCommitted) -> None:
+        cell = self.cell
+        standings = budget_standings(cell.config.disruption_budgets, cell.workloads.values())
+        victims = [cell.workloads[v.workload] for v in event.victims]
+        ranked = sorted(victims, key=lambda w: (-protection_of(w.spec), w.uid))
+        broken = violated_budgets(standings, [whole(w) for w in ranked])
+        stored = sum(bool(v.violates) for v in event.victims)
+        assert stored == sum(map(bool, broken)), "I10: violations are those of a recount"
+
+    def _taken(self, kept: Round, event: PlacementInvalidated) -> None:
+        cell = self.cell
+        taker, preemptor = cell.workloads[event.taken_by], cell.workloads[kept.preemptor]
+        admission = taker.admission or taker.nomination
+        assert admission is not None, "who took it has it"
+        queue = admission.cluster_queue
+        mine, theirs = (
+            claim_of(cell.config, taker, queue),
+            claim_of(cell.config, preemptor, kept.cluster_queue),
+        )
+        if is_guaranteeing(kept):
+            assert queue == kept.cluster_queue, "I17: what is owned yields to its own queue alone"
+            assert mine < theirs, "I17: and there only to the stronger"
+        elif queue == kept.cluster_queue:
+            assert mine < theirs, "I17: within a queue only to the stronger"
+        else:
+            assert mine < theirs or self._is_within_nominal(taker), "I17: or to nominal quota"
+
+    def _is_within_nominal(self, workload: Workload) -> bool:
+        partition = self._partition_of(workload)
+        charge = self._charge(partition, workload)
+        node = f"clusterqueue/{charge.cluster_queue}"
+        return all(
+            partition.usage[PROJECTED][node].get(key, 0) <= partition.tree.nominal(node, key)
+            for key in charge.amounts
+        )
+
+    def _reserved(self, workload: Workload) -> None:
+        partition = self._partition_of(workload)
+        charge = partition.held_by(workload)
+        assert charge.is_whole, f"{workload.key} stands on hosts that are not there"
+        assert _fits(partition, ACTUAL, charge), f"I12: {workload.key} takes what is not free"
+        if not _fits(partition, PROJECTED, charge):
+            assert partition.rounds, f"I12: {workload.key} takes what is promised to nobody"
+            self.thieves.append(workload.key)
+        assert workload.admission is not None, "it was just given a place"
+        least = {p.name: p.min_count or p.count for p in workload.spec.pod_sets}
+        for given in workload.admission.pod_set_assignments:
+            ended = workload.reclaimable.get(given.name, 0)
+            assert given.count + ended >= least[given.name], "I9: no pod set below its minimum"
+
+    def _immunity_is_paid_for(self) -> None:
+        used: dict[tuple[str, str, str], int] = {}
+        for workload in self.cell.workloads.values():
+            if workload.spec.preemptibility != "NonPreemptible" or not holds_quota(workload):
+                continue
+            charge = self._charge(self._partition_of(workload), workload)
+            for (flavor, resource), amount in charge.amounts.items():
+                key = (charge.cluster_queue, flavor, resource)
+                used[key] = used.get(key, 0) + amount
+        for (queue, flavor, resource), amount in used.items():
+            partition = self.cell.partition(self.cell.partitioning.of_cluster_queue[queue])
+            nominal = partition.tree.nominal(f"clusterqueue/{queue}", (flavor, resource))
+            assert amount <= nominal, "I8: immunity costs nominal quota"
+
+    def _places_are_kept(self) -> None:
+        """Whoever has lost its place has been told so."""
+        for found in self.cell.rounds.values():
+            preemptor = self.cell.workloads.get(found.preemptor)
+            if is_open(found) and found.stage != "Invalidated" and preemptor is not None:
+                self._kept(found, preemptor)
+
+    def _kept(self, found: Round, preemptor: Workload) -> None:
+        partition = self._partition_of(preemptor)
+        charge = partition.charge_of(preemptor, found.admission)
+        assert _fits(partition, PROJECTED, charge), "I3, I17: the place is there in the end"
+
+    def _partition_of(self, workload: Workload) -> Partition:
+        return self.cell.partition(self.cell.partition_of_workload(workload))
+
+    @staticmethod
+    def _charge(partition: Partition, workload: Workload) -> Charge:
+        if workload.admission is not None:
+            return partition.held_by(workload)
+        assert workload.nomination is not None, "it has a place, or one is kept for it"
+        return partition.charge_of(workload, workload.nomination)
+
+
+def _fits(partition: Partition, view: int, charge: Charge) -> bool:
+    """Whether a charge that a view counts already fits beside all others."""
+    node = f"clusterqueue/{charge.cluster_queue}"
+    partition.give_back(view, charge)
+    try:
+        has_quota = all(
+            amount <= available(partition.tree, partition.usage[view], node, key)
+            for key, amount in charge.amounts.items()
+        )
+        return has_quota and partition.hosts.has_room(view, charge.pods)
+    finally:
+        partition.take(view, charge)
