@@ -38,8 +38,8 @@ LAST_REQUEUED = """
 """
 
 
-def backing_off(count: int, until: int) -> Iterator[Fact]:
-    """Workloads that were admitted, were not ready in time, and back off until then."""
+def running(count: int) -> Iterator[Fact]:
+    """Workloads that were admitted."""
     for stream, submission in submitted_many("gpu", count):
         assignment = PodSetAssignment(
             name="main", flavors={"cpu": FLAVOR}, resource_usage={"cpu": 1_000}, count=1
@@ -48,6 +48,11 @@ def backing_off(count: int, until: int) -> Iterator[Fact]:
         yield stream, submission
         yield stream, WorkloadQuotaReserved(admission=admission)
         yield stream, WorkloadAdmitted(waited_seconds=0)
+
+
+def timed_out(count: int, until: int) -> Iterator[Fact]:
+    """Their pods were not ready in time and have stopped; they back off until then."""
+    for stream, _ in submitted_many("gpu", count):
         yield (
             stream,
             WorkloadEvicted(
@@ -102,17 +107,19 @@ def test_a_thousand_backoffs_due_at_once_all_end_once_within_two_seconds(
     adapters: Adapters, workers: Workers, fresh_database_url: str, wrong_clock: dict[str, str]
 ) -> None:
     first = workers.start(environment=wrong_clock)
-    record(adapters.log, *cluster("gpu"))
+    record(adapters.log, *cluster("gpu"), *running(BACKOFFS))
     due = adapters.log.now() + SECONDS_UNTIL_DUE * MICROSECONDS_PER_SECOND
-    record(adapters.log, *backing_off(BACKOFFS, due))
+    record(adapters.log, *timed_out(BACKOFFS, due))
     workers.start(environment=wrong_clock)
-    wait_until(lambda: partition_is_idle(adapters), "everything is known and nothing is due")
-    assert requeued(adapters) == {}
+    wait_until(lambda: has_seen_everything(adapters), "everything is known and nothing is due")
     first.kill()
     wait_until(lambda: seconds_late(fresh_database_url, due)[1] >= BACKOFFS, "all are back")
     late, count = seconds_late(fresh_database_url, due)
     assert count == BACKOFFS
+    ends = [e.at for e in adapters.log.read_all() if isinstance(e.event, WorkloadRequeued)]
+    assert min(ends) >= due, "a backoff ended before it was due"
     assert set(requeued(adapters).values()) == {1}
+    wait_until(lambda: has_seen_everything(adapters), "everyone has started or is told why not")
     assert 0.0 <= late <= LATEST_SECONDS, f"the last backoff ended {late:.2f} s late"
     assert_verified(fresh_database_url)
 
@@ -120,18 +127,19 @@ def test_a_thousand_backoffs_due_at_once_all_end_once_within_two_seconds(
 def test_backoffs_end_once_also_when_a_worker_is_killed_in_their_midst(
     adapters: Adapters, workers: Workers, fresh_database_url: str
 ) -> None:
-    record(adapters.log, *cluster("gpu"))
-    record(adapters.log, *backing_off(BACKOFFS, adapters.log.now()))
+    record(adapters.log, *cluster("gpu"), *running(BACKOFFS))
+    record(adapters.log, *timed_out(BACKOFFS, adapters.log.now()))
     first = workers.start()
     wait_until(lambda: bool(requeued(adapters)), "the first worker is at it")
     first.kill()
     workers.start()
     wait_until(lambda: len(requeued(adapters)) == BACKOFFS, "the second goes on")
     assert set(requeued(adapters).values()) == {1}
+    wait_until(lambda: has_seen_everything(adapters), "everyone has started or is told why not")
     assert_verified(fresh_database_url)
 
 
-def partition_is_idle(adapters: Adapters) -> bool:
-    """Whether some worker has looked at everything and waits for the next timer."""
+def has_seen_everything(adapters: Adapters) -> bool:
+    """Whether some worker has looked at everything there is, and has nothing left to do now."""
     row = next((row for row in adapters.partitions.rows() if row.key == "clusterqueue/gpu"), None)
-    return row is not None and row.idle_position >= row.last_position and row.next_due is not None
+    return row is not None and row.idle_position >= row.last_position
