@@ -253,3 +253,16 @@ def test_deleting_what_is_in_use_says_that_it_stays_meanwhile(headgate: Invoker)
     assert used == "resourceflavor/kept is in use, and goes when nothing uses it any more\n"
     assert headgate("delete", "cq/keeper").stdout == "clusterqueue/keeper deleted\n"
     headgate("watch", "--type", "resource_flavor.deleted", "--after", "1", "--count", "1")
+
+
+def test_the_ledger_refuses_what_it_cannot_answer_and_says_when_it_is_empty(
+    headgate: Invoker,
+) -> None:
+    asked_for_a_chain = headgate("preemptions", "--chain", code=2)
+    assert "preemptions ROUND --chain" in asked_for_a_chain.stderr
+    no_time = headgate("preemptions", "--since", "banana", code=2)
+    assert "banana is no length of time" in no_time.stderr
+    empty = headgate("preemptions", "--cohort", "nobodys", "--since", "2h")
+    assert (empty.stdout, empty.stderr.strip()) == ("", "nothing found")
+    assert headgate("preemptions", "-o", "name").stdout == ""
+    assert headgate("evictions", "--handler", "nobody").stderr.strip() == "nothing found"

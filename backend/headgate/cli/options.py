@@ -41,6 +41,10 @@ ExpiresIn = Annotated[
         callback=_length_of_time,
     ),
 ]
+Since = Annotated[
+    str,
+    typer.Option("--since", help="Only of the last such time, like 2h.", callback=_length_of_time),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Names = Annotated[

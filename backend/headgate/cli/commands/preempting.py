@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.options import Limit, NoHeaders, Output
+from headgate.cli.options import Limit, NoHeaders, Output, Since
 from headgate.cli.presentation.ages import age_of, seconds_of, timestamp_of
 from headgate.cli.presentation.amounts import amount
-from headgate.cli.presentation.consoles import show
+from headgate.cli.presentation.consoles import say, show
 from headgate.cli.presentation.formats import Format, show_rows, show_value
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
@@ -27,13 +27,15 @@ def preemptions(
         str, typer.Option("--cluster-queue", "-c", help="Only of this queue.")
     ] = "",
     cohort: Annotated[str, typer.Option(help="Only of this cohort.")] = "",
-    since: Annotated[str, typer.Option(help="Only of the last such time, like 2h.")] = "",
+    since: Since = "",
     chain: Annotated[bool, typer.Option(help="With a round: what led to it and followed.")] = False,
     limit: Limit = 50,
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
     """Show who preempted whom, under which rule, and what came of it."""
+    if chain and not round_id:
+        raise typer.BadParameter("Name the round whose chain is wanted: preemptions ROUND --chain")
     query = {"workload": workload, "clusterQueue": cluster_queue, "cohort": cohort}
     if since:
         ago = int(seconds_of(since) * MICROSECONDS_PER_SECOND)
@@ -42,10 +44,14 @@ def preemptions(
         answer = _read(client, round_id, query | {"limit": str(limit)}, chain=chain)
     if show_value(answer, output):
         return
-    if round_id and not chain:
+    rounds = [answer] if round_id and not chain else answer["rounds" if chain else "items"]
+    if output is Format.NAME:
+        for each in rounds:
+            show(each["id"])
+    elif round_id and not chain:
         _show_round(answer)
-        return
-    _show_rounds(answer["rounds"] if chain else answer["items"], output, headers=not no_headers)
+    else:
+        _show_rounds(rounds, output, headers=not no_headers)
     for link in answer.get("links", []):
         show(f"{link['workload']} had to go in {link['from']} and made others go in {link['to']}")
 
@@ -60,6 +66,9 @@ def _read(client: HeadgateClient, round_id: str, query: dict[str, str], *, chain
 
 
 def _show_rounds(rounds: list[Object], output: Format, *, headers: bool) -> None:
+    if not rounds:
+        say("nothing found")
+        return
     now = wall_clock()
     rows = [
         [each["id"], age_of(each["committedAt"], now), each["stage"], each["preemptor"],
@@ -82,11 +91,17 @@ def _lost(found: Object) -> str:
         for name, seconds in victim.get("lost", {}).items():
             resource = name.partition("/")[2]
             total[resource] = total.get(resource, 0) + seconds
-    return ", ".join(
-        f"{amount(resource, seconds // SECONDS_PER_HOUR)} {resource}-hours"
-        for resource, seconds in sorted(total.items())
-        if seconds >= SECONDS_PER_HOUR
-    )
+    ordered = sorted(total.items(), key=lambda found: ("/" not in found[0], found[0]))
+    return ", ".join(filter(None, (_hours(resource, seconds) for resource, seconds in ordered)))
+
+
+def _hours(resource: str, seconds: int) -> str:
+    """Devices are few and dear, so that a tenth of an hour of one is told; nothing is no word."""
+    if "/" in resource:
+        tenths = seconds * 10 // SECONDS_PER_HOUR
+        return f"{tenths // 10}.{tenths % 10} {resource}-hours" if tenths else ""
+    hours = seconds // SECONDS_PER_HOUR
+    return f"{amount(resource, hours)} {resource}-hours" if hours else ""
 
 
 def _show_round(found: Object) -> None:

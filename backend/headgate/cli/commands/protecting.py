@@ -11,6 +11,7 @@ from headgate.cli.completion import complete_workloads
 from headgate.cli.kinds import WORKLOAD
 from headgate.cli.options import DEFAULT_NAMESPACE, DryRun, Namespace, NoHeaders, Output, Reason
 from headgate.cli.presentation.ages import age_of
+from headgate.cli.presentation.consoles import say, show
 from headgate.cli.presentation.formats import Format, show_rows, show_value
 from headgate.cli.session import client_of
 
@@ -67,6 +68,13 @@ def evictions(
     with client_of(ctx) as client:
         answer = client.read("/v1/evictions", query)
     if show_value(answer, output):
+        return
+    if output is Format.NAME:
+        for each in answer["items"]:
+            show(each["workload"])
+        return
+    if not answer["items"]:
+        say("nothing found")
         return
     now = wall_clock()
     rows = [
