@@ -34,6 +34,7 @@ export type TopologyDomain = Schemas["DomainNode"];
 export type Host = NonNullable<TopologyDomain["host"]>;
 export type HostWorkload = Host["workloads"][number];
 export type LevelFit = Schemas["LevelFitView"];
+export type FragmentationPoint = Schemas["FragmentationPoint"];
 export type NearFit = Schemas["NearFitView"];
 export type Departure = Schemas["DepartureView"];
 

@@ -27,6 +27,16 @@ export function fitsQuery(name: string, pod: string) {
   });
 }
 
+/** What fitted from some time until now; not under a topic, for what is past changes no more. */
+export function fragmentationQuery(name: string, pod: string, since: string) {
+  return queryOptions({
+    queryKey: ["fragmentation", name, pod, since],
+    queryFn: ({ signal }) =>
+      contentOf(api.GET("/v1/topologies/{name}/fragmentation", { params: { path: { name }, query: { pod, since } }, signal })),
+    placeholderData: keepPreviousData,
+  });
+}
+
 /** The domains that come nearest to taking a workload, and who stands in the way there. */
 export function nearFitsQuery(name: string, workload: string) {
   return queryOptions({

@@ -16,6 +16,7 @@ import { type Colouring, domainAt, firstResource, hostsOf, largestFit, legendOf 
 import { DomainBox } from "./domain-box";
 import { Fits } from "./fits";
 import fits from "./fits.module.css";
+import { Fragmentation } from "./fragmentation";
 import { HostPanel } from "./host-panel";
 import { Legend } from "./legend";
 import { NearFits } from "./near-fits";
@@ -115,6 +116,7 @@ function Map({ map }: { map: TopologyMap }) {
       {hosts.length > 0 && (
         <div className={fits.panels}>
           <Fits topology={map.topology} resource={resource} />
+          <Fragmentation topology={map.topology} resource={resource} at={map.at} />
           <NearFits topology={map.topology} />
         </div>
       )}

@@ -4,7 +4,7 @@ import type { LevelFit, NearFit } from "@/lib/api/types";
 
 import { nearByPath, nearWords, podOf, scattered, sizeOf, unitOf, worthTelling } from "./fits";
 
-const fit: LevelFit = { flavor: "gpu", level: "rack", domains: 2, withRoom: 2, largest: 6, domain: ["r1"], together: 8 };
+const fit: LevelFit = { flavor: "gpu", level: "rack", domains: 2, withRoom: 2, largest: 6, domain: ["r1"], together: 8, fragmentation: 250 };
 const near: NearFit = {
   podSet: "main",
   flavor: "gpu",
@@ -34,7 +34,7 @@ test("a size is at least one, whatever was typed", () => {
 
 test("room outside the largest domain is scattered", () => {
   expect(scattered(fit)).toBe(0.25);
-  expect(scattered({ ...fit, largest: 0, together: 0 })).toBe(0);
+  expect(scattered({ ...fit, largest: 0, together: 0, fragmentation: 0 })).toBe(0);
 });
 
 test("a domain tells what it lacks for the pod set that lacks most", () => {

@@ -24,7 +24,7 @@ export function unitOf(resource: string): string {
 
 /** How much of the room lies outside the largest domain, and so is of no use to a gang that stays together. */
 export function scattered(fit: LevelFit): number {
-  return shareOf(fit.together - fit.largest, fit.together);
+  return shareOf(fit.fragmentation, 1000);
 }
 
 /** The near fits by the path of their domain; of several pod sets, the one that lacks most. */

@@ -1,0 +1,72 @@
+// How the largest gang of each level, and the room around it, went over time.
+import type { FragmentationPoint, LevelFit } from "@/lib/api/types";
+import { shareOf } from "@/lib/format/amounts";
+
+const MINUTE = 60_000;
+
+/** How far back one may look, in minutes, by the words for it. */
+export const RANGES = [
+  { value: "60", words: "hour" },
+  { value: "1440", words: "day" },
+  { value: "10080", words: "week" },
+];
+export const USUAL_RANGE = "1440";
+
+/** One level of a flavor over time: what fitted at each instant, nothing where there were no hosts. */
+export interface LevelLine {
+  flavor: string;
+  level: string;
+  peak: number;
+  looks: Look[];
+}
+
+export interface Look {
+  at: string;
+  fit: LevelFit | undefined;
+  /** Of the most that ever fitted: what lay together in one domain, and all of it. */
+  largest: number;
+  together: number;
+}
+
+/** So many minutes before an instant, on the full minute so that one question serves for a minute. */
+export function minutesBefore(at: string, minutes: number): string {
+  const whole = Math.floor(Date.parse(at) / MINUTE);
+  return new Date((whole - minutes) * MINUTE).toISOString();
+}
+
+/** The range a person chose, or the usual one. */
+export function rangeOf(chosen: string): string {
+  return RANGES.some((range) => range.value === chosen) ? chosen : USUAL_RANGE;
+}
+
+/** A line for every level that ever had hosts, in the order of the last look. */
+export function linesOf(points: FragmentationPoint[]): LevelLine[] {
+  const known = new Map<string, LevelFit>();
+  for (const point of points.toReversed()) for (const fit of point.fits) if (!known.has(nameOf(fit))) known.set(nameOf(fit), fit);
+  return [...known].map(([name, { flavor, level }]) => {
+    const fits = points.map((point) => point.fits.find((fit) => nameOf(fit) === name));
+    const peak = Math.max(0, ...fits.map((fit) => fit?.together ?? 0));
+    const looks = points.map(({ at }, index) => lookAt(at, fits[index], peak));
+    return { flavor, level, peak, looks };
+  });
+}
+
+/** "3 of 8 pods together, 63% scattered" */
+export function lookWords({ fit }: Look): string {
+  if (fit === undefined) return "no hosts";
+  if (fit.together === 0) return "nothing fits";
+  return `${fit.largest} of ${fit.together} pods together, ${Math.round(fit.fragmentation / 10)}% scattered`;
+}
+
+/** The look with the most scattered room, which a reader would want to see first. */
+export function worstOf(looks: Look[]): Look | undefined {
+  return looks.reduce<Look | undefined>((worst, look) => ((look.fit?.fragmentation ?? 0) > (worst?.fit?.fragmentation ?? 0) ? look : worst), undefined);
+}
+
+function nameOf(fit: LevelFit): string {
+  return `${fit.flavor} ${fit.level}`;
+}
+
+function lookAt(at: string, fit: LevelFit | undefined, peak: number): Look {
+  return { at, fit, largest: shareOf(fit?.largest ?? 0, peak), together: shareOf(fit?.together ?? 0, peak) };
+}
