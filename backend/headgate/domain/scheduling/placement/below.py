@@ -4,6 +4,9 @@ A search from a wide level down to hosts looks at few domains at a time; these a
 by one, and only many of them as arrays.
 """
 
+from bisect import bisect_left
+from itertools import accumulate
+
 import numpy as np
 
 from headgate.domain.scheduling.placement.capacities import Capacities, stretches
@@ -13,6 +16,7 @@ from headgate.domain.scheduling.placement.orders import sorted_by
 
 FEW = 128
 """Going through so many domains takes less time than the arrays of them do."""
+FEW_PARENTS = 8
 
 
 def take_below(
@@ -22,17 +26,30 @@ def take_below(
 
     Ascending, with what each takes, which is never nothing; None if there are too few.
     """
+    if need <= 0:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    few = _few_below(capacities, level, domains)
+    if few is not None:
+        return _take_few(capacities, level + 1, few, best_fit=best_fit, need=need)
     inside = _side_by_side(capacities, level, domains)
-    below = level + 1
-    slices = pods = capacities.slices[below][inside]
+    slices = pods = capacities.slices[level + 1][inside]
     if capacities.slices is not capacities.pods:
-        pods = capacities.pods[below][inside]
-    choose = _take_few if len(slices) <= FEW else _take_many
-    found = choose(slices, pods, best_fit=best_fit, need=need)
+        pods = capacities.pods[level + 1][inside]
+    found = _take_many(slices, pods, best_fit=best_fit, need=need)
     if found is None:
         return None
     numbers, units = found
     return (numbers + inside.start if isinstance(inside, slice) else inside[numbers]), units
+
+
+def best_of_few(capacities: Capacities, level: int, need: int) -> int:
+    """The smallest domain of the level that takes all, with fewest pods, by path; or -1."""
+    sizes = capacities.slices[level].tolist()
+    smallest = min([size for size in sizes if size >= need], default=-1)
+    if smallest < 0 or capacities.slices is capacities.pods:
+        return -1 if smallest < 0 else sizes.index(smallest)
+    alike = [number for number, size in enumerate(sizes) if size == smallest]
+    return min(alike, key=capacities.pods[level].tolist().__getitem__)
 
 
 def children(capacities: Capacities, level: int, domains: Ints) -> Ints:
@@ -50,27 +67,40 @@ def _side_by_side(capacities: Capacities, level: int, domains: Ints) -> "slice |
     return stretches(begins[parents], begins[parents + 1])[0]
 
 
-def _take_few(slices: Ints, pods: Ints, *, best_fit: bool, need: int) -> tuple[Ints, Ints] | None:
-    sizes = slices.tolist()
-    order = list(range(len(sizes)))
-    if pods is not slices:
-        order.sort(key=pods.tolist().__getitem__)
-    order.sort(key=sizes.__getitem__, reverse=best_fit)
-    given: list[tuple[int, int]] = []
-    for at, number in enumerate(order):
-        if need <= 0:
-            break
-        if best_fit and sizes[number] >= need:
-            enough = [other for other in order[at:] if sizes[other] >= need]
-            number = min(enough, key=sizes.__getitem__)
-        units = min(sizes[number], need)
-        if units:
-            given.append((number, units))
-        need -= units
-    if need > 0:
+def _few_below(capacities: Capacities, level: int, domains: Ints) -> list[slice] | None:
+    """The children of each domain, in order of their paths; None where they are many."""
+    if len(domains) > FEW_PARENTS:
         return None
-    taken = np.array(sorted(given), dtype=np.int64).reshape(-1, 2)
-    return taken[:, 0], taken[:, 1]
+    begins = capacities.topology.first_child[level]
+    found = [slice(int(begins[each]), int(begins[each + 1])) for each in sorted(domains.tolist())]
+    return found if sum(each.stop - each.start for each in found) <= FEW else None
+
+
+def _take_few(
+    capacities: Capacities, level: int, within: list[slice], *, best_fit: bool, need: int
+) -> tuple[Ints, Ints] | None:
+    slices = capacities.slices[level]
+    sizes = [size for each in within for size in slices[each].tolist()]
+    order = list(range(len(sizes)))
+    if capacities.slices is not capacities.pods:
+        pods = capacities.pods[level]
+        order.sort(key=[number for each in within for number in pods[each].tolist()].__getitem__)
+    order.sort(key=sizes.__getitem__, reverse=best_fit)
+    reached = list(accumulate([sizes[number] for number in order], initial=0))
+    last = bisect_left(reached, need, 1) - 1
+    if last == len(order):
+        return None
+    closing = order[last]
+    if best_fit:
+        rest = need - reached[last]
+        enough = [number for number in order[last:] if sizes[number] >= rest]
+        closing = min(enough, key=sizes.__getitem__)
+    chosen = sorted([number for number in (*order[:last], closing) if sizes[number]])
+    units = [sizes[number] for number in chosen]
+    units[chosen.index(closing)] = need - reached[last]
+    numbers = [number for each in within for number in range(each.start, each.stop)]
+    domains = [numbers[number] for number in chosen]
+    return np.array(domains, dtype=np.int64), np.array(units, dtype=np.int64)
 
 
 def _take_many(slices: Ints, pods: Ints, *, best_fit: bool, need: int) -> tuple[Ints, Ints] | None:

@@ -4,7 +4,7 @@ Only where the topology goes down to hosts; above that, machines are not looked 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,14 @@ MOST_TEMPLATES = 64
 
 @dataclass(frozen=True, slots=True)
 class Eligible:
-    """A mask over the flavor's places, and for each place the reason that excludes it, or empty."""
+    """A mask over the flavor's places, and for each place the reason that excludes it, or empty.
+
+    `most_pods` keeps what `figures` has made of it for a version of which hosts are open.
+    """
 
     mask: Bools
     reasons: tuple[str, ...]
+    most_pods: dict[int, Ints] = field(default_factory=dict)
 
 
 def eligible_hosts(ground: Ground, pod: Scheduling) -> Eligible:

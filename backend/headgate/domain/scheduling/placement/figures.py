@@ -18,7 +18,7 @@ from headgate.domain.scheduling.placement.capacities import (
     roll_up,
 )
 from headgate.domain.scheduling.placement.eligibility import eligible_hosts, scores
-from headgate.domain.scheduling.placement.ground import Ground, free_of, open_places, per_pod
+from headgate.domain.scheduling.placement.ground import Ground, free_of, per_pod
 from headgate.domain.scheduling.placement.hosts import Ints
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.specs import PodSet, Scheduling
@@ -76,22 +76,35 @@ def capacities_for(ground: Ground, shape: Shape) -> Iterator[Capacities]:
 def leaf_figures(ground: Ground, shape: Shape, places: "slice | Ints") -> LeafFigures:
     """How many pods each of some places could take, with and without the leader."""
     workers, leader = shape.workers, shape.leader
-    is_open = open_places(ground, places)
     requests = per_pod(workers)
+    most = _most_pods(ground, workers.scheduling, places)
     free = {name: free_of(ground, name, places) for name in _needed(requests)}
-    may = is_open & eligible_hosts(ground, workers.scheduling).mask[places]
     score = None
     if ground.rules.respect_preferred_affinity and workers.scheduling.preferred_affinity:
-        score = np.where(may, scores(ground, workers.scheduling)[places], 0)
-    pods = _pods(free, requests) * may
+        score = np.where(most > 0, scores(ground, workers.scheduling)[places], 0)
+    pods = _pods(free, requests, most)
     if leader is None:
         return LeafFigures(pods, score=score)
     asked = per_pod(leader)
-    leads = is_open & eligible_hosts(ground, leader.scheduling).mask[places]
+    leads = _most_pods(ground, leader.scheduling, places) > 0
     for name in _needed(asked):
         leads &= free_of(ground, name, places) >= asked[name]
     beside = {name: amount - asked.get(name, 0) * leads for name, amount in free.items()}
-    return LeafFigures(pods, _pods(beside, requests) * may, leads.astype(np.int64), score)
+    return LeafFigures(pods, _pods(beside, requests, most), leads.astype(np.int64), score)
+
+
+def _most_pods(ground: Ground, pod: Scheduling, places: "slice | Ints") -> Ints:
+    """The largest number that is counted for each place, nothing where no such pod may go.
+
+    Kept with what is known of the template until a host opens or closes.
+    """
+    eligible, version = eligible_hosts(ground, pod), ground.table.usable_version
+    most = eligible.most_pods.get(version)
+    if most is None:
+        usable = ground.table.usable[ground.topology.rows]
+        eligible.most_pods.clear()
+        most = eligible.most_pods[version] = np.where(usable & eligible.mask, MOST_PODS, 0)
+    return most[places] if ground.within is None else most[places] * ground.within[places]
 
 
 def _up_to_date(ground: Ground, shape: Shape) -> Capacities:
@@ -139,16 +152,13 @@ def _needed(requests: Requests) -> list[str]:
     return [name for name, amount in sorted(requests.items()) if amount > 0]
 
 
-def _pods(free: dict[str, Ints], requests: Requests) -> Ints:
-    """Whole pods of each place: the least of what each resource is enough for."""
-    fits = [amount // requests[name] for name, amount in free.items()]
-    if not fits:
-        return np.zeros(0, dtype=np.int64)
-    least = fits[0]
-    for more in fits[1:]:
-        np.minimum(least, more, out=least)
-    np.maximum(least, 0, out=least)
-    return np.minimum(least, MOST_PODS, out=least)
+def _pods(free: dict[str, Ints], requests: Requests, most: Ints) -> Ints:
+    """Whole pods of each place: the least of what each resource is enough for, up to `most`."""
+    least = most
+    for name, amount in free.items():
+        each = requests[name]
+        least = np.minimum(least, amount if each == 1 else amount // each)
+    return np.maximum(least, 0, out=least if free else None)
 
 
 def _asked(pod: Scheduling) -> object:

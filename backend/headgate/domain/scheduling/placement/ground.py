@@ -61,7 +61,11 @@ def free_of(ground: Ground, resource: str, places: "slice | Ints") -> Ints:
     line = ground.table.resources.get(resource)
     if line is None:
         return np.zeros(len(ground.topology.rows[places]), dtype=np.int64)
-    free: Ints = ground.table.free[ground.views[0]][line, rows]
+    if isinstance(rows, slice):
+        free: Ints = ground.table.lowest(ground.views)[line, rows]
+        taken = ground.assumed.get(resource)
+        return free if taken is None else free - taken[rows]
+    free = ground.table.free[ground.views[0]][line, rows]
     for view in ground.views[1:]:
         free = np.minimum(free, ground.table.free[view][line, rows])
     taken = ground.assumed.get(resource)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.placement.changed_rows import ChangedRows
+from headgate.domain.scheduling.placement.lowest import Lowest
 from headgate.domain.topology.specs import HOSTNAME_LABEL, NodeSpec
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -83,6 +84,8 @@ class HostTable:
         self.free = tuple(self.capacity.copy() for _ in VIEWS)
         self.changes = tuple(ChangedRows(len(self.places)) for _ in VIEWS)
         self.version = 0
+        self.usable_version = 0
+        self._lowest: dict[tuple[int, ...], Lowest] = {}
 
     def node_changed(self, node: Configured[NodeSpec]) -> bool:
         """Take a report, cordon or uncordon into account; whether any place now offers more."""
@@ -99,6 +102,7 @@ class HostTable:
                 view[:, row] += change
                 changes.note(np.array([row]))
         self.version += 1
+        self.usable_version += 1
         return more
 
     def knows(self, node: Configured[NodeSpec]) -> bool:
@@ -124,6 +128,17 @@ class HostTable:
             free[self.resources[PODS], rows] -= counts
         self.changes[view].note(rows)
         self.version += 1
+
+    def lowest(self, views: tuple[int, ...]) -> Ints:
+        """What is free in all of some views; not to be written to."""
+        if len(views) == 1:
+            return self.free[views[0]]
+        known = self._lowest.get(views)
+        if known is None or TRIAL in views:
+            pairs = [(self.free[view], self.changes[view]) for view in views]
+            known = self._lowest[views] = Lowest(pairs)
+        known.renew(self.version)
+        return known.free
 
     def has_room(self, view: int, pods: Iterable[tuple[Ints, Ints, Mapping[str, int]]]) -> bool:
         """Whether these pods fit where they are meant to go, on places that take pods."""

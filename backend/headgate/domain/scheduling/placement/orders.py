@@ -15,10 +15,11 @@ SMALL = 1 << 16
 """Numbers below this are sorted and counted by their digits."""
 
 
-def plain_order(capacities: Capacities, level: int, domains: Ints, *, best_fit: bool) -> Ints:
+def plain_order(
+    capacities: Capacities, level: int, domains: "slice | Ints", *, best_fit: bool
+) -> Ints:
     """Score, then slices (large first for best fit, else small first), few pods, path."""
-    slices = capacities.slices[level][domains]
-    pods = slices
+    slices = pods = capacities.slices[level][domains]
     if capacities.slices is not capacities.pods:
         pods = capacities.pods[level][domains]
     return sorted_by(_keys(capacities, level, domains), slices, pods, best_fit=best_fit)
@@ -53,15 +54,14 @@ def _line(capacities: Capacities, level: int, need: int, *, best_fit: bool) -> I
     """In plain order everyone, or where there are many, at least those who are reached."""
     sizes = sizes_of(capacities, level)
     if sizes is None:
-        line = np.arange(len(capacities.slices[level]))
-    elif capacities.slices is capacities.pods:
+        return plain_order(capacities, level, slice(None), best_fit=best_fit)
+    if capacities.slices is capacities.pods:
         return next_in_line(sizes, need, best_fit=best_fit, whole=False)
-    else:
-        line = np.sort(next_in_line(sizes, need, best_fit=best_fit, whole=True))
+    line = np.sort(next_in_line(sizes, need, best_fit=best_fit, whole=True))
     return line[plain_order(capacities, level, line, best_fit=best_fit)]
 
 
-def _keys(capacities: Capacities, level: int, domains: Ints) -> list[Ints]:
+def _keys(capacities: Capacities, level: int, domains: "slice | Ints") -> list[Ints]:
     return [-capacities.score[level][domains]] if capacities.score else []
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.below import children, take_below
+from headgate.domain.scheduling.placement.below import FEW, best_of_few, children, take_below
 from headgate.domain.scheduling.placement.capacities import Capacities, sizes_of, stretches
 from headgate.domain.scheduling.placement.choosing import (
     Offer,
@@ -92,6 +92,8 @@ def choose_domains(capacities: Capacities, wanted: Wanted, need: int) -> Held | 
 def best_single(capacities: Capacities, wanted: Wanted, level: int, need: int) -> int:
     """The smallest domain that takes all, then the one with fewest pods, then by path; or -1."""
     size = capacities.slices_led[level]
+    if len(size) <= FEW and not (capacities.has_leader or capacities.score):
+        return best_of_few(capacities, level, need)
     fitting = _fitting(capacities, level, need)
     if not len(fitting):
         return -1
