@@ -1,7 +1,7 @@
 """Timers survive what happens to workers, and fire by the database's clock, each exactly once.
 
-How late the last of a thousand backoffs ended is told with `-rP`. It is no assertion, as the machine
-may be busy with other tests; alone on two cores it is well below two seconds.
+How late the last of a thousand backoffs ended is told with `-rP`. It is no assertion, as other
+tests may keep the machine busy; alone on two cores it is well below two seconds.
 """
 
 import os
