@@ -34,5 +34,7 @@ def _violations(spec: WorkloadPriorityClassSpec) -> Iterator[Violation]:
             rule="maxProtectionDelta is at least 0: protection is never below priority.",
             remedy="Give 0 for no more protection than the priority itself.",
         )
+
+
 FIRST_PRIORITY = 2**31
 """Added to every priority, so that each further pod costs more than any priority saves (T14)."""
