@@ -58,6 +58,15 @@ def test_the_largest_gang_is_told_for_pods_of_any_size(
         expect(row.get_by_role("cell").first).to_have_text(str(fit["largest"]))
 
 
+def test_the_largest_gang_is_drawn_over_time(screen: Screen) -> None:
+    screen.open("/topology", "Topology")
+    drawn = screen.page.get_by_role("region", name="Largest gang over time")
+    expect(drawn.get_by_role("figure", name="hostname: now ")).to_be_visible()
+    drawn.get_by_label("Over the last").select_option("60")
+    expect(drawn.get_by_role("figure", name="hostname: now ")).to_contain_text("pods together")
+    assert "range=60" in screen.page.url
+
+
 def test_a_waiting_workload_shows_where_it_nearly_fits_and_who_is_there(screen: Screen) -> None:
     screen.open("/topology", "Topology")
     near = screen.page.get_by_role("region", name="Where does it nearly fit?")
