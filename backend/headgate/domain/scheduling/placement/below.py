@@ -5,6 +5,7 @@ by one, and only many of them as arrays.
 """
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -80,11 +81,10 @@ def _take_few(
     capacities: Capacities, level: int, within: list[slice], *, best_fit: bool, need: int
 ) -> tuple[Ints, Ints] | None:
     slices = capacities.slices[level]
-    sizes = [size for each in within for size in slices[each].tolist()]
+    numbers, sizes = _listed(slices, within)
     order = list(range(len(sizes)))
     if capacities.slices is not capacities.pods:
-        pods = capacities.pods[level]
-        order.sort(key=[number for each in within for number in pods[each].tolist()].__getitem__)
+        order.sort(key=_listed(capacities.pods[level], within)[1].__getitem__)
     order.sort(key=sizes.__getitem__, reverse=best_fit)
     reached = list(accumulate([sizes[number] for number in order], initial=0))
     last = bisect_left(reached, need, 1) - 1
@@ -98,9 +98,21 @@ def _take_few(
     chosen = sorted([number for number in (*order[:last], closing) if sizes[number]])
     units = [sizes[number] for number in chosen]
     units[chosen.index(closing)] = need - reached[last]
-    numbers = [number for each in within for number in range(each.start, each.stop)]
     domains = [numbers[number] for number in chosen]
     return np.array(domains, dtype=np.int64), np.array(units, dtype=np.int64)
+
+
+def _listed(figures: Ints, within: list[slice]) -> tuple[Sequence[int], list[int]]:
+    """The domains in some stretches, and the figure of each."""
+    if len(within) == 1:
+        only = within[0]
+        return range(only.start, only.stop), figures[only].tolist()
+    numbers: list[int] = []
+    found: list[int] = []
+    for each in within:
+        numbers.extend(range(each.start, each.stop))
+        found.extend(figures[each].tolist())
+    return numbers, found
 
 
 def _take_many(slices: Ints, pods: Ints, *, best_fit: bool, need: int) -> tuple[Ints, Ints] | None:

@@ -67,11 +67,14 @@ def _keys(capacities: Capacities, level: int, domains: "slice | Ints") -> list[I
 
 def sorted_by(before: list[Ints], slices: Ints, pods: Ints, *, best_fit: bool) -> Ints:
     """The order of domains with these slices and pods, where the last of `before` counts first."""
-    size = int(slices.max(initial=0)) - slices if best_fit else slices
+    largest = int(slices.max(initial=0))
+    size = largest - slices if best_fit else slices
     if before:
         return np.lexsort([pods, size, *before])
-    same = slices is pods
-    key = size if same else size * (int(pods.max(initial=0)) + 1) + pods
-    if len(key) and int(key.max()) < SMALL:
+    key = size
+    if pods is not slices:
+        width = int(pods.max(initial=0)) + 1
+        key, largest = size * width + pods, (largest + 1) * width - 1
+    if largest < SMALL:
         return np.argsort(key.astype(np.uint16), kind="stable")
-    return np.argsort(size, kind="stable") if same else np.lexsort([pods, size])
+    return np.argsort(size, kind="stable") if pods is slices else np.lexsort([pods, size])

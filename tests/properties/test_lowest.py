@@ -1,0 +1,33 @@
+"""What is free in several views at once, kept beside the views."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.domain.scheduling.placement.changed_rows import ChangedRows
+from headgate.domain.scheduling.placement.lowest import Lowest
+
+ROWS = 400
+MOVES = st.lists(
+    st.tuples(
+        st.integers(0, 1), st.integers(0, ROWS - 1), st.integers(1, ROWS // 2), st.integers(-5, 5)
+    ),
+    max_size=12,
+)
+
+
+@given(MOVES, st.integers(1, 4))
+def test_the_lesser_of_two_views_follows_every_change(
+    moves: list[tuple[int, int, int, int]], looks: int
+) -> None:
+    """However much changed between two looks, and whichever view it changed in."""
+    views = [np.full((2, ROWS), 9, dtype=np.int64), np.full((2, ROWS), 7, dtype=np.int64)]
+    changes = [ChangedRows(ROWS), ChangedRows(ROWS)]
+    lowest = Lowest(list(zip(views, changes, strict=True)))
+    for version, (view, first, number, amount) in enumerate(moves):
+        rows = np.arange(first, min(first + number, ROWS))
+        views[view][:, rows] += amount
+        changes[view].note(rows)
+        if version % looks == 0:
+            lowest.renew(version)
+            assert (lowest.free == np.minimum(*views)).all()
