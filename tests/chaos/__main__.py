@@ -12,6 +12,7 @@ from typing import Any
 from tests.chaos.faults import Fault, fault_sequence
 from tests.chaos.ledger import Ledger, read_ledger
 from tests.contracts.adapters import on_postgres
+from tests.cycles.everywhere import compare_everywhere
 from tests.processes.running import wait_until
 from tests.processes.up import HEADGATE, Up, environment, installation
 
@@ -39,6 +40,7 @@ class Outcome:
     ledger: Ledger
     figures: dict[str, Any]
     verified: str
+    cycles_again: int
     broken: tuple[str, ...]
 
 
@@ -66,6 +68,7 @@ def _run(up: Up, asked: argparse.Namespace) -> Outcome:
         wait_until(lambda: not adapters.partitions.due(), "all is decided", SECONDS_TO_SETTLE)
     verified = _headgate(up, "verify", "--database-url", url)
     ledger = read_ledger(url)
+    again = compare_everywhere(url, asked.cycles)
     stopped = up.stop()
     figures = _figures(replay)
     broken = _broken(ledger, figures)
@@ -75,9 +78,11 @@ def _run(up: Up, asked: argparse.Namespace) -> Outcome:
         broken.append(f"the replay ended with {ended}: {replay.complaints.read_text()[-1000:]}")
     if verified.returncode != 0:
         broken.append("headgate verify found a broken rule")
+    broken += [f"cycle {name} did not run again to the same bytes" for name in again.different]
     if stopped != 0:
         broken.append(f"headgate up ended with {stopped}")
-    return Outcome(ledger, figures, verified.stdout + verified.stderr, tuple(broken))
+    checked = verified.stdout + verified.stderr
+    return Outcome(ledger, figures, checked, again.cycles, tuple(broken))
 
 
 def _arguments() -> argparse.Namespace:
@@ -87,6 +92,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=10, help="so many kill -9 of workers")
     parser.add_argument("--flushes", type=int, default=2, help="so often the broker is emptied")
     parser.add_argument("--restarts", type=int, default=1, help="so often the database stops")
+    parser.add_argument("--cycles", type=int, default=50, help="so many are run again at the end")
     parser.add_argument("--seed", type=int, default=0, help="another order of faults")
     return parser.parse_args()
 
@@ -159,7 +165,8 @@ def _report(outcome: Outcome) -> None:
     print(
         f"\n{ledger.events} events: {ledger.submitted} submitted, {ledger.admissions} admissions, "
         f"{ledger.finished} finished; the replay took {outcome.figures.get('wallSeconds')} s\n"
-        f"{outcome.verified}"
+        f"{outcome.verified}{outcome.cycles_again} cycles at random ran again on both adapters "
+        "under two hash seeds\n"
     )
     for line in outcome.broken:
         print(f"BROKEN: {line}")

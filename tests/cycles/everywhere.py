@@ -1,0 +1,89 @@
+"""Cycles of one log, chosen at random, run again: on both adapters, under several hash seeds."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from headgate.adapters.memory.database import MemoryDatabase
+from headgate.adapters.memory.event_log import MemoryEventLog
+from headgate.adapters.memory.state_cache import MemoryStateCache
+from headgate.application.cycles.again import run_again
+from headgate.application.cycles.book import CycleBook
+from headgate.application.cycles.records import CycleQuery, CycleRecord
+from headgate.application.past.cells import PastCells
+from headgate.application.ports import EventLog
+from headgate.domain.facts import Recorded
+from tests.contracts.adapters import on_postgres
+
+HASH_SEEDS = ("1", "2")
+MOST_RECORDS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How many cycles were run again, and which of them came out otherwise anywhere."""
+
+    cycles: int
+    different: tuple[str, ...]
+
+
+def compare_everywhere(url: str, chosen: int) -> Comparison:
+    """Run the same cycles again in a process for each hash seed; all must give the same bytes."""
+    program = "import sys; from tests.cycles.everywhere import tell; tell(sys.argv[1], sys.argv[2])"
+    told: list[dict[str, list[str]]] = []
+    for hash_seed in HASH_SEEDS:
+        command = [sys.executable, "-c", program, url, str(chosen)]
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        answer = subprocess.run(command, env=environment, capture_output=True, check=True)
+        told.append(json.loads(answer.stdout))
+    names = sorted({name for digests in told for name in digests})
+    found = {name: {one for digests in told for one in digests.get(name, [""])} for name in names}
+    return Comparison(len(names), tuple(name for name in names if len(found[name]) > 1))
+
+
+def tell(url: str, chosen: str) -> None:
+    """Print by cycle the digest of what was decided, and of it again on each adapter."""
+    with on_postgres(url) as adapters:
+        records = pick(adapters.cycles, int(chosen))
+        copied = memory_log(adapters.log.read_all())
+        on_each = [digests_of(log, records) for log in (adapters.log, copied)]
+    told = {
+        record.id: [digest for found in on_each for digest in found[record.id]]
+        for record in records
+    }
+    sys.stdout.write(json.dumps(told))
+
+
+def pick(book: CycleBook, chosen: int) -> list[CycleRecord]:
+    """So many of the cycles that decided something, in the order of the log."""
+    records = book.page(CycleQuery(limit=MOST_RECORDS))
+    committed = sorted(
+        (one for one in records if one.outcome == "Committed"), key=lambda one: one.id
+    )
+    taken = Random(1).sample(committed, min(chosen, len(committed)))
+    return sorted(taken, key=lambda one: one.input_position)
+
+
+def digests_of(log: EventLog, records: Sequence[CycleRecord]) -> dict[str, tuple[str, str]]:
+    """By cycle what was decided then and what is decided when it is run again."""
+    cells = PastCells(log, MemoryStateCache(), lambda: "1")
+    found = {}
+    for record in records:
+        count = record.last_position - record.first_position + 1
+        recorded = log.read(record.first_position - 1, limit=count)
+        again = run_again(cells.at(record.input_position).fork(), record, recorded)
+        found[record.id] = (again.digest_then, again.digest_again)
+    return found
+
+
+def memory_log(events: Iterable[Recorded]) -> MemoryEventLog:
+    """The same log on the memory adapter."""
+    database = MemoryDatabase(lambda: 0)
+    for recorded in events:
+        database.events.append(recorded)
+        database.by_stream.setdefault(recorded.stream, []).append(recorded)
+    return MemoryEventLog(database)

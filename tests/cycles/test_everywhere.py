@@ -1,0 +1,48 @@
+"""A day with crashes gives the same plans again on Postgres and in memory, by any hash seed."""
+
+import psycopg
+
+from headgate.event_log.codec import encode
+from tests.contracts.adapters import on_postgres
+from tests.cycles.everywhere import compare_everywhere
+from tests.simulation.cluster import Cluster
+from tests.simulation.life import morning
+
+COLUMNS = (
+    "position, stream, version, type, schema_version, data, at, actor, reason, causation, "
+    "correlation, trace"
+)
+
+
+def write_down(cluster: Cluster, url: str) -> None:
+    """The log of a simulated day and the records of its cycles, position by position."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        with connection.cursor().copy(f"COPY event ({COLUMNS}) FROM STDIN") as copy:
+            for one in cluster.log.read_all():
+                name, schema_version, data = encode(one.event)
+                came = (one.origin.actor, one.origin.reason, one.origin.causation)
+                by = (*came, one.origin.correlation, one.origin.trace)
+                place = (one.position, one.stream, one.version)
+                copy.write_row((*place, name, schema_version, data.decode(), one.at, *by))
+        connection.execute("UPDATE log_head SET position = %s", (cluster.log.head(),))
+    with on_postgres(url) as adapters:
+        for record in cluster.records:
+            adapters.cycles.put(record)
+
+
+def test_cycles_of_a_day_with_crashes_are_the_same_everywhere(fresh_database_url: str) -> None:
+    write_down(morning(7, 150, fault_rate=0.1), fresh_database_url)
+    found = compare_everywhere(fresh_database_url, 25)
+    assert found.cycles == 25
+    assert found.different == ()
+
+
+def test_a_fact_that_was_decided_otherwise_is_noticed(fresh_database_url: str) -> None:
+    write_down(morning(7, 100, fault_rate=0.1), fresh_database_url)
+    with psycopg.connect(fresh_database_url, autocommit=True) as connection:
+        connection.execute("ALTER TABLE event DISABLE TRIGGER USER")
+        connection.execute(
+            "UPDATE event SET data = jsonb_set(data::jsonb, '{waited_seconds}', '99')::json "
+            "WHERE type = 'workload.admitted'"
+        )
+    assert compare_everywhere(fresh_database_url, 1_000).different
