@@ -31,9 +31,10 @@ const manners: Middleware = {
     return new Request(address, request);
   },
   async onResponse({ request, response }) {
-    await refuseProblem(response);
-    if (request.method !== "GET") notePosition(Number(response.headers.get("x-log-position") ?? 0));
-    return response;
+    const answer = await itemByItem(response);
+    await refuseProblem(answer);
+    if (request.method !== "GET") notePosition(Number(answer.headers.get("x-log-position") ?? 0));
+    return answer;
   },
   onError({ error }) {
     return isAbort(error) ? (error as Error) : new ProblemError(UNREACHABLE);
@@ -60,6 +61,17 @@ export async function openStream(after: number, signal: AbortSignal): Promise<Re
 function sign(headers: Headers): void {
   const token = currentToken();
   if (token !== null) headers.set("Authorization", `Bearer ${token}`);
+}
+
+/** A request of which nothing was accepted tells of each item, just as one does that was accepted in part. */
+async function itemByItem(answer: Response): Promise<Response> {
+  if (answer.status !== 422) return answer;
+  const body: unknown = await answer
+    .clone()
+    .json()
+    .catch(() => null);
+  const tells = typeof body === "object" && body !== null && "results" in body;
+  return tells ? new Response(JSON.stringify(body), { status: 207, headers: answer.headers }) : answer;
 }
 
 async function refuseProblem(answer: Response): Promise<void> {

@@ -59,7 +59,7 @@ export function issuesOf(text: string, found: ApplyResults): Issue[] {
     message: advice.message,
     remedy: advice.remedy,
   }));
-  return [...broken, ...advised].sort((one, other) => (one.line ?? 0) - (other.line ?? 0));
+  return [...broken, ...advised].sort((one, other) => (one.line ?? Infinity) - (other.line ?? Infinity) || 0);
 }
 
 /** What a problem says of a text: each broken rule at its place, or the whole of it. */
@@ -91,7 +91,8 @@ export function outcomeWords({ results }: ApplyResults): string {
 export function lineOf(text: string, subject: Subject | undefined, pointer: string): number | undefined {
   const lines = new LineCounter();
   const documents = [...parseAllDocuments(text, { lineCounter: lines })];
-  const document = documents.find((one) => isAbout(one.toJS() as Partial<Manifest> | null, subject)) ?? (documents.length === 1 ? documents[0] : undefined);
+  const whole = documents.length === 1 ? documents[0] : undefined;
+  const document = subject === undefined ? whole : documents.find((one) => isAbout(one.toJS() as Partial<Manifest> | null, subject));
   if (document === undefined || !isMap(document.contents)) return undefined;
   const path = pointer.split("/").slice(1).map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
   for (let length = path.length; length >= 0; length -= 1) {
@@ -105,8 +106,8 @@ function asStep(step: string): string | number {
   return /^\d+$/.test(step) ? Number(step) : step;
 }
 
-function isAbout(manifest: Partial<Manifest> | null, subject: Subject | undefined): boolean {
-  if (manifest === null || subject === undefined) return false;
+function isAbout(manifest: Partial<Manifest> | null, subject: Subject): boolean {
+  if (manifest === null) return false;
   const { name, namespace } = manifest.metadata ?? {};
   return manifest.kind === subject.kind && name === subject.name && (namespace ?? "") === (subject.namespace ?? "");
 }

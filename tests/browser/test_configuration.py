@@ -1,0 +1,141 @@
+"""Configuring in a real browser: what is wrong, what it would do, doing it, and taking it back."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from headgate.cli.commands.waiting import goal_of, wait_for
+from headgate.client.client import HeadgateClient
+from tests.browser.cluster import NAMESPACE, QUEUE, workload
+from tests.browser.conftest import client_of, new_context, sign_in
+from tests.browser.screen import Screen
+from tests.processes.up import Up
+
+pytestmark = pytest.mark.browser
+
+HOLDERS = ("holder-1", "holder-2")
+WAITING = "waits-for-quota"
+HERE = f"/configuration?kind=ClusterQueue&name={QUEUE}"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def work(headgate: Up) -> Iterator[None]:
+    """Both queues' quota of eight GPUs is used up, so that one more has to wait."""
+    with client_of(headgate) as client:
+        client.submit_batch([workload(name, gpus=4) for name in HOLDERS])
+        for name in HOLDERS:
+            wait_for(client, f"{NAMESPACE}/{name}", goal_of("condition=Admitted"), 30)
+        client.submit_batch([workload(WAITING)])
+        yield
+        for name in (*HOLDERS, WAITING):
+            path = f"/v1/namespaces/{NAMESPACE}/workloads/{name}"
+            client.act(f"{path}/cancel", {"reason": "done"})
+
+
+def test_an_admin_changes_a_quota_and_takes_it_back(screen: Screen, client: HeadgateClient) -> None:
+    page = screen.page
+    screen.open(HERE, "Configuration")
+    editor = page.get_by_role("textbox", name="Manifests")
+    expect(editor).to_have_value(re.compile("nominalQuota"))
+    before = editor.input_value()
+
+    editor.fill(before.replace('nominalQuota: "4"', "nominalQuota: many"))
+    expect(page.get_by_text("Breaks a rule")).to_be_visible()
+    broken = page.get_by_role("listitem").filter(has_text="Breaks a rule")
+    broken.get_by_role("button", name="Line").click()
+    selected = editor.evaluate("it => it.value.slice(it.selectionStart, it.selectionEnd)")
+    assert "many" in selected
+    apply = page.get_by_role("button", name="Preview and apply")
+    expect(apply).to_have_attribute("aria-disabled", "true")
+
+    editor.fill(before.replace('nominalQuota: "4"', 'nominalQuota: "2"'))
+    expect(page.get_by_text("1 would be changed")).to_be_visible()
+    apply.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("would be evicted")).to_be_visible()
+    dialog.get_by_label("Reason").fill("ticket 4711")
+    dialog.get_by_role("button", name="Apply").click()
+    expect(page.get_by_text("1 applied")).to_be_visible()
+    expect(editor).to_have_value(re.compile('nominalQuota: "2"'))
+
+    page.get_by_role("link", name="History and revert").click()
+    expect(page.get_by_role("heading", level=1, name="Configuration history")).to_be_visible()
+    expect(page.get_by_text("ticket 4711")).to_be_visible()
+    page.get_by_role("button", name="Make it again what it was then").last.click()
+    dialog.get_by_label("Reason").fill("back")
+    dialog.get_by_role("button", name="Make it so").click()
+    expect(page.get_by_text("is again as it was")).to_be_visible()
+    screen.open(HERE, "Configuration")
+    expect(editor).to_have_value(re.compile('nominalQuota: "4"'))
+    _forgive_checks(screen)
+
+
+def test_what_is_hardly_meant_is_said_at_its_line(screen: Screen) -> None:
+    screen.open("/configuration", "Configuration")
+    manifest = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata:\n  name: lone\n"
+    screen.page.get_by_role("textbox", name="Manifests").fill(
+        f"{manifest}spec:\n  namespaceSelector: {{}}\n"
+    )
+
+    expect(screen.page.get_by_text("1 would be created")).to_be_visible()
+    expect(screen.page.get_by_text("Hardly meant").first).to_be_visible()
+
+
+def test_what_somebody_else_changed_is_not_overwritten(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    page = screen.page
+    client.apply(b"{apiVersion: kueue.x-k8s.io/v1beta2, kind: Cohort, metadata: {name: both}}")
+    screen.open("/configuration?kind=Cohort&name=both", "Configuration")
+    editor = page.get_by_role("textbox", name="Manifests")
+    expect(editor).to_have_value(re.compile("both"))
+    editor.fill(editor.input_value().replace("spec:", "spec:\n  fairSharing: {weight: '2'}\n#"))
+    client.apply(
+        b"{apiVersion: kueue.x-k8s.io/v1beta2, kind: Cohort, "
+        b"metadata: {name: both, labels: {a: b}}}"
+    )
+
+    expect(page.get_by_text("It has changed since you began")).to_be_visible()
+    page.get_by_role("button", name="Start anew").click()
+    expect(editor).to_have_value(re.compile("labels"))
+    _forgive_checks(screen)
+
+
+def test_nothing_is_configured_in_the_past(screen: Screen, client: HeadgateClient) -> None:
+    screen.open(f"{HERE}&at={client.head()}", "Configuration")
+    editor = screen.page.get_by_role("textbox", name="Manifests")
+    expect(editor).to_have_value(re.compile("nominalQuota"))
+    expect(editor).not_to_be_editable()
+    expect(screen.page.get_by_role("button", name="Preview and apply")).to_have_attribute(
+        "aria-disabled", "true"
+    )
+
+
+def test_a_stretch_is_rehearsed_and_told(screen: Screen) -> None:
+    page = screen.page
+    screen.open("/backtests", "Backtests")
+    page.get_by_role("button", name="Rehearse it").click()
+
+    expect(page.get_by_role("heading", level=1, name="Backtest", exact=True)).to_be_visible()
+    expect(page.get_by_text("Fare the same")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Every workload starts in the same second")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_both_pages_are_for_everyone(browser: Browser, headgate: Up, scheme: str) -> None:
+    context = new_context(browser, scheme)
+    screen = sign_in(context.new_page(), headgate)
+    found = {}
+    for path, title in ((HERE, "Configuration"), ("/backtests", "Backtests")):
+        screen.open(path, title)
+        found[path] = screen.serious_violations()
+    context.close()
+    assert {path: violations for path, violations in found.items() if violations} == {}
+    assert screen.complaints == []
+
+
+def _forgive_checks(screen: Screen) -> None:
+    """The browser notes every check that finds a broken rule, as its answer is a 422."""
+    screen.complaints[:] = [one for one in screen.complaints if "422" not in one]
