@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { SelectField } from "@/components/ui/fields";
 import { PartialNote } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
-import { formatClock } from "@/lib/format/times";
+import { formatAbsolute } from "@/lib/format/times";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { fragmentationQuery } from "../api/topology";
@@ -72,7 +72,7 @@ function Line({ line, named }: { line: LevelLine; named: boolean }) {
       </figcaption>
       <div className={styles.plot}>
         {line.looks.map((look) => (
-          <div key={look.at} className={styles.slot} title={`${formatClock(look.at)}: ${lookWords(look)}`}>
+          <div key={look.at} className={styles.slot} title={`${formatAbsolute(look.at)}: ${lookWords(look)}`}>
             <div className={styles.together} style={{ height: `${look.together * 100}%` }} />
             <div className={styles.largest} style={{ height: `${look.largest * 100}%` }} />
           </div>
