@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.adapters.memory.state_cache import MemoryStateCache
-from headgate.application.ports import NO_PARTS, Parts
+from headgate.application.state_cache import NO_PARTS, Parts
 from headgate.application.state_keeping import StateKeeper
 from headgate.domain.cell import Cell
 from tests.simulation.cluster import Cluster

@@ -4,7 +4,7 @@ Stream names are `kind/name` or `kind/namespace/name` in lower case (`workload/t
 `clusterqueue/gpu`, `round/<id>`); `headgate.domain.cell.stream_of` makes them.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from typing import Any, Protocol, Self
 
 import msgspec
@@ -312,28 +312,6 @@ class Partitions(Protocol):
 
     def try_lock(self, key: str, owner: str) -> PartitionSession | None:
         """The right to work on a partition now, or None while another worker has it."""
-
-
-Parts = Mapping[str, bytes | None]
-"""Parts of a fold by name; None for one that is there already."""
-NO_PARTS: Parts = {}
-
-
-class StateCache(Protocol):
-    """Folds kept at a position so that starting is fast; always safe to delete."""
-
-    def newest(
-        self, name: str, fold_version: str, *, at_most: int | None = None
-    ) -> tuple[int, bytes] | None:
-        """The latest cached fold not past `at_most`, with its position."""
-
-    def put(
-        self, name: str, fold_version: str, position: int, body: bytes, parts: Parts = NO_PARTS
-    ) -> bool:
-        """Keep a fold and its parts; false, and nothing is kept, if one is not given nor there."""
-
-    def part(self, name: str) -> bytes | None:
-        """A part of some fold that is kept."""
 
 
 class Followers(Protocol):

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from headgate.application.ports import StateCache
+from headgate.application.state_cache import StateCache
 from headgate.domain.cell import Cell
 from headgate.domain.workloads.state import Workload
 

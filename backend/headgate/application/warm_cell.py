@@ -4,7 +4,8 @@ import gc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from headgate.application.ports import EventLog, StateCache
+from headgate.application.ports import EventLog
+from headgate.application.state_cache import StateCache
 from headgate.application.state_keeping import StateKeeper
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded

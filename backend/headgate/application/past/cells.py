@@ -10,7 +10,8 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
-from headgate.application.ports import EventLog, StateCache
+from headgate.application.ports import EventLog
+from headgate.application.state_cache import StateCache
 from headgate.application.state_keeping import StateKeeper
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
