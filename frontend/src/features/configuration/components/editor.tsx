@@ -27,11 +27,12 @@ export function Editor({ title, begin, aside }: { title: string; begin: string; 
   const [applying, setApplying] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
   const text = draft?.text ?? begin;
-  const settled = useSettled(text);
-  const check = useQuery(checkQuery(settled, refusal === undefined));
-  const checked = settled === text ? check.data : undefined;
-  const issues = checked ? issuesOf(text, checked) : check.isError && settled === text ? issuesOfProblem(text, problemOf(check.error)) : [];
+  const { checked, issues, isChecking } = useChecked(text, refusal === undefined);
   const isBroken = issues.some((issue) => issue.severity === "error");
+  const onDone = () => {
+    setDraft(null);
+    setApplying(false);
+  };
   const isSame = checked?.results.every((result) => result.outcome === "unchanged") ?? false;
   return (
     <div className={styles.stack}>
@@ -51,7 +52,7 @@ export function Editor({ title, begin, aside }: { title: string; begin: string; 
             onChange={(event) => setDraft({ text: event.target.value, over: draft?.over ?? begin })}
           />
           <p role="status" className={styles.quiet}>
-            {refusal ?? statusWords(text, checked && outcomeWords(checked), check.isFetching || settled !== text)}
+            {refusal ?? statusWords(text, checked && outcomeWords(checked), isChecking)}
           </p>
           <div className={styles.actions}>
             <Button look="primary" refusal={refusal ?? applyRefusal(text, isBroken, checked === undefined, isSame)} onClick={() => setApplying(true)}>
@@ -69,17 +70,20 @@ export function Editor({ title, begin, aside }: { title: string; begin: string; 
       </Card>
       {issues.length > 0 && <Issues issues={issues} onLine={(line) => selectLine(area.current, line)} />}
       {applying && (
-        <ApplyDialog
-          documents={text}
-          onClose={() => setApplying(false)}
-          onDone={() => {
-            setDraft(null);
-            setApplying(false);
-          }}
-        />
+        <ApplyDialog documents={text} onClose={() => setApplying(false)} onDone={onDone} />
       )}
     </div>
   );
+}
+
+/** What a dry run of the text finds, once nothing has been typed for a moment. */
+function useChecked(text: string, mayAsk: boolean) {
+  const settled = useSettled(text);
+  const check = useQuery(checkQuery(settled, mayAsk));
+  const isSettled = settled === text;
+  const checked = isSettled ? check.data : undefined;
+  const refused = isSettled && check.isError ? issuesOfProblem(text, problemOf(check.error)) : [];
+  return { checked, issues: checked ? issuesOf(text, checked) : refused, isChecking: check.isFetching || !isSettled };
 }
 
 /** The text once nothing has been typed for a moment. */
