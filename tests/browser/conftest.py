@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
+from tests.browser.clearing import clear
 from tests.browser.cluster import configuration
 from tests.browser.screen import Screen
 from tests.processes.up import Up, installation
@@ -34,6 +35,14 @@ def headgate() -> Iterator[Up]:
             assert not [result for result in applied.results if result.outcome == "rejected"]
         yield up
         up.stop()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def left_as_found(headgate: Up) -> Iterator[None]:
+    """Whatever the tests of a file leave behind is taken away before those of the next begin."""
+    yield
+    with client_of(headgate) as client:
+        clear(client)
 
 
 @pytest.fixture

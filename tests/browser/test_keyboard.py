@@ -42,7 +42,8 @@ def test_a_row_is_found_opened_and_closed_without_a_mouse(
 def test_the_palette_finds_a_queue_by_name(screen: Screen) -> None:
     screen.page.keyboard.press("Control+k")
     screen.page.keyboard.type("lend")
-    expect(screen.page.get_by_role("option", name="lender")).to_be_visible()
+    found = screen.page.get_by_role("option", name="lender")
+    expect(found).to_have_attribute("aria-selected", "true")
     screen.page.keyboard.press("Enter")
     expect(screen.page.get_by_role("heading", level=1, name="lender")).to_be_visible()
 

@@ -56,7 +56,7 @@ def test_the_map_shows_a_host_and_takes_it_out_of_use(
     screen: Screen, client: HeadgateClient
 ) -> None:
     screen.open("/topology", "Topology")
-    screen.page.get_by_role("button", name=HOSTS[1]).click()
+    screen.page.get_by_role("button", name=f"{HOSTS[1]}: ").click()
     panel = screen.page.get_by_role("complementary", name=f"Host {HOSTS[1]}")
     panel.get_by_role("button", name="Cordon", exact=True).click()
     screen.page.get_by_label("Reason").fill("new memory")

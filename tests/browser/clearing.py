@@ -1,0 +1,26 @@
+"""Taking work and changes of the tests away, so that the small cluster is free and as configured."""
+
+from headgate.client.client import HeadgateClient
+from headgate.client.shapes import Report
+from tests.browser.cluster import HOSTS, configuration
+from tests.processes.running import wait_until
+
+
+def clear(client: HeadgateClient) -> None:
+    """Delete every workload, make every host usable and every object what it was."""
+    client.apply_objects(configuration())
+    for host in HOSTS:
+        client.act(f"/v1/nodes/{host}/uncordon", {"reason": "the tests of a file are over"})
+    wait_until(lambda: _is_empty(client), "the cluster is empty")
+
+
+def _is_empty(client: HeadgateClient) -> bool:
+    found = list(client.items("/v1/workloads"))
+    for workload in found:
+        namespace, name = workload["metadata"]["namespace"], workload["metadata"]["name"]
+        if workload["status"]["phase"] == "Evicting":
+            uid = workload["metadata"]["uid"]
+            client.report([Report(workload=f"{namespace}/{name}", uid=uid, type="stopped")])
+        else:
+            client.remove(f"/v1/namespaces/{namespace}/workloads/{name}")
+    return not found
