@@ -1,4 +1,4 @@
-"""Taking work and changes of the tests away, so that the small cluster is free and as configured."""
+"""Taking work and changes of tests away, so that the small cluster is free and as configured."""
 
 from headgate.client.client import HeadgateClient
 from headgate.client.shapes import Report

@@ -57,11 +57,11 @@ def test_the_question_mark_shows_all_commands(screen: Screen) -> None:
 
 def test_a_queue_is_stopped_and_resumed_with_a_reason(screen: Screen) -> None:
     screen.open(f"/queues/{QUEUE}", QUEUE)
-    for verb, seen in (("Stop", "Stopped by"), ("Resume", "")):
+    for verb, seen in (("Stop", "Stopped by user:admin"), ("Resume", "")):
         screen.page.get_by_role("button", name=verb, exact=True).click()
         screen.page.keyboard.type("maintenance")
         screen.page.keyboard.press("Enter")
         expect(screen.page.get_by_role("dialog")).to_have_count(0)
         if seen:
-            expect(screen.page.get_by_text(seen)).to_be_visible()
+            expect(screen.page.get_by_text(seen).first).to_be_visible()
     expect(screen.page.get_by_role("button", name="Stop", exact=True)).to_be_visible()

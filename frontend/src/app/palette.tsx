@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { Command } from "cmdk";
 import { Boxes, Inbox, LogOut, type LucideIcon, MoonStar } from "lucide-react";
-import { useDeferredValue, useState } from "react";
+import { useDeferredValue, useEffect, useState } from "react";
 
 import { signOut } from "@/lib/api/session";
 import { workloadAddress } from "@/lib/events";
@@ -13,11 +13,17 @@ import { DESTINATIONS } from "./navigation";
 import styles from "./palette.module.css";
 import { applyTheme } from "./theme";
 
+const QUEUES = "Cluster queues";
+const WORKLOADS = "Workloads";
+
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
+  const [chosen, setChosen] = useState("");
   return (
     <Command.Dialog
       open
+      value={chosen}
+      onValueChange={setChosen}
       onOpenChange={(next) => !next && onClose()}
       label="Find a page, workload or queue"
       overlayClassName={styles.scrim}
@@ -27,15 +33,27 @@ export function Palette({ onClose }: { onClose: () => void }) {
       <Command.Input className={styles.input} value={text} onValueChange={setText} placeholder="Type a name or a command" />
       <Command.List className={styles.list}>
         <Command.Empty className={styles.empty}>Nothing of that name.</Command.Empty>
-        <Entries text={text} onDone={onClose} />
+        <Entries text={text} isChosen={chosen !== ""} onFound={setChosen} onDone={onClose} />
       </Command.List>
     </Command.Dialog>
   );
 }
 
-function Entries({ text, onDone }: { text: string; onDone: () => void }) {
+interface EntriesProps {
+  text: string;
+  isChosen: boolean;
+  onFound: (value: string) => void;
+  onDone: () => void;
+}
+
+function Entries({ text, isChosen, onFound, onDone }: EntriesProps) {
   const { history } = useRouter();
   const found = useQuery(foundQuery(useDeferredValue(text.trim())));
+  // Names come from the server after the list was filtered, which alone would choose none of them.
+  const first = found.data && (valuesOf(QUEUES, found.data.queues)[0] ?? valuesOf(WORKLOADS, found.data.workloads)[0]);
+  useEffect(() => {
+    if (!isChosen && first !== undefined) onFound(first);
+  }, [isChosen, first, onFound]);
   const go = (path: string) => () => {
     onDone();
     history.push(path);
@@ -57,8 +75,8 @@ function Entries({ text, onDone }: { text: string; onDone: () => void }) {
           </Command.Item>
         ))}
       </Command.Group>
-      <Names heading="Cluster queues" icon={Inbox} names={found.data?.queues ?? []} onChosen={(name) => go(`/queues/${encodeURIComponent(name)}`)()} />
-      <Names heading="Workloads" icon={Boxes} names={found.data?.workloads ?? []} onChosen={(key) => go(workloadAddress(key))()} />
+      <Names heading={QUEUES} icon={Inbox} names={found.data?.queues ?? []} onChosen={(name) => go(`/queues/${encodeURIComponent(name)}`)()} />
+      <Names heading={WORKLOADS} icon={Boxes} names={found.data?.workloads ?? []} onChosen={(key) => go(workloadAddress(key))()} />
       <Command.Group heading="Commands" className={styles.group}>
         {(["light", "dark", "system"] as const).map((theme) => (
           <Command.Item key={theme} value={`appearance theme ${theme}`} onSelect={run(() => applyTheme(theme))} className={styles.item}>
@@ -91,11 +109,19 @@ function Names({ heading, icon: Icon, names, onChosen }: NamesProps) {
   return (
     <Command.Group heading={heading} className={styles.group}>
       {names.map((name) => (
-        <Command.Item key={name} value={`${heading} ${name}`} onSelect={() => onChosen(name)} className={styles.item}>
+        <Command.Item key={name} value={valueOf(heading, name)} onSelect={() => onChosen(name)} className={styles.item}>
           <Icon aria-hidden="true" />
           {name}
         </Command.Item>
       ))}
     </Command.Group>
   );
+}
+
+function valueOf(heading: string, name: string): string {
+  return `${heading} ${name}`;
+}
+
+function valuesOf(heading: string, names: string[]): string[] {
+  return names.map((name) => valueOf(heading, name));
 }
