@@ -1,7 +1,7 @@
 // Around every page: where one is, where one can go, how fresh it all is, and who one is.
 import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
 import { History as HistoryIcon, Menu as MenuIcon, Search } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { Go } from "@/components/ui/go";
@@ -11,13 +11,12 @@ import { type Hotkeys, useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { FreshnessBadge } from "./freshness-badge";
 import { HelpDialog } from "./help-dialog";
 import { DESTINATIONS } from "./navigation";
+import { Palette } from "./palette";
 import { PastBar } from "./past-bar";
 import { PersonMenu } from "./person-menu";
 import styles from "./frame.module.css";
 import { ThemeSwitch } from "./theme-switch";
 import { useShownMoment } from "./use-shown-moment";
-
-const Palette = lazy(() => import("./palette").then((found) => ({ default: found.Palette })));
 
 export function Frame() {
   const { history } = useRouter();
@@ -66,11 +65,7 @@ export function Frame() {
       <main id="content" className={styles.main} tabIndex={-1}>
         <Outlet key={moment === "" ? "now" : "past"} />
       </main>
-      {palette && (
-        <Suspense fallback={null}>
-          <Palette onClose={() => setPalette(false)} />
-        </Suspense>
-      )}
+      {palette && <Palette onClose={() => setPalette(false)} />}
       <HelpDialog open={help} onClose={() => setHelp(false)} />
       <Notices />
     </div>

@@ -33,7 +33,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       <Command.Input className={styles.input} value={text} onValueChange={setText} placeholder="Type a name or a command" />
       <Command.List className={styles.list}>
         <Command.Empty className={styles.empty}>Nothing of that name.</Command.Empty>
-        <Entries text={text} isChosen={chosen !== ""} onFound={setChosen} onDone={onClose} />
+        <Entries text={text} isChosen={chosen.toLowerCase().includes(text.trim().toLowerCase())} onFound={setChosen} onDone={onClose} />
       </Command.List>
     </Command.Dialog>
   );
