@@ -20,9 +20,7 @@ def split(database_url: str) -> None:
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("DROP TABLE event_0, event_1")
         for part, bounds in (("event_0", "(0) TO (5)"), ("event_1", "(5) TO (2000000)")):
-            connection.execute(
-                f"CREATE TABLE {part} PARTITION OF event FOR VALUES FROM {bounds}"  # type: ignore[arg-type]
-            )
+            connection.execute(f"CREATE TABLE {part} PARTITION OF event FOR VALUES FROM {bounds}")
 
 
 def verify(database_url: str) -> str:

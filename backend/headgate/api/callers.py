@@ -24,7 +24,7 @@ PAST = "past"
 def installation_of(request: Request[Any, Any, Any]) -> Installation:
     """What the use cases work with, as it was then where the request asks with `at`."""
     past: Installation | None = request.scope["state"].get(PAST)
-    return past or request.app.state.installation  # type: ignore[no-any-return]
+    return past or request.app.state.installation
 
 
 def origin_of(request: Caller, reason: str = "") -> Origin:
