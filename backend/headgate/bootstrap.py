@@ -82,7 +82,7 @@ class Platform:
     def time_machine(self) -> TimeMachine:
         """What reads of the past are answered with; nothing is read before it is used."""
         cells = PastCells(self.event_log, self.state_cache, fold_version)
-        return TimeMachine(cells, time.monotonic, self.settings.round_ttl_seconds)
+        return TimeMachine(cells, time.monotonic)
 
     def scheduler(self, report: Report) -> Scheduler:
         """What a worker decides with; `report` is told of partitions that were set aside."""
@@ -97,7 +97,6 @@ class Platform:
                 plan_seconds=self.settings.cycle_budget_milliseconds / 1_000,
                 sweep_seconds=self.settings.sweep_seconds,
             ),
-            round_ttl_seconds=self.settings.round_ttl_seconds,
             note=self.cycles.put,
         )
 
@@ -114,7 +113,6 @@ class Platform:
             owner=self.name,
             elapsed=time.monotonic,
             report=report,
-            round_ttl_seconds=self.settings.round_ttl_seconds,
         )
 
     def archive(self) -> LogArchive:

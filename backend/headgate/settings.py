@@ -26,7 +26,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_level: str = "info"
     sweep_seconds: float = 0.5
     cycle_budget_milliseconds: int = 200
-    round_ttl_seconds: int = 3600
     heartbeat_file: Path | None = None
 
 

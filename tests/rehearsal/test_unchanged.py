@@ -57,7 +57,7 @@ def rehearsed(
     overlay = tuple(overlay)
     replaced = Replaced(frozenset(stream for stream, _ in overlay))
     stretch = take_apart(cell, facts, period, replaced)
-    progress, is_over = begin(state_at(cluster, start), stretch, overlay, 3600), False
+    progress, is_over = begin(state_at(cluster, start), stretch, overlay), False
     while not is_over:
         progress, is_over = go_on(progress, stretch, moves)
     return outcome_of(stretch, progress)

@@ -28,7 +28,6 @@ class Planning:
     fence: Fence
     at: Instant
     run_id: str
-    round_ttl_seconds: int
     is_spent: Callable[[int], bool]
 
 
@@ -62,7 +61,6 @@ def plan_within(cell: Cell, planning: Planning) -> Planned:
             partition,
             planning.at,
             f"{planning.run_id}.{cycle}",
-            round_ttl_seconds=planning.round_ttl_seconds,
         )
         decisions.extend(plan.decisions)
         heads += plan.looked_at

@@ -72,7 +72,6 @@ class Scheduler:
     report: Callable[[str, Exception], None]
     budget: Budget = field(default_factory=Budget)
     backoff: Backoff = field(default_factory=Backoff)
-    round_ttl_seconds: int = 3600
     note: Callable[[CycleRecord], None] = forgetful
 
 
@@ -212,7 +211,6 @@ def _planning(scheduler: Scheduler, session: PartitionSession) -> Planning:
         fence=Fence(partition=row.key, epoch=row.epoch, guard=row.guard),
         at=session.now(),
         run_id=scheduler.ids.new(),
-        round_ttl_seconds=scheduler.round_ttl_seconds,
         is_spent=lambda made: made >= budget.decisions or scheduler.elapsed() >= end,
     )
 

@@ -45,7 +45,6 @@ class Rehearsing:
     owner: str
     elapsed: Callable[[], float]
     report: Callable[[str, Exception], None]
-    round_ttl_seconds: int = 3600
     rules: SliceRules = field(default_factory=SliceRules)
     _known: tuple[str, Stretch] | None = None
 
@@ -90,7 +89,7 @@ def _go_on(rehearsing: Rehearsing, claimed: Claimed) -> tuple[Backtest, bytes | 
     ]
     stretch = _stretch(rehearsing, job)
     if claimed.progress is None:
-        progress = begin(_state(rehearsing, job), stretch, overlay, rehearsing.round_ttl_seconds)
+        progress = begin(_state(rehearsing, job), stretch, overlay)
     else:
         progress = msgspec.msgpack.decode(claimed.progress, type=Progress)
     progress, is_over = go_on(progress, stretch, rehearsing.rules.moves)

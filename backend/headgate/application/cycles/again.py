@@ -57,6 +57,5 @@ def _planning(record: CycleRecord) -> Planning:
         fence=Fence(partition=record.partition, epoch=0, guard=0),
         at=record.at,
         run_id=record.id,
-        round_ttl_seconds=record.round_ttl_seconds,
         is_spent=lambda made: made >= record.decisions,
     )

@@ -61,6 +61,5 @@ def record_of(
         heads=planned.heads,
         decisions=planned.decisions,
         conflict=verdict.reason if isinstance(verdict, Conflict) else "",
-        round_ttl_seconds=planning.round_ttl_seconds,
         parking=parking,
     )

@@ -33,7 +33,6 @@ class CycleRecord(msgspec.Struct, frozen=True, kw_only=True):
     commit_microseconds: int = 0
     conflicts: int = 0
     conflict: str = ""
-    round_ttl_seconds: int = 3600
     parking: dict[str, Parked] = {}
 
 

@@ -45,12 +45,11 @@ class Backstage:
 class TimeMachine:
     """What it takes to see the past and to try the future.
 
-    `elapsed` counts seconds; one trial may take `seconds`. `round_ttl_seconds` is as for workers.
+    `elapsed` counts seconds; one trial may take `seconds`.
     """
 
     cells: PastCells
     elapsed: Callable[[], float]
-    round_ttl_seconds: int = 3600
     seconds: float = 10.0
     backstage: Backstage = field(default_factory=Backstage)
 

@@ -60,7 +60,7 @@ async def simulate(
     cell = installation.reader.cell.fork()
     position, at = cell.position, installation.clock.now()
     machine = installation.past
-    trying = Trying(changes, at, machine.is_late(), machine.round_ttl_seconds)
+    trying = Trying(changes, at, machine.is_late())
     try:
         foreseen = await machine.backstage.do(lambda: try_out(cell, trying))
     except Endless as endless:

@@ -29,7 +29,6 @@ class Trying:
     changes: Sequence[Change]
     at: Instant
     is_late: Callable[[], bool]
-    round_ttl_seconds: int = 3600
 
     def is_spent(self, facts: int) -> bool:
         """Whether it has gone on for too long."""
@@ -37,7 +36,7 @@ class Trying:
 
     def course(self, cell: Cell) -> Course:
         """A course of a cell under these limits."""
-        return Course(cell, self.at, self.is_spent, self.round_ttl_seconds)
+        return Course(cell, self.at, self.is_spent)
 
 
 @dataclass(frozen=True, slots=True)

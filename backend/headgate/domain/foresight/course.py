@@ -24,13 +24,11 @@ class Course:
     """Facts in the order they would be decided in, at one instant.
 
     After each cycle `is_spent` is asked with the number of facts so far; then it is `Endless`.
-    `round_ttl_seconds` is as in `plan_cycle`.
     """
 
     cell: Cell
     at: Instant
     is_spent: Callable[[int], bool]
-    round_ttl_seconds: int = 3600
     facts: list[tuple[str, DomainEvent]] = field(default_factory=list)
     _cycles: int = 0
 
@@ -71,7 +69,6 @@ class Course:
                 key,
                 self.at,
                 f"simulation.{self._cycles}",
-                round_ttl_seconds=self.round_ttl_seconds,
             )
             for decision in plan.decisions:
                 self.facts.extend(decision.events)

@@ -42,7 +42,6 @@ class Progress(msgspec.Struct, kw_only=True):
 
     cell: bytes
     now: Instant
-    round_ttl_seconds: int = 3600
     next_step: int = 0
     cues: list[Cue] = []
     scenes: dict[str, list[int]] = {}
@@ -61,16 +60,13 @@ def begin(
     cell: Cell,
     stretch: Stretch,
     overlay: Iterable[tuple[str, DomainEvent]],
-    round_ttl_seconds: int,
 ) -> Progress:
     """The rehearsal at its first instant: the state then, with what is configured otherwise."""
     begun = stretch.begin_at
     lives, use = Lives(), Use(begin_at=begun, end_at=stretch.end_at, now=begun)
     lives.begin(cell.config, cell.workloads)
     use.begin(cell.workloads)
-    progress = Progress(
-        cell=cell.dump(), now=begun, round_ttl_seconds=round_ttl_seconds, lives=lives, use=use
-    )
+    progress = Progress(cell=cell.dump(), now=begun, lives=lives, use=use)
     stage = Stage(progress, stretch)
     with stage.cell.trial() as trial:
         stage.find_what_is_under_way()
@@ -224,7 +220,6 @@ class Stage:
             key,
             progress.now,
             f"backtest.{progress.cycles}",
-            round_ttl_seconds=progress.round_ttl_seconds,
         )
         for decision in plan.decisions:
             for woken, _ in decision.wakes:

@@ -45,8 +45,6 @@ from headgate.domain.workloads.leaving import holds_quota
 
 __all__ = ["Decision", "Plan", "plan_cycle"]
 
-ROUND_TTL_SECONDS = 3600
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -65,8 +63,6 @@ def plan_cycle(
     partition_key: str,
     at: Instant,
     cycle_id: str,
-    *,
-    round_ttl_seconds: int = ROUND_TTL_SECONDS,
 ) -> Plan:
     """Decide what is next in a partition at `at`.
 
@@ -75,7 +71,7 @@ def plan_cycle(
     cycle id give the same plan.
     """
     assert cell.in_trial, "a cycle is planned inside a trial"
-    run = CycleRun(cell, partition_key, at, cycle_id, round_ttl_seconds)
+    run = CycleRun(cell, partition_key, at, cycle_id)
     keep_house(run)
     second_passes(run)
     while evaluations := _nominate(run):

@@ -33,7 +33,6 @@ class CycleRun:
     key: str
     at: Instant
     cycle_id: str
-    round_ttl_seconds: int
     decisions: list[Decision] = field(default_factory=list)
     looked_at: int = 0
     kept: list[tuple[Partition, int, Charge]] = field(default_factory=list)
