@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from headgate.domain.configuration.quota_amounts import quota_amounts
 from headgate.domain.configuration.specs import ResourceRules
 from headgate.domain.scheduling.checks import required_checks
@@ -25,6 +27,27 @@ from tests.conformance.instants import instant_of
 from tests.conformance.statuses import admission_of
 
 Given = dict[str, Any]
+
+CHECKED_QUEUE: Given = {
+    "metadata": {"name": "cq"},
+    "spec": {
+        "namespaceSelector": {},
+        "resourceGroups": [{"flavors": [{"name": "flavor1"}, {"name": "flavor2"}]}],
+        "admissionChecksStrategy": {
+            "admissionChecks": [
+                {"name": "ac1", "onFlavors": ["flavor1"]},
+                {"name": "ac2", "onFlavors": ["flavor2"]},
+                {"name": "ac3", "onFlavors": ["flavor1", "flavor2"]},
+                {"name": "ac4", "onFlavors": ["flavor1", "flavor2", "non-existent-flavor"]},
+                {"name": "ac5", "onFlavors": ["non-existent-flavor"]},
+                {"name": "ac6"},
+            ]
+        },
+    },
+}
+"""What `TestAdmissionChecksForWorkload` makes in its body for all its cases (Kueue's
+`pkg/workload/workload_test.go`); the recording keeps only what stands in the table.
+"""
 
 
 def total_requests(case: Case) -> Iterator[str]:
@@ -78,11 +101,8 @@ def checks_by_flavor(case: Case) -> Iterator[str]:
 
 
 def checks_of_an_admission(case: Case) -> Iterator[str]:
-    """The checks of a ClusterQueue that the case does not show."""
-    if case.given("cq") is None:
-        yield "the case does not say which checks its ClusterQueue has"
-    else:
-        yield from checks_by_flavor(case)
+    """The checks that apply, of the ClusterQueue that the body of the test makes."""
+    yield from checks_by_flavor(replace(case, inputs={"cq": CHECKED_QUEUE, **case.inputs}))
 
 
 def check_states(case: Case) -> Iterator[str]:
