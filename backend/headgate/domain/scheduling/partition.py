@@ -14,6 +14,13 @@ from headgate.domain.config import Config
 from headgate.domain.configured import Configured
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.rounds.state import Round, is_open
+from headgate.domain.scheduling.claimed import (
+    claims,
+    frees_room,
+    is_moved,
+    is_reclaimed,
+    takes_the_same,
+)
 from headgate.domain.scheduling.competing import competes, waiting_of
 from headgate.domain.scheduling.epochs import epoch_name
 from headgate.domain.scheduling.flavors.offers import offer_to_all
@@ -120,7 +127,7 @@ class Partition:
         counts = new is not None and not self._is_aside(new)
         due = due_at(self.config, new) if counts and new is not None else None
         waits = self._waiting(new) if counts and new is not None else None
-        if not _takes_the_same(old, new):
+        if not takes_the_same(old, new):
             self._recharge(old, new)
         if waits is not None or _may_wait(old):
             self._requeue(found.key, (old, new), waits)
@@ -246,7 +253,7 @@ class Partition:
         moves, held = self._moves(old, new)
         for view, change, charge in moves:
             change(view, charge)
-        if _frees_room(old, new):
+        if frees_room(old, new):
             self.unpark()
         self._rehold(old, new, held)
 
@@ -254,11 +261,11 @@ class Partition:
         self, old: Workload | None, new: Workload | None
     ) -> tuple[list[Move], Charge | None]:
         """What is given back and taken in each view, and what `new` holds afterwards."""
-        before, after = _claims(old), _claims(new)
-        reclaimed = _is_reclaimed(old, new)
+        before, after = claims(old), claims(new)
+        reclaimed = is_reclaimed(old, new)
         held = None
         if new is not None and (given := after[ACTUAL]) is not None:
-            anew = reclaimed or _is_moved(old, new)
+            anew = reclaimed or is_moved(old, new)
             held = self.charge_of(new, given) if anew else self._charge(new, given)
         moves: list[Move] = []
         for view in (ACTUAL, PROJECTED):
@@ -334,56 +341,6 @@ def _earlier(due: Instant | None, host_due: Instant | None) -> Instant | None:
 def _may_wait(workload: Workload | None) -> bool:
     """Whether it can be in a line at all."""
     return workload is not None and workload.admission is None and workload.finished_at is None
-
-
-def _takes_the_same(old: Workload | None, new: Workload | None) -> bool:
-    """Whether nothing has changed that its charges follow from; true for most facts."""
-    return (
-        old is not None
-        and new is not None
-        and old.admission is new.admission
-        and old.nomination is new.nomination
-        and old.eviction is new.eviction
-        and old.spec is new.spec
-        and old.reclaimable is new.reclaimable
-        and old.finished_at == new.finished_at
-    )
-
-
-def _is_moved(old: Workload | None, new: Workload) -> bool:
-    """Whether it was given other places while it keeps its quota."""
-    return old is not None and old.admission is not None and old.admission is not new.admission
-
-
-def _is_reclaimed(old: Workload | None, new: Workload | None) -> bool:
-    """Whether the same pods are needed no more, so that the same admission takes another amount."""
-    if old is None or new is None:
-        return False
-    shrunk = old.spec is not new.spec and old.spec.pod_sets != new.spec.pod_sets
-    released = new.admission is not None and has_released_quota(old) != has_released_quota(new)
-    return shrunk or released or old.reclaimable != new.reclaimable
-
-
-def _frees_room(old: Workload | None, new: Workload | None) -> bool:
-    """Whether someone who did not fit might fit now, or might make room otherwise than before."""
-    if _is_reclaimed(old, new):
-        return True
-    before, after = _claims(old), _claims(new)
-    freed = before[ACTUAL] is not None and after[ACTUAL] is None
-    withdrawn = old is not None and old.nomination is not None and after[PROJECTED] is None
-    moved = (
-        None not in (before[PROJECTED], after[PROJECTED]) and before[PROJECTED] != after[PROJECTED]
-    )
-    return freed or withdrawn or moved
-
-
-def _claims(workload: Workload | None) -> tuple[Admission | None, Admission | None]:
-    """What it takes in the actual and in the projected view."""
-    if workload is None or workload.finished_at is not None:
-        return None, None
-    if holds_quota(workload):
-        return workload.admission, None if is_leaving(workload) else workload.admission
-    return None, workload.nomination
 
 
 def _spec(config: Config, cluster_queue: str) -> ClusterQueueSpec:

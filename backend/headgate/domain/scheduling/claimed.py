@@ -1,0 +1,57 @@
+"""What a workload takes in each view, and what a change of it means for those who wait."""
+
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.leaving import holds_quota, is_leaving
+from headgate.domain.workloads.preempting import has_released_quota
+from headgate.domain.workloads.state import Workload
+
+
+def takes_the_same(old: Workload | None, new: Workload | None) -> bool:
+    """Whether nothing has changed that its charges follow from; true for most facts."""
+    return (
+        old is not None
+        and new is not None
+        and old.admission is new.admission
+        and old.nomination is new.nomination
+        and old.eviction is new.eviction
+        and old.spec is new.spec
+        and old.reclaimable is new.reclaimable
+        and old.finished_at == new.finished_at
+    )
+
+
+def is_moved(old: Workload | None, new: Workload) -> bool:
+    """Whether it was given other places while it keeps its quota."""
+    return old is not None and old.admission is not None and old.admission is not new.admission
+
+
+def is_reclaimed(old: Workload | None, new: Workload | None) -> bool:
+    """Whether the same pods are needed no more, so that the same admission takes another amount."""
+    if old is None or new is None:
+        return False
+    shrunk = old.spec is not new.spec and old.spec.pod_sets != new.spec.pod_sets
+    released = new.admission is not None and has_released_quota(old) != has_released_quota(new)
+    return shrunk or released or old.reclaimable != new.reclaimable
+
+
+def frees_room(old: Workload | None, new: Workload | None) -> bool:
+    """Whether someone who did not fit might fit now, or might make room otherwise than before."""
+    if is_reclaimed(old, new):
+        return True
+    before, after = claims(old), claims(new)
+    freed = before[ACTUAL] is not None and after[ACTUAL] is None
+    withdrawn = old is not None and old.nomination is not None and after[PROJECTED] is None
+    moved = (
+        None not in (before[PROJECTED], after[PROJECTED]) and before[PROJECTED] != after[PROJECTED]
+    )
+    return freed or withdrawn or moved
+
+
+def claims(workload: Workload | None) -> tuple[Admission | None, Admission | None]:
+    """What it takes in the actual and in the projected view."""
+    if workload is None or workload.finished_at is not None:
+        return None, None
+    if holds_quota(workload):
+        return workload.admission, None if is_leaving(workload) else workload.admission
+    return None, workload.nomination
