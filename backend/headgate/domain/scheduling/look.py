@@ -143,14 +143,12 @@ class Look:
             def place() -> Admission | None:
                 return self._place(choice, where)[0]
 
-            def has_place() -> bool:
-                return choice.mode < Mode.DEFERRED and place() is not None
-
-            found = domain.has_room if domain else has_place
+            found = domain.has_room if domain else lambda: place() is not None
             return Seats(found, place, self._charge_at, clearing)
 
         levels = partial(host_domains, self.partition, self.offer.flavors, choice.pod_sets)
-        plan = victims_for(self.preemptor, Wish(choice.amounts(), seats_in, levels))
+        wish = Wish(choice.amounts(), seats_in, levels, choice.mode >= Mode.DEFERRED)
+        plan = victims_for(self.preemptor, wish)
         if plan.place is None:
             return self._failed(choice, unplaced, _vain(plan), wanted)
         return Evaluation(

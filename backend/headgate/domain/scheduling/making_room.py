@@ -129,6 +129,7 @@ class Wish(Generic[Place]):
     amounts: Amounts
     seats_in: Callable[[HostDomain | None], Seats[Place]]
     levels: Callable[[Evictable], Sequence[Sequence[Prospect]]]
+    is_placeless: bool = False
 
 
 def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
@@ -137,7 +138,7 @@ def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
     Quota alone is short if there is a place already; then no domain is better than another.
     """
     anywhere = wish.seats_in(None)
-    has_place = anywhere.has_place()
+    has_place = not wish.is_placeless and anywhere.has_place()
     contested = _contested(preemptor, wish.amounts, has_place=has_place)
     claim = _claim(preemptor, wish.amounts, contested)
     found: VictimPlan[Place] = VictimPlan((), None)

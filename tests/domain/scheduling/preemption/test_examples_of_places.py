@@ -194,3 +194,11 @@ def test_who_stands_on_wanted_hosts_is_in_the_way_whatever_it_uses() -> None:
     world.settle()
     (found,) = world.cell.rounds.values()
     assert names_of(found) == {"talker"}
+
+
+@pytest.mark.parametrize("topology", [None, TopologyRequest(unconstrained=True)])
+def test_who_asks_for_no_level_makes_room_on_full_hosts_beside_free_quota(
+    topology: TopologyRequest | None,
+) -> None:
+    found = one_domain().round_for(35, 2, topology)
+    assert names_of(found) == {"c", "d", "e"}
