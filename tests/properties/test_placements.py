@@ -1,6 +1,7 @@
 """What holds for every placement on random hosts, whatever happened to them before."""
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from headgate.domain.scheduling.placement.ground import Ground, Placed, per_pod
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.placement.orders import plain_order, take_in_order
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
+from headgate.domain.scheduling.placement.sizes import LARGEST
 from headgate.domain.scheduling.placement.wanted import slicing_of, wanted_of
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
@@ -253,17 +255,19 @@ def test_the_order_in_which_hosts_became_known_does_not_matter(
     slices=st.lists(st.integers(0, 6), min_size=1, max_size=30),
     spare=st.lists(st.integers(0, 3), min_size=30, max_size=30),
     need=st.integers(1, 60),
+    scale=st.sampled_from([(1, 1), (1, LARGEST), (10, 1), (10, LARGEST), (200, 1)]),
     best_fit=st.booleans(),
 )
 @settings(max_examples=300, deadline=None)
 def test_leaving_out_what_does_not_matter_does_not_change_what_is_taken(
-    slices: list[int], spare: list[int], need: int, best_fit: bool
+    slices: list[int], spare: list[int], need: int, *, scale: tuple[int, int], best_fit: bool
 ) -> None:
-    few, many = _flat(slices, spare, repeat=1), _flat(slices, spare, repeat=200)
-    need_of_many = need * 150
-    for capacities, wanted in ((few, need), (many, need_of_many)):
-        found = take_in_order(capacities, 0, best_fit=best_fit, need=wanted)
-        plain = _one_by_one(capacities, wanted, best_fit=best_fit)
+    repeat, unit = scale
+    need = need * unit * repeat - repeat // 3
+    sliced = _flat([size * unit for size in slices], spare, repeat)
+    for capacities in (sliced, replace(sliced, pods=sliced.slices)):
+        found = take_in_order(capacities, 0, best_fit=best_fit, need=need)
+        plain = _one_by_one(capacities, need, best_fit=best_fit)
         if found is None or plain is None:
             assert found is None
             assert plain is None
@@ -296,4 +300,4 @@ def _one_by_one(
         need -= amount
         if amount:
             taken.append((domain, amount))
-    return None if need else taken
+    return None if need else sorted(taken)

@@ -6,7 +6,8 @@ that paths decide where all else is equal.
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.capacities import Capacities, sizes_of
+from headgate.domain.scheduling.placement.by_size import Share, take_by_size
+from headgate.domain.scheduling.placement.capacities import MANY, Capacities, sizes_of
 from headgate.domain.scheduling.placement.choosing import Offer, take
 from headgate.domain.scheduling.placement.hosts import Ints
 from headgate.domain.scheduling.placement.sizes import next_in_line
@@ -32,22 +33,22 @@ def leader_order(capacities: Capacities, level: int, domains: Ints, *, best_fit:
     return sorted_by(before, slices, pods, best_fit=best_fit)
 
 
-def take_in_order(
-    capacities: Capacities, level: int, *, best_fit: bool, need: int
-) -> tuple[Ints, Ints] | None:
+def take_in_order(capacities: Capacities, level: int, *, best_fit: bool, need: int) -> Share | None:
     """Domains of a level in plain order until `need` slices lie somewhere, and what each takes."""
-    slices = capacities.slices[level]
+    slices, pods = capacities.slices[level], capacities.pods[level]
+    if not capacities.score and len(slices) < MANY:
+        return take_by_size(slices, pods, need, best_fit=best_fit)
     if int(slices.sum()) < need:
         return None
-    if need <= 0:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     ordered = _line(capacities, level, need, best_fit=best_fit)
     score = capacities.score[level][ordered] if capacities.score else None
     offered = slices[ordered]
     taken = take(Offer(offered, offered, offered, score, best_fit), need)
     assert taken is not None, "who stands in line takes as much as everything"
-    domains, units = ordered[taken.chosen], taken.units
-    return domains[units > 0], units[units > 0]
+    given = np.zeros(len(slices), dtype=np.int64)
+    given[ordered[taken.chosen]] = taken.units
+    domains = given.nonzero()[0]
+    return domains, given[domains]
 
 
 def _line(capacities: Capacities, level: int, need: int, *, best_fit: bool) -> Ints:

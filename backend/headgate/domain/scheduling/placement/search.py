@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.below import FEW, best_of_few, children, take_below
-from headgate.domain.scheduling.placement.capacities import Capacities, sizes_of, stretches
+from headgate.domain.scheduling.placement.below import children, smallest_that_takes, take_below
+from headgate.domain.scheduling.placement.capacities import MANY, Capacities, sizes_of, stretches
 from headgate.domain.scheduling.placement.choosing import (
     Offer,
     Taken,
@@ -22,6 +22,8 @@ from headgate.domain.scheduling.placement.hosts import Ints
 from headgate.domain.scheduling.placement.orders import leader_order, plain_order, take_in_order
 from headgate.domain.scheduling.placement.sizes import tightest_of
 from headgate.domain.scheduling.placement.wanted import Wanted
+
+NOWHERE: Ints = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ def search(capacities: Capacities, wanted: Wanted) -> Found | Shortfall:
     need = wanted.count // capacities.slicing.size
     if not len(capacities.pods[-1]):
         return Shortfall(0, need, wanted.level)
+    if need <= 0 and not capacities.has_leader:
+        return Found(NOWHERE, NOWHERE)
     held = choose_domains(capacities, wanted, need)
     if held is None:
         return Shortfall(0, need, wanted.level)
@@ -92,8 +96,8 @@ def choose_domains(capacities: Capacities, wanted: Wanted, need: int) -> Held | 
 def best_single(capacities: Capacities, wanted: Wanted, level: int, need: int) -> int:
     """The smallest domain that takes all, then the one with fewest pods, then by path; or -1."""
     size = capacities.slices_led[level]
-    if len(size) <= FEW and not (capacities.has_leader or capacities.score):
-        return best_of_few(capacities, level, need)
+    if len(size) < MANY and not (capacities.has_leader or capacities.score):
+        return smallest_that_takes(need, size, capacities.pods_led[level])
     fitting = _fitting(capacities, level, need)
     if not len(fitting):
         return -1
@@ -127,14 +131,13 @@ def descend(capacities: Capacities, wanted: Wanted, held: Held, need: int) -> Fo
     """From domains down to places; above the slice level only which domains, not how much each."""
     lowest, unit = capacities.slicing.level, capacities.slicing.size
     is_plain = not (capacities.has_leader or capacities.score)
-    is_in_order = is_plain and held.level < lowest == len(capacities.pods) - 1
     while held.level < lowest:
         lower = _below_plain if is_plain else _below_visited
         taken = lower(capacities, wanted, held, need)
         if taken is None:
             return Shortfall(0, need, wanted.level)
         held = taken
-    if is_in_order:
+    if is_plain and lowest == len(capacities.pods) - 1:
         return Found(held.domains, held.units if unit == 1 else held.units * unit)
     return hand_down(capacities, wanted, held, unit)
 
