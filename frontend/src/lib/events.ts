@@ -19,6 +19,7 @@ const TONES: Record<string, FactTone> = {
   "workload.hosts_failed": "bad",
   "workload.hosts_recovered": "good",
   "workload.placed": "move",
+  "workload.scaled_down": "move",
   "workload.held": "hold",
   "workload.deactivated": "idle",
   "cluster_queue.stopped": "hold",

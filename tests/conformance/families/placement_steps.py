@@ -8,6 +8,11 @@ import numpy as np
 
 from headgate.domain.configuration.specs import TopologyRules
 from headgate.domain.configured import Configured
+from headgate.domain.scheduling.placement.assignments import (
+    assignment_of,
+    standing_at,
+    with_placed,
+)
 from headgate.domain.scheduling.placement.balanced import Choice, best_choice, in_shares
 from headgate.domain.scheduling.placement.building import build_hosts
 from headgate.domain.scheduling.placement.capacities import Capacities, Slicing
@@ -25,6 +30,7 @@ from headgate.domain.topology.specs import (
     TopologySpec,
 )
 from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
+from headgate.domain.workloads.fewer_pods import cut_to, pods_in
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
@@ -174,6 +180,48 @@ def assumed_usage(case: Case) -> Iterator[str]:
         for place, row in table.row_of.items()
     }
     yield from differences("assumed", case.want["want"] or {}, found)
+
+
+def pods_counted(case: Case) -> Iterator[str]:
+    """How many pods have a place in an assignment."""
+    yield from differences("pods", case.want["want"], pods_in(_assignment(case, "assignment")))
+
+
+def cut_assignments(case: Case) -> Iterator[str]:
+    """The places that stay where fewer pods are needed."""
+    found = cut_to(_assignment(case, "assignment"), case.inputs["newCount"])
+    yield from differences("domains", _pairs(case.want["want"]), _told(found))
+
+
+def merged_assignments(case: Case) -> Iterator[str]:
+    """Pods placed at different times, as one assignment in order of path."""
+    levels = case.inputs["a"]["levels"]
+    lowest = case.shared["tree"]["domainsPerLevel"][-1]
+    table, topology = _hosts(levels, [_leaf(levels, path.split(",")) for path in lowest])
+    ground = Ground(table, topology, ResourceFlavorSpec(), (ACTUAL,), {})
+    pods = np.zeros(len(topology.paths), dtype=np.int64)
+    for side in ("a", "b"):
+        placed = standing_at(ground, _assignment(case, side))
+        assert placed is not None, "the tree has all domains of the case"
+        pods = with_placed(topology, pods, placed)
+    found = assignment_of(topology, pods)
+    yield from differences("domains", _pairs(case.want["want"]), _told(found))
+
+
+def _assignment(case: Case, field: str) -> TopologyAssignment:
+    given = case.inputs[field]
+    return TopologyAssignment(
+        levels=tuple(given["levels"]),
+        domains=tuple(TopologyDomain(values=tuple(v), count=n) for v, n in _pairs(given)),
+    )
+
+
+def _pairs(given: Given) -> list[tuple[tuple[str, ...], int]]:
+    return [(tuple(each["values"]), each["count"]) for each in given.get("domains") or ()]
+
+
+def _told(assignment: TopologyAssignment) -> list[tuple[tuple[str, ...], int]]:
+    return [(each.values, each.count) for each in assignment.domains]
 
 
 def _ordered(case: Case, order: Any) -> Iterator[str]:
@@ -331,5 +379,8 @@ FAMILIES = {
     "TestCompareDomainLevelValues": Family(paths_in_order),
     "TestIsTopologyAssignmentStale": Family(places_that_are_gone),
     "TestAddAssumedUsage": Family(assumed_usage),
+    "TestCountPodsInAssignment": Family(pods_counted),
+    "TestTruncateAssignment": Family(cut_assignments),
+    "TestMergeTopologyAssignments": Family(merged_assignments),
     "TestComputeAssumedUsageFromAssignment": Family(assumed_usage),
 }

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.ground import Ground
+from headgate.domain.scheduling.placement.growing import Standing, place_grown
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PODS, place_named
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
 from headgate.domain.workloads.specs import PodSet
@@ -14,7 +16,7 @@ from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
 from tests.conformance.installed import Installed, Unreadable, read
-from tests.conformance.statuses import decoded
+from tests.conformance.statuses import decoded, topology_assignment
 
 FLAVOR = "tas"
 QUEUE = "cq"
@@ -83,7 +85,7 @@ def topology_assignments(case: Case) -> Iterator[str]:
         name or MAIN: None if found["wantAssignment"] is None else decoded(found["wantAssignment"])
         for name, found in (case.want["wantPodSets"] or {}).items()
     }
-    yield from judged(wanted, _placed(installed, pod_sets))
+    yield from judged(wanted, _placed(installed, pod_sets, _standing(case)))
 
 
 def hosts_of_table(case: Case, levels: list[str] | None = None) -> Installed:
@@ -113,16 +115,20 @@ def judged(wanted: dict[str, Domains | None], got: dict[str, Domains | None]) ->
         yield from differences(name, domains, got.get(name))
 
 
-def _placed(installed: Installed, pod_sets: list[Given]) -> dict[str, Domains | None]:
+def _placed(
+    installed: Installed, pod_sets: list[Given], standing: Standing | None = None
+) -> dict[str, Domains | None]:
     """The domains of each pod set before the first that finds no place."""
+    groups = _taken_from_the_unconstrained(pod_sets)
     try:
         spec = read("Workload", workload_of(pod_sets)).spec
     except Unreadable:
         return {}
-    pod_sets_left = list(spec.pod_sets)
+    pod_sets_left = [_in_group(pod_set, groups.get(pod_set.name)) for pod_set in spec.pod_sets]
     while True:
         ground = ground_of(installed)
-        placed = place_pod_sets([Seat(ground, pod_set) for pod_set in pod_sets_left])
+        seats = [Seat(ground, pod_set) for pod_set in pod_sets_left]
+        placed = place_grown(seats, standing) if standing else place_pod_sets(seats)
         if not isinstance(placed, Misplaced):
             break
         pod_sets_left = _before(pod_sets_left, placed.pod_set)
@@ -130,6 +136,32 @@ def _placed(installed: Installed, pod_sets: list[Given]) -> dict[str, Domains | 
         name: [(d.values, d.count) for d in place.assignment.domains]
         for name, place in placed.items()
     }
+
+
+def _standing(case: Case) -> Standing:
+    """Where pods stand that are taken over from an earlier slice of the workload."""
+    return {
+        given.get("podSetName") or MAIN: topology_assignment(given["previousAssignment"])
+        for given in case.inputs["podSets"]
+        if given.get("previousAssignment")
+    }
+
+
+def _taken_from_the_unconstrained(pod_sets: list[Given]) -> dict[str, str]:
+    """Groups of pod sets that ask for no level, which submission refuses and the step takes."""
+    requests = {each["name"]: each.get("topologyRequest") or {} for each in pod_sets}
+    return {
+        name: request.pop("podSetGroupName")
+        for name, request in requests.items()
+        if request.get("unconstrained") and "podSetGroupName" in request
+    }
+
+
+def _in_group(pod_set: PodSet, group: str | None) -> PodSet:
+    if group is None or pod_set.topology_request is None:
+        return pod_set
+    request = replace(pod_set.topology_request, pod_set_group_name=group)
+    return replace(pod_set, topology_request=request)
 
 
 def _before(pod_sets: list[PodSet], failed: str) -> list[PodSet]:
@@ -283,10 +315,14 @@ def as_domains(domains: list[Any] | None) -> Domains | None:
 
 
 def known_gate(case: Case, gate: str) -> bool:
-    """Balanced placement is asked for by the request, the others by the installation's rules."""
+    """Balanced placement is asked for by the request, growth by the workload that is taken over.
+
+    The others are rules of the installation.
+    """
     return gate in {
         "TASBalancedPlacement=true",
         "TASProfileMixed=false",
+        "ElasticJobsViaWorkloadSlicesWithTAS=true",
         "TASRespectNodeAffinityPreferred=true",
     }
 

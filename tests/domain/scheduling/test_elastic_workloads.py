@@ -12,7 +12,7 @@ from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.workloads.annotations import ELASTIC, REPLACES
 from headgate.domain.workloads.commands import ChangeSpec, ReportReclaimable, Submit
 from headgate.domain.workloads.decide import WORKLOAD
-from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
+from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
 from headgate.domain.workloads.state import condition, phase_of
 from tests.builders.scenario import Scenario, pointers
 from tests.builders.world import World, quotas
@@ -179,7 +179,6 @@ def submit(annotations: dict[str, str], pod_set: PodSet) -> Submit:
         ({REPLACES: "other/a"}, pods(1)),
         ({REPLACES: "a"}, pods(1)),
         ({ELASTIC: "true"}, replace(pods(2), min_count=1)),
-        ({ELASTIC: "true"}, replace(pods(2), topology_request=TopologyRequest(required="rack"))),
     ],
 )
 def test_what_cannot_be_elastic_is_refused(annotations: dict[str, str], pod_set: PodSet) -> None:

@@ -9,6 +9,7 @@ from headgate.domain.workloads.events import (
     WorkloadHostsFailed,
     WorkloadPlaced,
     WorkloadQuotaReserved,
+    WorkloadScaledDown,
 )
 
 MOST_HOSTS = 3
@@ -33,6 +34,8 @@ def moved_pods(past: Sequence[Recorded]) -> str:
                     lost = [f"{host} ({reasons.get(host, 'lost')})" for host in replaced]
                     new = [host for host in stands_on if host not in before]
                     told = _sentence(lost, new or list(stands_on))
+            case WorkloadScaledDown(admission=admission):
+                stands_on = hosts_of(admission)
             case _:
                 pass
     return told

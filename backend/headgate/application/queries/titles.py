@@ -39,6 +39,7 @@ TOLD: dict[type, Callable[[Any], Told]] = {
         f"Replaced {', '.join(e.replaced)}" if e.replaced else "Hosts chosen",
         _hosts(e.admission),
     ),
+    facts.WorkloadScaledDown: lambda e: ("Scaled down", _hosts(e.admission)),
     facts.WorkloadPodsReclaimed: lambda e: ("Pods ended for good", _reclaimed(e.reclaimable)),
     facts.WorkloadEvicted: lambda e: (f"Evicted: {e.reason}", e.message),
     facts.EvictionAcknowledged: lambda e: ("Eviction taken over", _handler(e)),

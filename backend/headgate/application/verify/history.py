@@ -20,6 +20,7 @@ from headgate.domain.workloads.events import (
     WorkloadPlaced,
     WorkloadPodsReclaimed,
     WorkloadQuotaReserved,
+    WorkloadScaledDown,
     WorkloadSpecChanged,
 )
 from headgate.domain.workloads.preemption_events import WorkloadStopping
@@ -92,6 +93,9 @@ class History:
             self.quota.shrink(held, before.quota)
         if isinstance(event, WorkloadPlaced) and before is not None and held is not None:
             self.hosts.move(self._placed[key], held, event.admission)
+            before.quota = moved(held, event.admission)
+        if isinstance(event, WorkloadScaledDown) and before is not None and held is not None:
+            self.hosts.cut(before.spec, held, event.admission)
             before.quota = moved(held, event.admission)
         if isinstance(event, WorkloadDeleted):
             self.sizes.forget(key)

@@ -59,6 +59,21 @@ class HostBook:
         self.take(spec, _only(after, here - there), is_whole=False)
         self._check_counts(after)
 
+    def cut(self, spec: WorkloadSpec, before: Admission, after: Admission) -> None:
+        """Fewer pods keep places they had: no other ones, and one for each that is wanted."""
+        there = Counter(_rooms(spec, before))
+        here = Counter(_rooms(spec, after))
+        for name, place in here - there:
+            where = "/".join(place[1])
+            self._findings.add("who needs fewer pods gets no other places", f"{name}: {where}")
+        self.give_back(spec, _only(before, there - here))
+        counts = {pod_set.name: pod_set.count for pod_set in spec.pod_sets}
+        given = (
+            replace(assigned, count=min(assigned.count, counts.get(assigned.name, assigned.count)))
+            for assigned in after.pod_set_assignments
+        )
+        self._check_counts(replace(after, pod_set_assignments=tuple(given)))
+
     def _check_counts(self, admission: Admission) -> None:
         for assigned in admission.pod_set_assignments:
             if assigned.topology_assignment is None:

@@ -100,6 +100,9 @@ class LifeBook:
                     self._wrong("hosts fail for who has a place", type(event).__name__)
             case e.WorkloadPlaced():
                 self._placed(life, event)
+            case e.WorkloadScaledDown():
+                if life.quota is None or life.eviction:
+                    self._wrong("who runs on is scaled down", life.eviction or "it holds no quota")
             case e.WorkloadPodsReady() | e.WorkloadPodsNotReady():
                 if not life.is_admitted:
                     self._wrong("only admitted pods are ready or not", type(event).__name__)

@@ -76,7 +76,8 @@ class Unplaced:
     """Why there is no place: units that fit and are needed, at a level, and hosts left out.
 
     With several layers of slices `layers` says it for each; `lacks_leader` if the leader of the
-    group is what has no room. `is_taken` if there is a place, and others stand on it.
+    group is what has no room. `is_taken` if there is a place, and others stand on it. `standing`
+    pods of the pod set run already, and the units are what is to be added to them.
     """
 
     reason: str
@@ -90,6 +91,7 @@ class Unplaced:
     layers: tuple[LayerShort, ...] = ()
     lacks_leader: bool = False
     is_taken: bool = False
+    standing: int = 0
 
 
 @dataclass(frozen=True, slots=True)

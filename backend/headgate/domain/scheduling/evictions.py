@@ -9,6 +9,7 @@ from headgate.domain.scheduling.room import fits
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.scheduling.slices import taken_over, without
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
 from headgate.domain.workloads.evicting import can_be_cancelled
 from headgate.domain.workloads.preemption_events import EvictionCancelled, SoftTerms
@@ -93,6 +94,8 @@ def place_is_there(run: CycleRun, found: Round) -> bool:
     own = run.partition.charge_of(preemptor, found.admission)
     run.partition.give_back(PROJECTED, own)
     try:
-        return fits(run.partition, own, (PROJECTED,))
+        with without(run.partition, old):
+            return fits(run.partition, own, (PROJECTED,))
     finally:
         run.partition.take(PROJECTED, own)
+    old = taken_over(run.partition, run.cell.workloads, preemptor)

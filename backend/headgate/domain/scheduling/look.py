@@ -1,6 +1,6 @@
 """One workload against one partition: flavors by quota, a place on hosts, or else victims."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
@@ -13,10 +13,11 @@ from headgate.domain.scheduling.flavors.assign import (
     choose_flavors,
 )
 from headgate.domain.scheduling.flavors.offers import FlavorOffer, offer_to
-from headgate.domain.scheduling.host_domains import HostDomain, host_domains
+from headgate.domain.scheduling.host_domains import Evictable, HostDomain, Prospect, host_domains
 from headgate.domain.scheduling.immunity import Immunity
 from headgate.domain.scheduling.making_room import Preemptor, Wish, oracle_of, victims_for
 from headgate.domain.scheduling.partition import Charge, Partition
+from headgate.domain.scheduling.placement.growing import Standing
 from headgate.domain.scheduling.placement.hosts import ACTUAL, EMPTY, PROJECTED, TRIAL
 from headgate.domain.scheduling.placement.place import Misplaced
 from headgate.domain.scheduling.preemption.candidates import MOST_REFUSED
@@ -25,7 +26,7 @@ from headgate.domain.scheduling.preemption.plan import VictimPlan
 from headgate.domain.scheduling.quota.answer import QuotaView
 from headgate.domain.scheduling.room import Seats
 from headgate.domain.scheduling.seating import Where, seated
-from headgate.domain.scheduling.slices import pinned_flavors, taken_over
+from headgate.domain.scheduling.slices import all_open, pinned_flavors, standing_pods, taken_over
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import PodSet
@@ -58,16 +59,18 @@ class Look:
         self.node = f"clusterqueue/{self.cluster_queue}"
         spec = partition.specs[self.cluster_queue]
         self.offer = offer_to(partition.offers[self.cluster_queue], workload)
+        self.standing: Standing = {}
         old = taken_over(partition, workloads, workload)
         if old is not None:
             self.offer = replace(self.offer, pinned=pinned_flavors(old), grows=True)
+            self.standing = standing_pods(old, pod_sets)
         self.quota = QuotaView(partition.tree, *partition.usage)
         self.immunity = Immunity(partition, workloads, workload, self.cluster_queue, spec)
         self.preemptor = Preemptor(partition, workloads, workload, self.node, spec)
 
     def evaluate(self, *, may_preempt: bool = True, pinned: Pinned = NOT_PINNED) -> Evaluation:
         """The best there is; a choice of flavors for which nobody leaves gives way to the next."""
-        preempts = may_preempt and self.preemptor.may_preempt
+        preempts = may_preempt and self.preemptor.may_preempt and self._may_clear_hosts()
         offer = (
             replace(self.offer, pinned=pinned) if pinned and not self.offer.grows else self.offer
         )
@@ -78,6 +81,10 @@ class Look:
             choice = self._choose(offer, preempts=preempts)
             found = self._evaluate_choice(choice, offer, preempts=preempts)
         return first if found.mode == Mode.NO_FIT else found
+
+    def _may_clear_hosts(self) -> bool:
+        """Not beside pods on closed hosts: no round can keep a place that is partly there."""
+        return not self.standing or all_open(self.partition.hosts, self.standing)
 
     def found(self, mode: Mode, admission: Admission, *, lost_place: bool = False) -> Evaluation:
         """An answer for a place that was known before."""
@@ -147,7 +154,8 @@ class Look:
             return Seats(found, place, self._charge_at, clearing)
 
         levels = partial(host_domains, self.partition, self.offer.flavors, choice.pod_sets)
-        wish = Wish(choice.amounts(), seats_in, levels, choice.mode >= Mode.DEFERRED)
+        clearable = _no_domains if self.standing else levels
+        wish = Wish(choice.amounts(), seats_in, clearable, choice.mode >= Mode.DEFERRED)
         plan = victims_for(self.preemptor, wish)
         if plan.place is None:
             return self._failed(choice, unplaced, _vain(plan), wanted)
@@ -202,10 +210,18 @@ class Look:
 
     def _place(self, choice: FlavorChoice, where: Where) -> tuple[Admission | None, NotPlaced]:
         later = partial(hosts_come_later, self.partition.config, self.cluster_queue)
+        if self.standing:
+            where = replace(where, standing=self.standing)
         found = seated(self.partition, self.offer.flavors, choice.pod_sets, where, later)
         if isinstance(found, Misplaced):
             return None, ((found.pod_set, found.flavor, found.unplaced),)
         return Admission(cluster_queue=self.cluster_queue, pod_set_assignments=found), ()
+
+
+def _no_domains(evictable: Evictable) -> Sequence[Sequence[Prospect]]:
+    """Pods that stand are in their domains already; who must leave is sought anywhere."""
+    del evictable
+    return ()
 
 
 def _vain(plan: VictimPlan[Admission]) -> VictimSearch:

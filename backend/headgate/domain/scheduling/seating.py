@@ -7,7 +7,8 @@ from headgate.domain.configured import Configured
 from headgate.domain.scheduling.flavors.assign import PodSetFlavors
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.domains import FlavorTopology
-from headgate.domain.scheduling.placement.ground import Ground
+from headgate.domain.scheduling.placement.ground import Ground, Placed
+from headgate.domain.scheduling.placement.growing import Standing, place_grown
 from headgate.domain.scheduling.placement.hosts import Ints
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
 from headgate.domain.topology.specs import ResourceFlavorSpec
@@ -16,10 +17,14 @@ from headgate.domain.workloads.admission import PodSetAssignment
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Views in which a place must be free; `part` is one domain of the topology, if it must be."""
+    """Views in which a place must be free; `part` is one domain of the topology, if it must be.
+
+    `standing` pods are taken over from another workload and stay where they are.
+    """
 
     views: tuple[int, ...]
     part: FlavorTopology | None = None
+    standing: Standing | None = None
 
 
 def seated(
@@ -47,7 +52,7 @@ def seated(
         for each, flavor in to_hosts
         if each.pod_set.name not in later
     ]
-    placed = place_pod_sets(seats) if seats else {}
+    placed = _placed(seats, where) if seats else {}
     if isinstance(placed, Misplaced):
         return placed
     return tuple(
@@ -62,6 +67,10 @@ def seated(
         for each in given
         for place in (placed.get(each.pod_set.name),)
     )
+
+
+def _placed(seats: list[Seat], where: Where) -> dict[str, Placed] | Misplaced:
+    return place_grown(seats, where.standing) if where.standing else place_pod_sets(seats)
 
 
 def flavor_with_topology(partition: Partition, given: PodSetFlavors) -> str:

@@ -2,17 +2,20 @@
 
 The new slice names the old one in an annotation and asks for all its pods. It is looked at as if
 the quota of the old one were free already, so that only the difference has to be there, and gets
-the same flavors. In the decision that reserves its quota the old slice is finished as replaced,
-which comes first, so that quota is never counted twice (reference queueing.md §3.12).
+the same flavors. Pods on hosts stay where they are (reference topology.md §2, Elastic). In the
+decision that reserves its quota the old slice is finished as replaced, which comes first, so that
+quota is never counted twice (reference queueing.md §3.12).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from headgate.domain.scheduling.partition import Partition
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.growing import Standing
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, HostTable
 from headgate.domain.workloads.annotations import replaced_key
 from headgate.domain.workloads.leaving import holds_quota, is_leaving
+from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
 Workloads = Mapping[str, Workload]
@@ -45,6 +48,31 @@ def pinned_flavors(old: Workload) -> dict[tuple[str, str], str]:
         for given in old.admission.pod_set_assignments
         for resource, flavor in given.flavors.items()
     }
+
+
+def standing_pods(old: Workload, pod_sets: Iterable[PodSet]) -> Standing:
+    """Where the pods of the old slice stand that the same pod sets of the new one take over.
+
+    Left out are pod sets that ask for something else now, and those that lost a host.
+    """
+    assert old.admission is not None, "only who holds quota has hosts"
+    before = {each.name: (each.scheduling, each.topology_request) for each in old.spec.pod_sets}
+    alike = {p.name for p in pod_sets if before.get(p.name) == (p.scheduling, p.topology_request)}
+    return {
+        given.name: known
+        for given in old.admission.pod_set_assignments
+        if (known := given.topology_assignment) is not None
+        and given.name in alike
+        and not any(",".join(domain.values) in old.unhealthy_nodes for domain in known.domains)
+    }
+
+
+def all_open(hosts: HostTable, standing: Standing) -> bool:
+    """Whether every host that pods stand on takes more of them; a cordoned one does not."""
+    rows = [
+        hosts.row_of.get(domain.values) for known in standing.values() for domain in known.domains
+    ]
+    return all(row is None or bool(hosts.usable[row]) for row in rows)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """What a workload answers to commands and reports (reference queueing.md §5)."""
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
 from headgate.domain.configured import Absent
@@ -43,6 +45,7 @@ from headgate.domain.workloads.ending import (
 )
 from headgate.domain.workloads.events import (
     WorkloadEvent,
+    WorkloadScaledDown,
     WorkloadSpecChanged,
     WorkloadSubmitted,
 )
@@ -53,7 +56,9 @@ from headgate.domain.workloads.evicting import (
     report_stopping,
 )
 from headgate.domain.workloads.evolve import evolve
+from headgate.domain.workloads.fewer_pods import cut_places
 from headgate.domain.workloads.holding import hold, release
+from headgate.domain.workloads.leaving import holds_quota, is_leaving
 from headgate.domain.workloads.living import existing, unfinished
 from headgate.domain.workloads.preemption_events import (
     DivergingPodSet,
@@ -190,7 +195,19 @@ def _marked_and_specified(
             *change_violations(workload, spec),
         ),
     )
-    return (WorkloadSpecChanged(labels=command.labels, annotations=command.annotations, spec=spec),)
+    return (
+        WorkloadSpecChanged(labels=command.labels, annotations=command.annotations, spec=spec),
+        *_fewer_places(workload, spec),
+    )
+
+
+def _fewer_places(workload: Workload, spec: WorkloadSpec) -> Iterator[WorkloadEvent]:
+    """Hosts of pods that are not wanted any more; who must leave gives up all of them anyway."""
+    if workload.admission is None or not holds_quota(workload) or is_leaving(workload):
+        return
+    left = cut_places(workload.admission, spec.pod_sets)
+    if left is not workload.admission:
+        yield WorkloadScaledDown(admission=left)
 
 
 def _divergence(

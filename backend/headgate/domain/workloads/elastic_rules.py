@@ -39,12 +39,6 @@ def elastic_violations(
             rule="An elastic workload starts with all its pods: it has no minCount.",
             remedy="Remove minCount, or the annotation.",
         )
-    if any(_names_places(pod_set) for pod_set in spec.pod_sets):
-        yield Violation(
-            pointer=marked,
-            rule="Pods that ask for a topology stay where they are; they cannot be elastic.",
-            remedy="Remove the topology requests, or the annotation.",
-        )
 
 
 def only_shrinks(before: tuple[PodSet, ...], after: tuple[PodSet, ...]) -> bool:
@@ -52,11 +46,4 @@ def only_shrinks(before: tuple[PodSet, ...], after: tuple[PodSet, ...]) -> bool:
     return len(before) == len(after) and all(
         new == replace(old, count=new.count) and new.count <= old.count
         for old, new in zip(before, after, strict=True)
-    )
-
-
-def _names_places(pod_set: PodSet) -> bool:
-    request = pod_set.topology_request
-    return request is not None and any(
-        (request.required, request.preferred, request.unconstrained, *request.slice_layers)
     )

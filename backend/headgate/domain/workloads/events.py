@@ -170,6 +170,15 @@ class WorkloadPlaced(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pl
     replaced: tuple[str, ...] = ()
 
 
+class WorkloadScaledDown(msgspec.Struct, frozen=True, kw_only=True, tag="workload.scaled_down"):
+    """Its owner needs fewer pods while it holds quota: these are the places that it keeps.
+
+    Those given back were the last in order of rank (reference topology.md §2, Elastic).
+    """
+
+    admission: Admission
+
+
 class WorkloadPodsReclaimed(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_reclaimed"
 ):
@@ -310,6 +319,7 @@ WorkloadEvent = (
     | WorkloadHostsFailed
     | WorkloadHostsRecovered
     | WorkloadPlaced
+    | WorkloadScaledDown
     | WorkloadPodsReclaimed
     | WorkloadEvicted
     | EvictionAcknowledged

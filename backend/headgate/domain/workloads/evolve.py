@@ -8,6 +8,7 @@ from headgate.domain.configured import Absent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.activity import after_activation, after_deactivation
+from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.checking import (
     after_check_report,
     after_checks_required,
@@ -118,6 +119,8 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
             return replace(workload, unhealthy_nodes={})
         case e.WorkloadPlaced():
             return _placed(workload, event)
+        case e.WorkloadScaledDown():
+            return _scaled_down(workload, event)
         case e.WorkloadPodsReclaimed():
             return _reclaimed(workload, event)
         case e.EvictionAcknowledged():
@@ -243,6 +246,14 @@ def _pods_not_ready(workload: Workload, event: e.WorkloadPodsNotReady, at: Insta
 def _placed(workload: Workload, event: e.WorkloadPlaced) -> Workload:
     stay = tuple(host for host in workload.pods_gone if host not in event.replaced)
     return replace(workload, admission=event.admission, unhealthy_nodes={}, pods_gone=stay)
+
+
+def _scaled_down(workload: Workload, event: e.WorkloadScaledDown) -> Workload:
+    """What is known of hosts that it has left does not matter any more."""
+    stays = hosts_of(event.admission)
+    failed = {host: why for host, why in workload.unhealthy_nodes.items() if host in stays}
+    gone = tuple(host for host in workload.pods_gone if host in stays)
+    return replace(workload, admission=event.admission, unhealthy_nodes=failed, pods_gone=gone)
 
 
 def _reclaimed(workload: Workload, event: e.WorkloadPodsReclaimed) -> Workload:

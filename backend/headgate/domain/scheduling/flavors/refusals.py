@@ -22,8 +22,6 @@ def refusal(
         return "the flavor does not exist"
     if offer.allowed and name not in offer.allowed:
         return "the workload does not allow it"
-    if offer.grows and offer.flavors[name].spec.topology_name:
-        return "a slice cannot grow on the hosts of a topology"
     pinned = _pinned_elsewhere(offer, name, pod_sets, resources)
     if pinned:
         return f"it is bound to flavor {pinned}"

@@ -28,6 +28,10 @@ class Seat:
     pod_set: PodSet
 
 
+Group = tuple[Seat, ...]
+"""Workers alone, or with the leader that is placed together with them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Misplaced:
     """The first pod set without a place, its flavor, and why."""
@@ -44,16 +48,16 @@ def place_pod_sets(seats: Sequence[Seat]) -> dict[str, Placed] | Misplaced:
     of the first of them; both lie in the flavor of the workers.
     """
     found: dict[str, Placed] = {}
-    groups = tuple(_groups(seats))
-    for number, (workers, leader) in enumerate(groups, 1):
-        placed = place_group(workers, None if leader is None else leader.pod_set)
+    groups = tuple(groups_of(seats))
+    for number, group in enumerate(groups, 1):
+        workers, *leaders = group
+        placed = place_group(workers, leaders[0].pod_set if leaders else None)
         if isinstance(placed, Unplaced):
             return Misplaced(workers.pod_set.name, workers.ground.topology.flavor, placed)
-        for seat, place in zip((workers, leader), placed, strict=False):
-            if seat is not None:
-                found[seat.pod_set.name] = place
-                if number < len(groups):
-                    assume(workers.ground, place, per_pod(seat.pod_set))
+        for seat, place in zip(group, placed, strict=True):
+            found[seat.pod_set.name] = place
+            if number < len(groups):
+                assume(workers.ground, place, per_pod(seat.pod_set))
     return found
 
 
@@ -98,7 +102,7 @@ def _searched(
     return placed, _placed(ground, np.array([found.leader]), np.array([1]))
 
 
-def _groups(seats: Sequence[Seat]) -> Iterable[tuple[Seat, Seat | None]]:
+def groups_of(seats: Sequence[Seat]) -> Iterable[Group]:
     """Workers with their leader: the second of two, unless it has more pods (topology.md §2)."""
     members: dict[str, list[Seat]] = {}
     for seat in seats:
@@ -106,11 +110,12 @@ def _groups(seats: Sequence[Seat]) -> Iterable[tuple[Seat, Seat | None]]:
         group = request.pod_set_group_name if request is not None else None
         members.setdefault(f"group {group}" if group else seat.pod_set.name, []).append(seat)
     for first, *others in members.values():
-        second = others[0] if others else None
-        if second is not None and second.pod_set.count > first.pod_set.count:
-            yield second, first
+        if not others:
+            yield (first,)
+        elif others[0].pod_set.count > first.pod_set.count:
+            yield others[0], first
         else:
-            yield first, second
+            yield first, others[0]
 
 
 def _placed(ground: Ground, places: Ints, counts: Ints) -> Placed:

@@ -2,21 +2,23 @@
 
 Reference topology.md §7.3. Beyond Kueue, several hosts are replaced at once, a broken slice is
 mended in its own domain whatever else was asked, and pods with a preferred level stay near the
-rest as long as there is room (its traps 12 to 14).
+rest as long as there is room (its traps 12 to 14). More pods than before are placed alike: beside
+the others, as if they had stood on a host that failed.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
 from msgspec.structs import replace as with_fields
 
 from headgate.domain.scheduling.answers import Unplaced
+from headgate.domain.scheduling.placement.assignments import assignment_of, with_placed
 from headgate.domain.scheduling.placement.domains import FlavorTopology
 from headgate.domain.scheduling.placement.ground import Ground, assume, per_pod
-from headgate.domain.scheduling.placement.hosts import Bools, Ints
+from headgate.domain.scheduling.placement.hosts import Bools, Ints, Place, place_named
 from headgate.domain.scheduling.placement.place import place_pod_set
-from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
+from headgate.domain.workloads.admission import TopologyAssignment
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 
 
@@ -59,15 +61,33 @@ def replace_hosts(
     pods of the lost hosts may still be charged there; the others must be charged. What is placed
     is assumed on the ground.
     """
-    swap = _begun(ground, pod_set, given, lost)
+    if not ground.topology.goes_to_hosts:
+        return Unplaced("only hosts can be replaced, and this topology does not go down to them")
+    return _carried_out(_begun(ground, pod_set, given, lost))
+
+
+def add_pods(
+    ground: Ground, pod_set: PodSet, given: TopologyAssignment
+) -> TopologyAssignment | Unplaced:
+    """`given` with so many more pods that it has all of the pod set; those in it do not move.
+
+    Fails like `replace_hosts`. Those in it must be assumed or charged; what is added is assumed.
+    """
+    swap = _begun(ground, pod_set, given, ())
+    if isinstance(swap, Unplaced):
+        return swap
+    return _carried_out(replace(swap, missing=pod_set.count - int(swap.pods.sum())))
+
+
+def _carried_out(swap: _Swap | Unplaced) -> TopologyAssignment | Unplaced:
     if isinstance(swap, Unplaced):
         return swap
     failure = Unplaced("there is no room for a slice in its own domain")
     for way in _ways(swap):
         found = way(swap)
         if not isinstance(found, Unplaced):
-            ground.assumed.update(found.ground.assumed)
-            return _assignment(found)
+            swap.ground.assumed.update(found.ground.assumed)
+            return assignment_of(swap.topology, found.pods)
         failure = found
     return failure
 
@@ -76,8 +96,6 @@ def _begun(
     ground: Ground, pod_set: PodSet, given: TopologyAssignment, lost: Collection[str]
 ) -> _Swap | Unplaced:
     topology = ground.topology
-    if not topology.goes_to_hosts:
-        return Unplaced("only hosts can be replaced, and this topology does not go down to them")
     asked = pod_set.topology_request or TopologyRequest()
     named = (asked.required, asked.preferred, *(layer.level for layer in asked.slice_layers))
     if gone := [name for name in named if name is not None and name not in topology.levels]:
@@ -87,22 +105,23 @@ def _begun(
     missing = 0
     for domain in given.domains:
         host = domain.values[-1]
-        place = _place_of(ground, host)
+        place = _place_of(ground, domain.values)
         if host in lost:
             missing += domain.count
         elif place >= 0:
             pods[place] += domain.count
         else:
-            return Unplaced(f"host {host} is not in the topology any more")
-    places = (_place_of(ground, host) for host in lost)
+            return Unplaced(f"{'/'.join(domain.values)} is not in the topology any more")
+    places = (_place_of(ground, (host,)) for host in lost)
     may_serve[[place for place in places if place >= 0]] = False
     request = with_fields(asked, pod_set_group_name=None, balanced=False)
     return _Swap(ground, pod_set, request, pods, missing, may_serve)
 
 
-def _place_of(ground: Ground, host: str) -> int:
-    """The place of a host among those of the flavor; -1 if it is none of them."""
-    row = ground.table.row_of.get((host,))
+def _place_of(ground: Ground, values: Place) -> int:
+    """The place of those values among those of the flavor; -1 if it is none of them."""
+    topology = ground.topology
+    row = ground.table.row_of.get(place_named(topology.flavor, topology.levels, values))
     return -1 if row is None else int(ground.topology.place_of_row[row])
 
 
@@ -183,8 +202,7 @@ def _put(swap: _Swap, count: int, request: TopologyRequest, within: Bools) -> _S
     if isinstance(placed, Unplaced):
         return placed
     assume(ground, placed, per_pod(pod_set))
-    pods = swap.pods.copy()
-    pods[swap.topology.place_of_row[placed.rows]] += placed.counts
+    pods = with_placed(swap.topology, swap.pods, placed)
     return replace(swap, ground=ground, pods=pods, missing=swap.missing - count)
 
 
@@ -195,14 +213,3 @@ def _domain(swap: _Swap, level: int, domain: int) -> Bools:
     mask = np.zeros(len(swap.pods), dtype=np.bool_)
     mask[int(starts[domain]) : end] = True
     return mask
-
-
-def _assignment(swap: _Swap) -> TopologyAssignment:
-    return TopologyAssignment(
-        levels=swap.topology.assigned_levels(), domains=tuple(_domains(swap.topology, swap.pods))
-    )
-
-
-def _domains(topology: FlavorTopology, pods: Ints) -> Iterator[TopologyDomain]:
-    for place in np.flatnonzero(pods):
-        yield TopologyDomain(values=topology.paths[place][-1:], count=int(pods[place]))

@@ -1,0 +1,88 @@
+"""Placing more pods, or fewer, of pod sets that run: those that stay do not move.
+
+Reference topology.md §2, Elastic. Beyond Kueue, which refuses them, pod sets may ask for a level
+and for slices: added pods join the others in their required domain, or near them (#13640).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from headgate.domain.scheduling.answers import Unplaced
+from headgate.domain.scheduling.placement.assignments import standing_at
+from headgate.domain.scheduling.placement.ground import Placed, assume, per_pod
+from headgate.domain.scheduling.placement.place import (
+    Group,
+    Misplaced,
+    Seat,
+    groups_of,
+    place_group,
+)
+from headgate.domain.scheduling.placement.replacement import add_pods
+from headgate.domain.workloads.admission import TopologyAssignment
+from headgate.domain.workloads.fewer_pods import cut_to
+
+Standing = Mapping[str, TopologyAssignment]
+"""By pod set, where its pods stand that the workload takes over."""
+
+
+def place_grown(seats: Sequence[Seat], standing: Standing) -> dict[str, Placed] | Misplaced:
+    """A place for every pod set of one workload, with `standing` pods where they are.
+
+    Nothing of the workload may be charged. The last in order go first where fewer pods are needed.
+    A group is placed afresh if some of it stood in a place that is gone.
+    """
+    groups = tuple(groups_of(seats))
+    kept: dict[str, Placed] = {}
+    for group in groups:
+        stays = _kept(group, standing)
+        kept.update(stays)
+        for seat in group:
+            if seat.pod_set.name in stays:
+                assume(seat.ground, stays[seat.pod_set.name], per_pod(seat.pod_set))
+    found: dict[str, Placed] = {}
+    for group in groups:
+        for name, placed in _placed(group, kept):
+            if isinstance(placed, Unplaced):
+                return Misplaced(name, group[0].ground.topology.flavor, placed)
+            found[name] = placed
+    return found
+
+
+def _kept(group: Group, standing: Standing) -> dict[str, Placed]:
+    """Where the pods of a group stay; nothing if some of it has no place that is still there."""
+    kept: dict[str, Placed] = {}
+    for seat in group:
+        known = standing.get(seat.pod_set.name)
+        cut = None if known is None else cut_to(known, seat.pod_set.count)
+        stays = None if cut is None else standing_at(seat.ground, cut)
+        if stays is None:
+            return {}
+        kept[seat.pod_set.name] = stays
+    return kept
+
+
+def _placed(group: Group, kept: Mapping[str, Placed]) -> Iterator[tuple[str, Placed | Unplaced]]:
+    workers, *leaders = group
+    if workers.pod_set.name in kept:
+        for seat in group:
+            yield seat.pod_set.name, _grown(seat, kept[seat.pod_set.name])
+        return
+    afresh = place_group(workers, leaders[0].pod_set if leaders else None)
+    if isinstance(afresh, Unplaced):
+        yield workers.pod_set.name, afresh
+        return
+    for seat, placed in zip(group, afresh, strict=True):
+        assume(workers.ground, placed, per_pod(seat.pod_set))
+        yield seat.pod_set.name, placed
+
+
+def _grown(seat: Seat, stays: Placed) -> Placed | Unplaced:
+    standing = int(stays.counts.sum())
+    if standing == seat.pod_set.count:
+        return stays
+    found = add_pods(seat.ground, seat.pod_set, stays.assignment)
+    if isinstance(found, Unplaced):
+        return replace(found, standing=standing)
+    placed = standing_at(seat.ground, found)
+    assert placed is not None, "what was just placed is there"
+    return placed

@@ -1,0 +1,59 @@
+"""Places for fewer pods than before: the last in rank order go first (topology.md §2, Elastic)."""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from headgate.domain.workloads.admission import (
+    Admission,
+    PodSetAssignment,
+    TopologyAssignment,
+    TopologyDomain,
+)
+from headgate.domain.workloads.specs import PodSet
+
+
+def pods_in(assignment: TopologyAssignment) -> int:
+    """How many pods have a place in it."""
+    return sum(domain.count for domain in assignment.domains)
+
+
+def cut_to(assignment: TopologyAssignment, count: int) -> TopologyAssignment:
+    """The first `count` places; the same assignment where there are no more than that.
+
+    Order is kept as it is stored. Where the count is whole slices, so is every domain that stays.
+    """
+    if pods_in(assignment) <= count:
+        return assignment
+    return replace(assignment, domains=tuple(_first(assignment.domains, count)))
+
+
+def cut_places(admission: Admission, pod_sets: tuple[PodSet, ...]) -> Admission:
+    """The admission with places for no more pods than the pod sets have now; else it is the same.
+
+    Counts and usage stay as they were given: what is needed of them follows from the pod sets.
+    """
+    counts = {pod_set.name: pod_set.count for pod_set in pod_sets}
+    given = tuple(_cut(assigned, counts) for assigned in admission.pod_set_assignments)
+    return admission if given == admission.pod_set_assignments else _with(admission, given)
+
+
+def _first(domains: tuple[TopologyDomain, ...], count: int) -> Iterator[TopologyDomain]:
+    left = count
+    for domain in domains:
+        if left <= 0:
+            return
+        yield replace(domain, count=min(domain.count, left))
+        left -= domain.count
+
+
+def _cut(given: PodSetAssignment, counts: Mapping[str, int]) -> PodSetAssignment:
+    known = given.topology_assignment
+    if known is None:
+        return given
+    cut = cut_to(known, counts.get(given.name, given.count))
+    return given if cut is known else replace(given, topology_assignment=cut)
+
+
+def _with(admission: Admission, given: tuple[PodSetAssignment, ...]) -> Admission:
+    return replace(admission, pod_set_assignments=given)
