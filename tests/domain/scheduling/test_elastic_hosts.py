@@ -11,6 +11,7 @@ from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.topology.events import NodeCordoned, NodeReported
+from headgate.domain.views.fits import near_fits
 from headgate.domain.workloads.annotations import ELASTIC, REPLACES
 from headgate.domain.workloads.commands import ChangeSpec
 from headgate.domain.workloads.decide import WORKLOAD
@@ -106,6 +107,15 @@ def test_growth_that_its_required_domain_cannot_take_waits_and_is_told_why() -> 
         "Needs room for 3 pods more beside the 3 pods that run in one rack; "
         "the best rack r1 has room for 1"
     )
+
+
+def test_only_the_domain_of_those_that_run_is_near_to_what_is_added() -> None:
+    world = a_world({"b/r1/a": 2, "b/r1/b": 2, "b/r2/x": 9})
+    old = running(world, pods(3, RACK))
+    new = grown(world, old, pods(6, RACK))
+    (near,) = near_fits(world.cell, "tree", world[new])
+    assert (near.nearest.domain, near.nearest.fits, near.nearest.needs) == (("b", "r1"), 1, 3)
+    assert [each.workload for each in near.in_the_way] == [old]
 
 
 def test_growth_with_a_preferred_level_stays_near() -> None:

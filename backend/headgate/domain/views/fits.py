@@ -16,10 +16,13 @@ from headgate.domain.scheduling.placement.fits import (
     pods_within,
 )
 from headgate.domain.scheduling.placement.ground import Ground
+from headgate.domain.scheduling.placement.growing import only_added
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.slices import standing_pods, taken_over
 from headgate.domain.scheduling.standing import cluster_queue_of
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.remaining import needed_pod_sets
+from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
 MOST_HOLDERS = 5
@@ -55,16 +58,34 @@ def largest_fits(cell: Cell, topology: str, requests: Requests) -> tuple[LevelFi
 
 
 def near_fits(cell: Cell, topology: str, workload: Workload) -> tuple[NearFit, ...]:
-    """The domains of a topology that come nearest to taking each pod set, nearest first."""
+    """The domains of a topology that come nearest to taking each pod set, nearest first.
+
+    Of a workload that takes over pods of another one, only those to be added need a place.
+    """
     key = cell.partition_of_workload(workload)
     offered = _offered(cell, workload)
     return tuple(
         NearFit(pod_set.name, flavor, near, _in_the_way(cell, partition, near))
         for partition, flavor in _flavors(cell, topology)
         if partition.key == key and flavor in offered
-        for pod_set in needed_pod_sets(workload.spec.pod_sets, workload.reclaimable)
-        for near in nearest_domains(_ground(cell, partition, flavor, (ACTUAL, PROJECTED)), pod_set)
+        for ground, pod_set in _sought(cell, partition, flavor, workload)
+        for near in nearest_domains(ground, pod_set)
     )
+
+
+def _sought(
+    cell: Cell, partition: Partition, flavor: str, workload: Workload
+) -> Iterator[tuple[Ground, PodSet]]:
+    """Each pod set with the ground it may lie on."""
+    ground = _ground(cell, partition, flavor, (ACTUAL, PROJECTED))
+    pod_sets = needed_pod_sets(workload.spec.pod_sets, workload.reclaimable)
+    old = taken_over(partition, cell.workloads, workload)
+    standing = standing_pods(old, pod_sets) if old is not None else {}
+    for pod_set in pod_sets:
+        if pod_set.name in standing:
+            yield only_added(ground, pod_set, standing[pod_set.name])
+        else:
+            yield ground, pod_set
 
 
 def _flavors(cell: Cell, topology: str) -> Iterator[tuple[Partition, str]]:

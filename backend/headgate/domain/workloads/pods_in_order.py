@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.domain.rejection import InvalidObject, NotFound, Violation
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
+from headgate.domain.workloads.fewer_pods import pods_in
 from headgate.domain.workloads.specs import PodIndex, PodSet
 from headgate.domain.workloads.state import Workload
 
@@ -62,10 +64,12 @@ def places_of_pods(
 
 
 def _assigned(workload: Workload, pod_set: str) -> tuple[PodSetAssignment, TopologyAssignment]:
+    """What a pod set was given, for as many pods as have a place after it was scaled down."""
     admission = workload.admission
     for given in admission.pod_set_assignments if admission is not None else ():
         if given.name == pod_set and given.topology_assignment is not None:
-            return given, given.topology_assignment
+            known = given.topology_assignment
+            return replace(given, count=pods_in(known)), known
     raise NotFound(
         f"Pod set {pod_set} of workload {workload.key} has no topology assignment now.",
         remedy="Start its pods wherever its flavors allow, or wait until it is admitted.",

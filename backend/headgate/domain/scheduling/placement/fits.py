@@ -87,6 +87,8 @@ def nearest_domains(ground: Ground, pod_set: PodSet) -> Iterator[Nearest]:
         order = np.lexsort([np.arange(len(slices)), -pods, -slices])
         for domain in order[:MOST_DOMAINS].tolist():
             places = _places(topology, wanted.level, domain)
+            if ground.within is not None and not ground.within[places].any():
+                continue
             yield Nearest(
                 level=topology.levels[wanted.level],
                 domain=topology.domain_path(wanted.level, domain),

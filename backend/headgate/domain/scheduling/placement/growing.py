@@ -7,9 +7,13 @@ and for slices: added pods join the others in their required domain, or near the
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+from msgspec.structs import replace as with_fields
+
 from headgate.domain.scheduling.answers import Unplaced
 from headgate.domain.scheduling.placement.assignments import standing_at
-from headgate.domain.scheduling.placement.ground import Placed, assume, per_pod
+from headgate.domain.scheduling.placement.ground import Ground, Placed, assume, per_pod
+from headgate.domain.scheduling.placement.parts import places_within
 from headgate.domain.scheduling.placement.place import (
     Group,
     Misplaced,
@@ -19,7 +23,8 @@ from headgate.domain.scheduling.placement.place import (
 )
 from headgate.domain.scheduling.placement.replacement import add_pods
 from headgate.domain.workloads.admission import TopologyAssignment
-from headgate.domain.workloads.fewer_pods import cut_to
+from headgate.domain.workloads.fewer_pods import cut_to, pods_in
+from headgate.domain.workloads.specs import PodSet
 
 Standing = Mapping[str, TopologyAssignment]
 """By pod set, where its pods stand that the workload takes over."""
@@ -46,6 +51,23 @@ def place_grown(seats: Sequence[Seat], standing: Standing) -> dict[str, Placed] 
                 return Misplaced(name, group[0].ground.topology.flavor, placed)
             found[name] = placed
     return found
+
+
+def only_added(ground: Ground, pod_set: PodSet, known: TopologyAssignment) -> tuple[Ground, PodSet]:
+    """The pods to be added to those that stand, and the ground that they may be added on."""
+    stays = standing_at(ground, known)
+    if stays is None or not len(stays.rows):
+        return ground, pod_set
+    added = with_fields(pod_set, count=max(0, pod_set.count - pods_in(known)))
+    topology, request = ground.topology, pod_set.topology_request
+    if request is None or request.required not in topology.levels:
+        return ground, added
+    level = topology.levels.index(request.required)
+    first = topology.place_of_row[stays.rows[0]]
+    domain = int(np.searchsorted(topology.starts[level], first, side="right")) - 1
+    within = np.zeros(len(topology.paths), dtype=np.bool_)
+    within[places_within(topology, level, domain)] = True
+    return replace(ground, within=within), added
 
 
 def _kept(group: Group, standing: Standing) -> dict[str, Placed]:
