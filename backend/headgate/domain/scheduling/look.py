@@ -155,7 +155,8 @@ class Look:
 
         levels = partial(host_domains, self.partition, self.offer.flavors, choice.pod_sets)
         clearable = _no_domains if self.standing else levels
-        wish = Wish(choice.amounts(), seats_in, clearable, choice.mode >= Mode.DEFERRED)
+        placeless, spread = choice.mode >= Mode.DEFERRED, not _must_share_domain(self.pod_sets)
+        wish = Wish(choice.amounts(), seats_in, clearable, placeless, spread)
         plan = victims_for(self.preemptor, wish)
         if plan.place is None:
             return self._failed(choice, unplaced, _vain(plan), wanted)
@@ -222,6 +223,11 @@ def _no_domains(evictable: Evictable) -> Sequence[Sequence[Prospect]]:
     """Pods that stand are in their domains already; who must leave is sought anywhere."""
     del evictable
     return ()
+
+
+def _must_share_domain(pod_sets: tuple[PodSet, ...]) -> bool:
+    requests = (pod_set.topology_request for pod_set in pod_sets)
+    return any(request is not None and bool(request.required) for request in requests)
 
 
 def _vain(plan: VictimPlan[Admission]) -> VictimSearch:

@@ -123,13 +123,15 @@ class Wish(Generic[Place]):
     """What is wanted: amounts of quota and a place, anywhere or level by level in a domain.
 
     `seats_in` finds places in a domain, or with None on any hosts; `levels` tells the domains, if
-    these could be made to leave.
+    these could be made to leave. `is_placeless` if it is known that no hosts have room as things
+    are; `may_spread` if pods may lie in several domains where no single one can be made free.
     """
 
     amounts: Amounts
     seats_in: Callable[[HostDomain | None], Seats[Place]]
     levels: Callable[[Evictable], Sequence[Sequence[Prospect]]]
     is_placeless: bool = False
+    may_spread: bool = False
 
 
 def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
@@ -160,6 +162,9 @@ def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
         found = _cheapest(preemptor, (claim, known), wish, level)
         if found.place is not None:
             break
+    else:
+        if wish.may_spread:
+            found = plan_victims(room, claim, rules)
     return replace(found, census=known.census)
 
 

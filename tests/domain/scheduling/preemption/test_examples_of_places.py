@@ -202,3 +202,11 @@ def test_who_asks_for_no_level_makes_room_on_full_hosts_beside_free_quota(
 ) -> None:
     found = one_domain().round_for(35, 2, topology)
     assert names_of(found) == {"c", "d", "e"}
+
+
+def test_who_prefers_a_level_makes_room_in_several_domains_if_none_can_take_it_whole() -> None:
+    world = Racks("b1/r1/n1", "b2/r2/n2")
+    world.stands("a", 20, "n1")
+    world.stands("b", 20, "n2")
+    found = world.round_for(30, 2, TopologyRequest(preferred="rack"))
+    assert names_of(found) == {"a", "b"}
