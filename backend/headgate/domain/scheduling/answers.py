@@ -94,8 +94,7 @@ class Unplaced:
     standing: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class VictimSearch:
+class VictimSearch(msgspec.Struct, frozen=True, gc=False):
     """A search for victims: how many were looked at, and who may not be one.
 
     `reason` says why it found too few; `refused` pairs a workload with the rule that protects it.

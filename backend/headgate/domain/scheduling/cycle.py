@@ -10,7 +10,8 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.admission import (
@@ -46,8 +47,7 @@ from headgate.domain.workloads.leaving import holds_quota
 __all__ = ["Decision", "Plan", "plan_cycle"]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True, gc=False):
     """What a cycle decided, in order; none means that nothing is to be done at this position.
 
     `next_due` is when time alone will make something due. `looked_at` counts evaluations.

@@ -1,10 +1,10 @@
 """What a workload could gain by making others leave: foreseen by flavor, planned for the whole."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Generic
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.answers import Mode
@@ -17,7 +17,7 @@ from headgate.domain.scheduling.preemption.budgets import Budgets
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Victim
 from headgate.domain.scheduling.preemption.guard import closes_circle
 from headgate.domain.scheduling.preemption.legality import Wrongs
-from headgate.domain.scheduling.preemption.oracle import foresee
+from headgate.domain.scheduling.preemption.oracle import Foresight, foresee
 from headgate.domain.scheduling.preemption.plan import (
     SearchRules,
     VictimPlan,
@@ -45,13 +45,17 @@ from headgate.domain.workloads.state import Workload
 
 
 class Preemptor(msgspec.Struct, frozen=True, gc=False):
-    """A workload with everything that decides whom it may make leave."""
+    """A workload with everything that decides whom it may make leave, during one look.
+
+    `foreseen` is what was found in this look for an amount of one flavor's resource alone.
+    """
 
     partition: Partition
     workloads: Workloads
     workload: Workload
     node: str
     spec: ClusterQueueSpec
+    foreseen: dict[tuple[FlavorResource, int], Foresight] = {}
 
     @property
     def may_preempt(self) -> bool:
@@ -109,8 +113,8 @@ def oracle_of(preemptor: Preemptor, *, preempts: bool) -> Oracle:
         if not preempts:
             tree, usage = preemptor.partition.tree, preemptor.partition.usage[PROJECTED]
             return Mode.NO_CANDIDATES, borrowing_level(tree, usage, preemptor.node, key, need)[0]
-        room = quota_room(preemptor.partition, preemptor.workloads)
-        return foresee(room, _claim(preemptor, {key: need}, (key,)), preemptor.rules)
+        found = preemptor.foreseen.get((key, need)) or _foresee(preemptor, key, need)
+        return found.mode, found.level
 
     borrows = policies.borrow_within_cohort.policy != "Never"
     fair = preemptor.partition.config.configuration.fair_sharing
@@ -118,8 +122,14 @@ def oracle_of(preemptor: Preemptor, *, preempts: bool) -> Oracle:
     return Oracle(simulate, while_borrowing=borrows or shares)
 
 
-@dataclass(frozen=True, slots=True)
-class Wish(Generic[Place]):
+def _foresee(preemptor: Preemptor, key: FlavorResource, need: int) -> Foresight:
+    room = quota_room(preemptor.partition, preemptor.workloads)
+    claim = _claim(preemptor, {key: need}, (key,))
+    found = preemptor.foreseen[key, need] = foresee(room, claim, preemptor.rules)
+    return found
+
+
+class Wish(msgspec.Struct, Generic[Place], frozen=True):
     """What is wanted: amounts of quota and a place, anywhere or level by level in a domain.
 
     `seats_in` finds places in a domain, or with None on any hosts; `levels` tells the domains, if
@@ -140,6 +150,10 @@ def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
     Quota alone is short if there is a place already; then no domain is better than another.
     """
     anywhere = wish.seats_in(None)
+    foreseen = _foreseen(preemptor, wish.amounts)
+    if foreseen is not None:
+        place = anywhere.place() if foreseen.place else None
+        return VictimPlan(foreseen.victims, place, foreseen.census, foreseen.protected)
     has_place = not wish.is_placeless and anywhere.has_place()
     contested = _contested(preemptor, wish.amounts, has_place=has_place)
     claim = _claim(preemptor, wish.amounts, contested)
@@ -166,6 +180,20 @@ def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
         if wish.may_spread:
             found = plan_victims(room, claim, rules)
     return replace(found, census=known.census)
+
+
+def _foreseen(preemptor: Preemptor, amounts: Amounts) -> VictimPlan[bool] | None:
+    """What was found when flavors were chosen, if that was for all that is wanted.
+
+    One flavor's resource that lies on no hosts is all: whoever leaves, leaves for quota alone.
+    """
+    if len(amounts) != 1:
+        return None
+    ((key, need),) = amounts.items()
+    if key[0] in preemptor.partition.topologies:
+        return None
+    found = preemptor.foreseen.get((key, need))
+    return found.plan if found else None
 
 
 def _cheapest(

@@ -4,7 +4,6 @@ Reference preemption.md §6.8: planning evicts nobody; everything here is one de
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import msgspec
 from msgspec import structs
@@ -105,7 +104,7 @@ def _unmade(run: CycleRun, evaluation: Evaluation, reason: str) -> Explanation:
     """Why it waits, when the room that was found for it is not to be made."""
     search = evaluation.search or VictimSearch("")
     blocked = structs.replace(
-        evaluation, mode=Mode.NO_FIT, victims=(), search=replace(search, reason=reason)
+        evaluation, mode=Mode.NO_FIT, victims=(), search=structs.replace(search, reason=reason)
     )
     return explain_evaluation(run.partition, run.cell.workloads, blocked)
 

@@ -1,8 +1,9 @@
 """The projected state of a partition as a search for victims tries it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from headgate.domain.scheduling.partition import Charge, Partition
 from headgate.domain.scheduling.placement.clearing import Clearing
@@ -39,8 +40,7 @@ def fits(partition: Partition, charge: Charge, views: tuple[int, ...]) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Seats(Generic[Place]):
+class Seats(msgspec.Struct, Generic[Place], frozen=True):
     """Whether hosts have a place, which is the best, and what one takes.
 
     With a `clearing` hosts are tried in its numbers, of which `place` finds the best place.
@@ -52,8 +52,7 @@ class Seats(Generic[Place]):
     clearing: Clearing | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectedRoom(Generic[Place]):
+class ProjectedRoom(msgspec.Struct, Generic[Place], frozen=True):
     """What is there once everyone leaving, and everyone removed, has left (`removal.Room`)."""
 
     partition: Partition

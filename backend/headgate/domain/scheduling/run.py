@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
 from headgate.domain.scheduling.partition import Charge, Partition
@@ -9,8 +11,7 @@ from headgate.domain.scheduling.wakes import wakes_of
 from headgate.domain.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True, gc=False):
     """Facts that are recorded together or not at all, and the stream versions they rest on.
 
     `wakes` tells for each fact which partitions must look at it, and whether it guards, as

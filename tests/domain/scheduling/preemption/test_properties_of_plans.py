@@ -1,7 +1,6 @@
 """What holds of every plan, in random cohorts (the invariants of preemption.md §6.12 by number)."""
 
 from collections.abc import Iterator
-from dataclasses import replace as with_changes
 from random import Random
 
 from hypothesis import given
@@ -52,7 +51,7 @@ def guard_own(cohort: Cohort, key: str, **spec: object) -> None:
     """Change the spec of one that holds a place."""
     changed = replace(cohort.workloads[key], spec=replace(cohort.workloads[key].spec, **spec))
     cohort.workloads[key] = changed
-    cohort.asks[key] = with_changes(cohort.asks[key], workload=changed)
+    cohort.asks[key] = replace(cohort.asks[key], workload=changed)
     held = cohort.yard.held.get(cohort.asks[key].node, {})
     if key in held:
         held[key] = cohort.asks[key]

@@ -5,8 +5,9 @@ needed together the most severe.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer, Unplaced, VictimSearch
 from headgate.domain.scheduling.explanation.amounts import written_amount, written_level
@@ -31,8 +32,7 @@ Need: TypeAlias = tuple[str, int]
 NeededBlocker: TypeAlias = tuple[Need, Blocker]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True, gc=False):
     """What a look at a workload found, as far as it matters to people.
 
     `leaving` names those whose leaving will make room; `holders` tells who holds most of a flavor's

@@ -5,7 +5,8 @@ owns: there a Strict budget counts like a BestEffort one.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.domain.scheduling.disruption import (
     BudgetStanding,
@@ -20,8 +21,7 @@ from headgate.domain.workloads.protecting import protection_of
 from headgate.domain.workloads.state import Workload
 
 
-@dataclass(frozen=True, slots=True)
-class Budgets:
+class Budgets(msgspec.Struct, frozen=True, gc=False):
     """All budgets as they stand before the search."""
 
     standings: tuple[BudgetStanding, ...]

@@ -5,8 +5,9 @@ Policies of `withinClusterQueue`: Never; LowerPriority; LowerOrNewerEqualPriorit
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from headgate.domain.scheduling.disruption import placed_pods
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim
@@ -22,15 +23,14 @@ Policy: TypeAlias = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority
 Turn: TypeAlias = tuple[bool, int, int, Instant, str]
 
 
-@dataclass(slots=True)
-class Census:
+class Census(msgspec.Struct, gc=False):
     """Who was looked at in one search: how many, and who is safe by which rule.
 
     Of `unlisted` more who are safe the rule is not worked out.
     """
 
     considered: int = 0
-    refused: list[tuple[str, str]] = field(default_factory=list)
+    refused: list[tuple[str, str]] = []
     unlisted: int = 0
 
     @property

@@ -1,9 +1,10 @@
 """What one preemption is about: who claims room, who could give it, and by which right."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, Protocol, TypeAlias
+
+import msgspec
 
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.rounds.events import PreemptionReason
@@ -42,8 +43,7 @@ def nothing_shields(workload: Workload) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True, gc=False):
     """Who wants room, how much of it, and the policies of its ClusterQueue.
 
     `node` is the ClusterQueue in the quota tree. `contested` are the flavors' resources in which
@@ -73,8 +73,7 @@ class Claim:
         return short or self.occupies(candidate.workload)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True, gc=False):
     """A workload that might have to leave, and what it holds of the ClusterQueue `node`."""
 
     workload: Workload
@@ -82,8 +81,7 @@ class Candidate:
     amounts: Amounts
 
 
-@dataclass(frozen=True, slots=True)
-class Victim:
+class Victim(msgspec.Struct, frozen=True, gc=False):
     """A candidate with the right by which it must leave; `meets_at` is the cohort both are in."""
 
     candidate: Candidate

@@ -5,9 +5,10 @@ it who is over quota stands on the preemptor's ground (the advantage).
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
+
+import msgspec
 
 from headgate.domain.scheduling.preemption.candidates import (
     Census,
@@ -30,8 +31,7 @@ Attempts: TypeAlias = tuple[bool, ...]
 """Whether the preemptor may borrow afterwards, one try after the other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(msgspec.Struct, frozen=True, gc=False):
     """Candidates in the order in which they go: those on its ground, other borrowers, its own.
 
     Those who are `late` go after all others. With `turn` the lists are one, in that order.
@@ -40,7 +40,7 @@ class Listed:
     ground: tuple[Victim, ...]
     borrowers: tuple[Victim, ...]
     own: tuple[Victim, ...]
-    late: Mapping[str, bool] = field(default_factory=dict)
+    late: Mapping[str, bool] = {}
     turn: Callable[[Victim], Turn] | None = None
 
     def in_turn(self) -> tuple[Victim, ...]:

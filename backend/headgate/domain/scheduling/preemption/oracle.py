@@ -4,23 +4,40 @@ It looks at quota only, so it is an optimist: the search for the whole workload 
 nobody (trap T10).
 """
 
+import msgspec
+
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.preemption.claims import Claim
-from headgate.domain.scheduling.preemption.plan import SearchRules, plan_victims
+from headgate.domain.scheduling.preemption.plan import SearchRules, VictimPlan, plan_victims
 from headgate.domain.scheduling.preemption.removal import Room
 
 
-def foresee(room: Room[bool], claim: Claim, rules: SearchRules) -> tuple[Mode, int]:
-    """How room could be made for a claim of one flavor's resource, and how far it would borrow.
+class Foresight(msgspec.Struct, frozen=True, gc=False):
+    """How room could be made for one flavor's resource, how far it would borrow, and the plan.
 
     PREEMPT if someone of its own ClusterQueue would have to leave, RECLAIM if only others.
     """
+
+    mode: Mode
+    level: int
+    plan: VictimPlan[bool]
+
+
+def foresee(room: Room[bool], claim: Claim, rules: SearchRules) -> Foresight:
+    """What preemption could do for a claim of one flavor's resource."""
     found = plan_victims(room, claim, rules)
+    level = _level_without(room, claim, found)
+    if not found.victims:
+        return Foresight(Mode.NO_CANDIDATES, level, found)
+    is_own = any(victim.scope == "Own" for victim in found.victims)
+    return Foresight(Mode.PREEMPT if is_own else Mode.RECLAIM, level, found)
+
+
+def _level_without(room: Room[bool], claim: Claim, found: VictimPlan[bool]) -> int:
+    """How far the claim would borrow once the victims have left."""
     for victim in found.victims:
         room.remove(victim.candidate)
     level = room.level(claim.node, claim.amounts)
     for victim in found.victims:
         room.restore(victim.candidate)
-    if not found.victims:
-        return Mode.NO_CANDIDATES, level
-    return (Mode.PREEMPT if any(v.scope == "Own" for v in found.victims) else Mode.RECLAIM), level
+    return level

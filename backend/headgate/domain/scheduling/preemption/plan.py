@@ -4,9 +4,11 @@ Scope, order, legality and fit are exchangeable (preemption.md §6.1, §6.6).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from headgate.domain.scheduling.preemption import classical, fair
 from headgate.domain.scheduling.preemption.candidates import Census, Policy, by_importance
@@ -46,8 +48,7 @@ def nobody_late(candidates: Sequence[Workload]) -> Mapping[str, bool]:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRules:
+class SearchRules(msgspec.Struct, frozen=True, gc=False):
     """The exchangeable parts: strategies of fair sharing (none is classical), judge and guard.
 
     `late` tells whom to ask last.
@@ -59,8 +60,7 @@ class SearchRules:
     guard: Guard = unguarded
 
 
-@dataclass(frozen=True, slots=True)
-class VictimPlan(Generic[Place]):
+class VictimPlan(msgspec.Struct, Generic[Place], frozen=True, gc=False):
     """Who must leave, first to go first, and the place that makes; or nobody and why others not.
 
     `protected` are candidates that a complete plan had to leave alone, with the rule.
@@ -68,8 +68,8 @@ class VictimPlan(Generic[Place]):
 
     victims: tuple[Victim, ...]
     place: Place | None
-    census: Census = field(default_factory=Census)
-    protected: Wrongs = field(default_factory=dict)
+    census: Census = msgspec.field(default_factory=Census)
+    protected: Wrongs = {}
 
 
 def plan_victims(room: Room[Place], claim: Claim, rules: SearchRules) -> VictimPlan[Place]:

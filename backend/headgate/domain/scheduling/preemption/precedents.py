@@ -7,9 +7,10 @@ stand under unchanged policies and quotas.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
+
+import msgspec
 
 from headgate.domain.rounds.events import PreemptionReason
 from headgate.domain.rounds.state import Round
@@ -23,8 +24,7 @@ Followers: TypeAlias = dict[str, dict[str, bool]]
 """Who made whom leave: preemptor to victim to whether it took back what its side owns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
+class Epoch(msgspec.Struct, frozen=True, gc=False):
     """Which of the past evictions still count."""
 
     workloads: Mapping[str, Workload]

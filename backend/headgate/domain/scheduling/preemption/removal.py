@@ -5,8 +5,9 @@ another place (steps 8 to 10).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+
+import msgspec
 
 from headgate.domain.scheduling.preemption.claims import Claim, Field, Victim
 
@@ -34,8 +35,7 @@ class Room(Field, Protocol[Place]):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Fit(Generic[Place]):
+class Fit(msgspec.Struct, Generic[Place], frozen=True, gc=False):
     """When the preemptor fits: in quota, if need be without borrowing, and on hosts."""
 
     room: Room[Place]
@@ -80,8 +80,7 @@ def remove_until_it_fits(
     return _give_back(fit, taken.victims[: taken.removed], place), place
 
 
-@dataclass(slots=True)
-class _Taken(Generic[Place]):
+class _Taken(msgspec.Struct, Generic[Place], gc=False):
     """Victims in the order of removal, of whom the first so many are removed now."""
 
     fit: Fit[Place]

@@ -1,0 +1,77 @@
+"""What flavors were chosen by is what happens: the plan for one resource alone is searched once."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.domain.configuration.specs import FairSharing
+from headgate.domain.scheduling.making_room import Preemptor, Wish, oracle_of, victims_for
+from headgate.domain.scheduling.partition import Charge, Partition
+from headgate.domain.scheduling.quota.answer import QuotaView
+from headgate.domain.scheduling.room import Seats
+from headgate.domain.workloads.state import Workload
+from tests.builders.world import World, quotas
+from tests.properties.test_rounds import POLICIES, QUEUES
+
+GPU = ("default", "gpu")
+ASKS = st.lists(
+    st.tuples(st.sampled_from(QUEUES), st.integers(1, 4), st.integers(0, 4)), max_size=10
+)
+
+
+def crowded(policies: list[object], nominal: list[int], *, fair: bool) -> World:
+    world = World()
+    world.configure(fair_sharing=FairSharing() if fair else None)
+    world.flavor("default")
+    for name, preemption, amount in zip(QUEUES, policies, nominal, strict=True):
+        world.cluster_queue(name, quotas(default=amount), preemption=preemption, cohort_name="all")
+    return world
+
+
+def submit(world: World, asks: list[tuple[str, int, int]], name: str) -> list[str]:
+    return [
+        world.submit(f"{name}{number}", queue, {"gpu": amount}, priority=priority)
+        for number, (queue, amount, priority) in enumerate(asks)
+    ]
+
+
+def preemptor_of(world: World, partition: Partition, workload: Workload) -> Preemptor:
+    queue = workload.spec.queue_name
+    spec = partition.specs[queue]
+    return Preemptor(partition, world.cell.workloads, workload, f"clusterqueue/{queue}", spec)
+
+
+def anywhere(amount: int) -> Wish[str]:
+    """So much of the one resource, and any place."""
+    seats = Seats(lambda: True, lambda: "here", lambda _: Charge("", {}, ()))
+    return Wish({GPU: amount}, lambda _: seats, lambda _: ())
+
+
+@given(
+    st.lists(POLICIES, min_size=3, max_size=3),
+    st.lists(st.integers(0, 6), min_size=3, max_size=3),
+    st.booleans(),
+    ASKS,
+    ASKS,
+)
+def test_what_is_foreseen_for_one_resource_is_the_plan_for_it(
+    policies: list[object],
+    nominal: list[int],
+    fair: bool,
+    holders: list[tuple[str, int, int]],
+    seekers: list[tuple[str, int, int]],
+) -> None:
+    world = crowded(policies, nominal, fair=fair)
+    submit(world, holders, "h")
+    world.settle()
+    keys = submit(world, seekers, "s")
+    for key in keys:
+        workload = world[key]
+        partition = world.cell.partition(world.cell.partitioning.key_of(workload))
+        amount = workload.spec.pod_sets[0].scheduling.requests["gpu"]
+        anew = preemptor_of(world, partition, workload)
+        knowing = preemptor_of(world, partition, workload)
+        oracle = oracle_of(knowing, preempts=True)
+        QuotaView(partition.tree, *partition.usage).answer(anew.node, GPU, amount, oracle)
+        if knowing.foreseen:
+            wish = anywhere(amount)
+            assert victims_for(knowing, wish) == victims_for(anew, wish)
