@@ -92,10 +92,10 @@ def place_is_there(run: CycleRun, found: Round) -> bool:
     if preemptor is None or preemptor.round_id != found.id:
         return True
     own = run.partition.charge_of(preemptor, found.admission)
+    old = taken_over(run.partition, run.cell.workloads, preemptor)
     run.partition.give_back(PROJECTED, own)
     try:
         with without(run.partition, old):
             return fits(run.partition, own, (PROJECTED,))
     finally:
         run.partition.take(PROJECTED, own)
-    old = taken_over(run.partition, run.cell.workloads, preemptor)
