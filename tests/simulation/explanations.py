@@ -6,33 +6,29 @@ against an independent reckoning.
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from random import Random
+from typing import get_args
 
 from headgate.domain.cell import Cell
+from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.waiting import explain_now
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import commands as c
-from headgate.domain.workloads.explanation import Blocker, Explanation
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.state import Workload, phase_of
-from tests.simulation.cluster import Cluster
-from tests.simulation.life import install, step
-from tests.simulation.reckoning import GPU, Reckoning, best_empty_rack, reckon
+from headgate.domain.workloads.state import Phase, phase_of
+from tests.simulation import city
+from tests.simulation.cluster import SECONDS, Cluster
+from tests.simulation.judging import untruths
+from tests.simulation.life import happen
+from tests.simulation.reckoning import reckon
 
-WAITING = {"Pending", "Nominated", "BackingOff", "Held", "Inactive"}
-COMPETING = {"Pending", "Nominated"}
-SAYS_NO_ROOM = {
-    "WaitingForQuota",
-    "ExceedsMaxQuota",
-    "TopologyPlacementFailed",
-    "WaitingForHosts",
-}
-REASON_OF_STATE = {"BackingOff": "BackingOff", "Held": "OnHold", "Inactive": "Deactivated"}
-Views = tuple[Reckoning, Reckoning, Reckoning]
-"""What is free now, once all who leave have left, and in both: a sentence may speak of any."""
+ENDED_OR_RUNS = {"Starting", "Running", "Evicting", "Succeeded", "Failed", "Cancelled"}
+WAITING = set(get_args(Phase)) - ENDED_OR_RUNS
 
-KEPT_FINISHED = 300
+PACE = 24 * 3600 * SECONDS // 20_000
+"""How far apart workloads come, so that 20,000 make a day."""
+
+KEPT = 300
 REBUILD_EVERY = 5_000
 """What takes long is done less often in a day this long."""
 
@@ -55,119 +51,42 @@ class Checker:
                 self._contradict(cell, key, "it waits and nobody says why")
                 continue
             self.checked[found.dominant] += 1
-            later = reckon(cell, projected=True, without=key)
-            for what in _wrong(cell, workload, found, (now, later, now.both(later))):
+            for what in untruths(cell, workload, found, now):
                 self._contradict(cell, key, f"{found.dominant}: {what}")
 
     def _contradict(self, cell: Cell, key: str, what: str) -> None:
         self.contradictions.append(f"at {cell.position} {key}: {what}")
 
 
-def _wrong(cell: Cell, workload: Workload, found: Explanation, views: Views) -> Iterator[str]:
-    """Everything in an explanation that is not so."""
-    yield from _wrong_state(cell, workload, found)
-    yield from _wrong_order(cell, workload, found)
-    fits = _fits(workload, views[-1])
-    if found.dominant in SAYS_NO_ROOM and fits:
-        yield "by all accounts there is room"
-    if found.dominant == "PendingEvaluation" and "fits now" in found.sentence and not fits:
-        yield "it is said to fit and does not"
-    for blocker in found.blockers:
-        yield from _wrong_numbers(cell, workload, blocker, views)
-
-
-def _wrong_state(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
-    phase = phase_of(workload)
-    wanted = REASON_OF_STATE.get(phase)
-    if wanted is not None and found.dominant not in {wanted, "Ending"}:
-        yield f"it is {phase}"
-    if wanted is None and found.dominant in REASON_OF_STATE.values():
-        yield f"it is {phase}"
-    queue = cell.config.cluster_queues[workload.spec.queue_name]
-    is_stopped = queue.spec.stop_policy != "None"
-    if phase == "Pending" and is_stopped != (found.dominant == "Stopped"):
-        yield f"its queue is {'' if is_stopped else 'not '}stopped"
-
-
-def _wrong_order(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
-    if found.dominant != "BehindHead":
-        return
-    if cell.config.cluster_queues[workload.spec.queue_name].spec.queueing_strategy != "StrictFIFO":
-        yield "its queue is not strict"
-    others = [
-        other
-        for other in cell.workloads.values()
-        if other.spec.queue_name == workload.spec.queue_name
-        and phase_of(other) in {"Pending", "Nominated"}
-    ]
-    first = min(others, key=lambda one: (-one.spec.priority, one.created_at, one.key))
-    if first.key == workload.key:
-        yield "nobody is before it"
-    if found.blockers[0].held_by != (first.key,):
-        yield f"the first is {first.key}, not {found.blockers[0].held_by}"
-
-
-def _fits(workload: Workload, room: Reckoning) -> bool:
-    queue = workload.spec.queue_name
-    on_hosts = queue in {"batch", "tight"}
-    (pod_set,) = workload.spec.pod_sets
-    if _total(pod_set) > room.free[queue]:
-        return False
-    return not on_hosts or room.can_place(pod_set)
-
-
-def _wrong_numbers(cell: Cell, workload: Workload, blocker: Blocker, views: Views) -> Iterator[str]:
-    if blocker.need is None or blocker.have is None:
-        return
-    if blocker.short_by != blocker.need - blocker.have or blocker.short_by <= 0:
-        yield f"{blocker.need} - {blocker.have} is not {blocker.short_by}"
-    (pod_set,) = workload.spec.pod_sets
-    if blocker.reason == "WaitingForQuota":
-        free = views[-1].free[workload.spec.queue_name]
-        if (blocker.need, blocker.have) != (_total(pod_set), max(0, free)):
-            yield f"need {_total(pod_set)}, have {free} by recount, told {blocker.message}"
-        yield from _wrong_holders(cell, blocker)
-    if blocker.type == "Topology" and blocker.domain:
-        best = {view.best_rack(pod_set) for view in views}
-        if (at_most := best_empty_rack(cell, pod_set)) < pod_set.count:
-            # Nobody's leaving would help, and the sentence says how far empty hosts would go.
-            best.add(at_most)
-        if blocker.have not in best:
-            yield f"the best rack has room for {best}, told {blocker.message}"
-
-
-def _wrong_holders(cell: Cell, blocker: Blocker) -> Iterator[str]:
-    for key in blocker.held_by:
-        holder = cell.workloads[key]
-        given = holder.admission
-        if given is None or holder.finished_at is not None:
-            yield f"{key} holds nothing"
-        elif not any(GPU in assigned.resource_usage for assigned in given.pod_set_assignments):
-            yield f"{key} holds no {GPU}"
-
-
-def _total(pod_set: PodSet) -> int:
-    return pod_set.count * pod_set.scheduling.requests.get(GPU, 0)
-
-
-def live_and_check(seed: int, workloads: int, positions: int) -> Checker:
-    """A day of so many workloads, looked at about so many times while it goes on."""
-    cluster, checker, chance = Cluster(seed), Checker(), Random(seed)
+def live(seed: int, workloads: int) -> Cluster:
+    """A day of so many workloads."""
+    cluster = Cluster(seed)
     cluster.witness.rebuild_every = REBUILD_EVERY
-    install(cluster)
-    steps = workloads * 5
+    city.install(cluster)
+    dawn, possible = cluster.now, city.acts()
     while cluster.submitted < workloads:
-        step(cluster)
-        if chance.random() < positions / steps:
-            checker.look_at(cluster.witness.cell, cluster.now)
+        cluster.now = max(cluster.now, dawn + PACE * cluster.submitted)
+        cluster.now += cluster.chance.randint(0, SECONDS)
+        happen(cluster, possible)
         _tidy(cluster)
+    return cluster
+
+
+def check(log: Sequence[Recorded], seed: int, positions: int) -> Checker:
+    """Fold the log anew and stop at so many of its positions, in the middle of decisions too."""
+    checker, cell = Checker(), Cell()
+    chosen = set(Random(seed).sample(range(1, len(log) + 1), positions))
+    for recorded in log:
+        cell.apply(recorded)
+        if recorded.position in chosen:
+            checker.look_at(cell, recorded.at)
     return checker
 
 
 def _tidy(cluster: Cluster) -> None:
     """Let go of finished workloads, as retention does, and of the oldest that nobody serves."""
     known = cluster.witness.cell.workloads
-    if len(known) <= KEPT_FINISHED:
+    if len(known) <= KEPT:
         return
     for key in sorted(known, key=lambda key: known[key].created_at)[: len(known) // 4]:
         cluster.order(key, c.DeleteWorkload(eviction=f"tidy-{key}"))
@@ -180,12 +99,16 @@ def main() -> None:
     parser.add_argument("--positions", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    checker = live_and_check(options.seed, options.workloads, options.positions)
+    cluster = live(options.seed, options.workloads)
+    print(f"the day: {dict(sorted(cluster.witness.seen.items()))}")  # noqa: T201 - talk
+    checker = check(cluster.database.events, options.seed, options.positions)
     for line in checker.contradictions[:50]:
         print(line)  # noqa: T201 - talk
-    total = sum(checker.checked.values())
-    wrong = len(checker.contradictions)
-    print(f"{total} explanations, {wrong} contradictions: {dict(checker.checked)}")  # noqa: T201
+    total, wrong = sum(checker.checked.values()), len(checker.contradictions)
+    print(  # noqa: T201 - talk
+        f"{total} explanations at {options.positions} positions, {wrong} contradictions: "
+        f"{dict(checker.checked.most_common())}"
+    )
     raise SystemExit(bool(checker.contradictions))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -56,6 +57,7 @@ WAITS = WaitForPodsReady(
     ),
 )
 HALF = 0.5
+Acts: TypeAlias = dict[Callable[[Cluster], None], int]
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 SPECS = {
     "research": ClusterQueueSpec(
@@ -139,7 +141,12 @@ def step(cluster: Cluster) -> None:
 
 def act(cluster: Cluster) -> None:
     """Something happens now."""
-    acts: dict[Callable[[Cluster], None], int] = {
+    happen(cluster, acts())
+
+
+def acts() -> Acts:
+    """What may happen, and how often beside the rest."""
+    return {
         Cluster.submit: 30,
         Cluster.execute: 30,
         Cluster.sweep: 40,
@@ -150,7 +157,11 @@ def act(cluster: Cluster) -> None:
         _remove_or_add_a_node: 1,
         _stop_a_queue: 2,
     }
-    cluster.chance.choices(list(acts), list(acts.values()))[0](cluster)
+
+
+def happen(cluster: Cluster, possible: Acts) -> None:
+    """One of these, by chance."""
+    cluster.chance.choices(list(possible), list(possible.values()))[0](cluster)
 
 
 def _report(cluster: Cluster) -> None:

@@ -1,23 +1,29 @@
-"""Quota and hosts reckoned from plain states, by arithmetic that shares nothing with scheduling."""
+"""Quota and hosts reckoned from plain states, by arithmetic that shares nothing with scheduling.
+
+Queues are those of the simulation: a LocalQueue has the name of its ClusterQueue, one resource.
+"""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from headgate.domain.cell import Cell
-from headgate.domain.queues.specs import ClusterQueueSpec, ResourceQuota
+from headgate.domain.queues.specs import ResourceQuota
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
+from tests.simulation.lending import Free, free_of
 
 GPU = "gpu"
+NOBODY: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reckoning:
-    """What is free in one view: quota by ClusterQueue, pods by host."""
+    """What is free in one view: quota by ClusterQueue and flavor, pods by host."""
 
-    free: dict[str, int]
+    free: Free
     gpus: dict[str, int]
     pods: dict[str, int]
     racks: dict[str, str]
@@ -29,6 +35,26 @@ class Reckoning:
             {host: min(free, other.gpus[host]) for host, free in self.gpus.items()},
             {host: min(free, other.pods[host]) for host, free in self.pods.items()},
             self.racks,
+        )
+
+    def fits(self, cell: Cell, workload: Workload) -> bool:
+        """Whether some choice of flavors has quota and places for all its pods."""
+        sets = workload.spec.pod_sets
+        choices = (suitable_flavors(cell, workload, pod_set) for pod_set in sets)
+        return any(self._serves(cell, workload, flavors) for flavors in product(*choices))
+
+    def has_quota(self, workload: Workload, flavors: tuple[str, ...]) -> bool:
+        """Whether its queue may use what its pod sets ask of these flavors."""
+        needed: Counter[str] = Counter()
+        for pod_set, flavor in zip(workload.spec.pod_sets, flavors, strict=True):
+            needed[flavor] += total(pod_set)
+        queue = workload.spec.queue_name
+        return all(need <= self.free[queue, flavor] for flavor, need in needed.items())
+
+    def _serves(self, cell: Cell, workload: Workload, flavors: tuple[str, ...]) -> bool:
+        placed = zip(workload.spec.pod_sets, flavors, strict=True)
+        return self.has_quota(workload, flavors) and all(
+            self.can_place(pod_set) for pod_set, flavor in placed if has_hosts(cell, flavor)
         )
 
     def rooms(self, pod_set: PodSet) -> dict[str, int]:
@@ -54,33 +80,67 @@ class Reckoning:
         return sum(self.rooms(pod_set).values()) >= pod_set.count
 
 
-def reckon(cell: Cell, *, projected: bool, without: str = "") -> Reckoning:
+def reckon(
+    cell: Cell, *, projected: bool, without: str = "", gone: Collection[str] = NOBODY
+) -> Reckoning:
     """Everything anew: now, or as if all who leave had left and all nominated had come.
 
-    `without` is a workload whose own nomination is not counted.
+    `without` is a workload whose own nomination is not counted, `gone` others who hold nothing.
     """
     held = [
         (workload, given)
         for key, workload in sorted(cell.workloads.items())
-        if key != without and (given := _claim(workload, projected=projected)) is not None
+        if key != without
+        and key not in gone
+        and (given := _claim(workload, projected=projected)) is not None
     ]
-    usage: Counter[str] = Counter()
+    usage: Counter[tuple[str, str]] = Counter()
     for _, given in held:
-        usage[given.cluster_queue] += sum(
-            assigned.resource_usage.get(GPU, 0) for assigned in given.pod_set_assignments
-        )
+        for assigned in given.pod_set_assignments:
+            if GPU in assigned.flavors:
+                key = (given.cluster_queue, assigned.flavors[GPU])
+                usage[key] += assigned.resource_usage.get(GPU, 0)
     gpus, pods, racks = _hosts(cell)
     for workload, given in held:
         for host, count, each in _places(workload, given):
             if host in gpus:
                 gpus[host] -= count * each
                 pods[host] -= count
-    return Reckoning(_free(cell, usage), gpus, pods, racks)
+    return Reckoning(free_of(cell, usage), gpus, pods, racks)
 
 
-def best_empty_rack(cell: Cell, pod_set: PodSet) -> int:
-    """The most pods that any one rack has room for when no workload stands anywhere."""
-    return Reckoning({}, *_hosts(cell)).best_rack(pod_set)
+def empty(cell: Cell) -> Reckoning:
+    """What there would be if no workload held anything."""
+    return Reckoning(free_of(cell, {}), *_hosts(cell))
+
+
+def total(pod_set: PodSet) -> int:
+    """What all its pods ask for."""
+    return pod_set.count * pod_set.scheduling.requests.get(GPU, 0)
+
+
+def quotas_of(cell: Cell, queue: str) -> dict[str, ResourceQuota]:
+    """The quota of a ClusterQueue in each of its flavors, in its order."""
+    (group,) = cell.config.cluster_queues[queue].spec.resource_groups
+    return {flavor.name: flavor.resources[0] for flavor in group.flavors}
+
+
+def suitable_flavors(cell: Cell, workload: Workload, pod_set: PodSet) -> list[str]:
+    """Flavors that may serve a pod set: with hosts who asks for a place, without who does not.
+
+    A queue whose flavors all have hosts gives places without being asked.
+    """
+    flavors = list(quotas_of(cell, workload.spec.queue_name))
+    placed = [flavor for flavor in flavors if has_hosts(cell, flavor)]
+    if len(placed) == len(flavors):
+        return flavors
+    wants_place = pod_set.topology_request is not None
+    return [flavor for flavor in flavors if (flavor in placed) == wants_place]
+
+
+def has_hosts(cell: Cell, flavor: str) -> bool:
+    """Whether pods of a flavor stand on hosts that are known."""
+    return bool(cell.config.resource_flavors[flavor].spec.topology_name)
 
 
 def _claim(workload: Workload, *, projected: bool) -> Admission | None:
@@ -114,39 +174,3 @@ def _places(workload: Workload, given: Admission) -> Iterator[tuple[str, int, in
         each = sets[assigned.name].scheduling.requests.get(GPU, 0)
         for domain in assigned.topology_assignment.domains:
             yield domain.values[-1], domain.count, each
-
-
-def _free(cell: Cell, usage: Mapping[str, int]) -> dict[str, int]:
-    """Kueue's available quota for queues that stand alone or in one cohort (queueing.md §2)."""
-    quotas = {name: _quota(queue.spec) for name, queue in cell.config.cluster_queues.items()}
-    shared, taken = 0, 0
-    for name, quota in quotas.items():
-        if cell.config.cluster_queues[name].spec.cohort_name:
-            own = _own(quota)
-            shared += quota.nominal_quota - own
-            taken += max(0, usage.get(name, 0) - own)
-    free = {}
-    for name, quota in quotas.items():
-        used = usage.get(name, 0)
-        if not cell.config.cluster_queues[name].spec.cohort_name:
-            free[name] = quota.nominal_quota - used
-            continue
-        own = _own(quota)
-        lent = shared - taken
-        if quota.borrowing_limit is not None:
-            most = quota.nominal_quota - own - max(0, used - own) + quota.borrowing_limit
-            lent = min(lent, most)
-        free[name] = max(0, own - used) + lent
-    return free
-
-
-def _own(quota: ResourceQuota) -> int:
-    """What it never lends."""
-    return 0 if quota.lending_limit is None else max(0, quota.nominal_quota - quota.lending_limit)
-
-
-def _quota(spec: ClusterQueueSpec) -> ResourceQuota:
-    (group,) = spec.resource_groups
-    (flavor,) = group.flavors
-    (quota,) = flavor.resources
-    return quota

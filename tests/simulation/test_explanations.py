@@ -1,23 +1,96 @@
 """Every pending workload says why it waits, and an independent reckoning finds it so."""
 
-import pytest
+from collections.abc import Callable
 
-from headgate.domain.workloads.explanation import Explanation
-from tests.simulation.explanations import Checker, live_and_check
-from tests.simulation.life import morning
+import pytest
+from msgspec.structs import replace
+
+from headgate.domain.scheduling.waiting import explain_now
+from headgate.domain.workloads.explanation import Blocker, Explanation
+from tests.simulation import explanations
+from tests.simulation.cluster import Cluster
+from tests.simulation.explanations import check, live
+
+REAL = explain_now
+Mutant = Callable[[Explanation], Explanation | None]
+
+
+def _told(
+    found: Explanation, instead_of: str, dominant: str = "", sentence: str = ""
+) -> Explanation:
+    if found.dominant != instead_of:
+        return found
+    return replace(found, dominant=dominant or instead_of, sentence=sentence)
+
+
+def _each_blocker(found: Explanation, change: Callable[[Blocker], Blocker]) -> Explanation:
+    return replace(found, blockers=tuple(change(blocker) for blocker in found.blockers))
+
+
+def _more(blocker: Blocker, need: int = 0, have: int = 0) -> Blocker:
+    if blocker.need is None or blocker.have is None or blocker.short_by is None:
+        return blocker
+    return replace(
+        blocker,
+        need=blocker.need + need,
+        have=blocker.have + have,
+        short_by=blocker.short_by + need - have,
+    )
+
+
+MUTANTS: dict[str, Mutant] = {
+    "nobody says why": lambda _: None,
+    "no sentence": lambda found: replace(found, sentence=""),
+    "held": lambda _: Explanation(dominant="OnHold", sentence="Somebody holds it."),
+    "fits": lambda found: _told(found, "WaitingForQuota", "PendingEvaluation", "It fits now"),
+    "first in line": lambda found: _told(found, "BehindHead", "WaitingForQuota", "No quota"),
+    "not stopped": lambda found: _told(found, "Stopped", "WaitingForQuota", "No quota"),
+    "active": lambda found: _told(found, "Deactivated", "BackingOff", "It backs off"),
+    "no checks": lambda found: _told(found, "UnsatisfiedAdmissionChecks", sentence="It waits"),
+    "quota for hosts": lambda found: _told(found, "WaitingForHosts", "WaitingForQuota", "Why"),
+    "never": lambda found: _told(found, "WaitingForQuota", "ExceedsMaxQuota", "Far too much"),
+    "one more there": lambda found: _each_blocker(found, lambda one: _more(one, have=1)),
+    "one more needed": lambda found: _each_blocker(found, lambda one: _more(one, need=1)),
+    "short by all": lambda found: _each_blocker(found, lambda o: replace(o, short_by=o.need)),
+    "another holder": lambda found: _each_blocker(found, lambda o: replace(o, held_by=("a/b",))),
+}
+
+
+@pytest.fixture(scope="module")
+def day() -> Cluster:
+    return live(2, workloads=150)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_explanations_of_a_day_are_true(seed: int) -> None:
-    checker = live_and_check(seed, workloads=60, positions=40)
+    checker = check(live(seed, workloads=60).database.events, seed, positions=30)
     assert checker.contradictions == []
     assert sum(checker.checked.values()) > 100
 
 
-def test_an_untrue_explanation_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = morning(2, 150)
-    untrue = Explanation(dominant="OnHold", sentence="Somebody holds it.")
-    monkeypatch.setattr("tests.simulation.explanations.explain_now", lambda *_: untrue)
-    checker = Checker()
-    checker.look_at(cluster.witness.cell, cluster.now)
-    assert checker.contradictions
+def test_the_reckoning_meets_every_kind_of_reason(day: Cluster) -> None:
+    checker = check(day.database.events, seed=0, positions=50)
+    assert checker.contradictions == []
+    assert {
+        "AdmissionGated",
+        "BehindHead",
+        "Deactivated",
+        "ExceedsMaxQuota",
+        "Stopped",
+        "UnsatisfiedAdmissionChecks",
+        "WaitingForHosts",
+        "WaitingForPreemptedWorkloads",
+        "WaitingForQuota",
+    } <= set(checker.checked)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=MUTANTS)
+def test_an_untrue_explanation_is_found(
+    monkeypatch: pytest.MonkeyPatch, day: Cluster, mutant: Mutant
+) -> None:
+    def untrue(*arguments: object) -> Explanation | None:
+        found = REAL(*arguments)  # type: ignore[arg-type]
+        return mutant(found) if found is not None else None
+
+    monkeypatch.setattr(explanations, "explain_now", untrue)
+    assert check(day.database.events, seed=0, positions=6).contradictions

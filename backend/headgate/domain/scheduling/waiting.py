@@ -62,6 +62,8 @@ def explain_now(cell: Cell, workload: Workload, at: Instant) -> Explanation | No
     kept_out = _kept_out_by_itself(cell, workload, at) or _out_of_turn(cell, workload, at)
     if evaluation.mode in {Mode.FIT, Mode.PREEMPT}:
         return kept_out or _about_to_be_decided(workload, known, evaluation.mode)
+    if evaluation.lost_place:
+        return kept_out or _place_lost()
     fresh = explain_evaluation(partition, cell.workloads, evaluation)
     if kept_out is None:
         return replace(fresh, evaluated=known.evaluated)
@@ -79,7 +81,7 @@ def _out_of_turn(cell: Cell, workload: Workload, at: Instant) -> Explanation | N
 
 
 def _about_to_be_decided(workload: Workload, known: Explanation, mode: Mode) -> Explanation:
-    if workload.round_id is not None or known.dominant in {"PendingEvaluation", "RoundDraining"}:
+    if known.dominant in {"PendingEvaluation", "RoundDraining"}:
         return known
     if mode is Mode.PREEMPT and known.dominant == "AdmissionGated" and closed_gates(workload):
         return known
@@ -90,6 +92,12 @@ def _about_to_start(mode: Mode) -> Explanation:
     """What was found before holds no longer; the next look decides."""
     what = "It fits now" if mode is Mode.FIT else "Others can make room for it now"
     return _not_looked_at("Order", "PendingEvaluation", f"{what}; it is looked at in its turn")
+
+
+def _place_lost() -> Explanation:
+    """Its round has not been told yet, or is about to end; the next look plans anew."""
+    sentence = "The place that was kept for it has gone to another; it is looked at again in turn"
+    return _not_looked_at("Round", "PendingEvaluation", sentence)
 
 
 def _not_looked_at(

@@ -1,0 +1,242 @@
+"""Everything in an explanation that is not so, by a reckoning that shares nothing with it."""
+
+from collections.abc import Iterator
+from itertools import product
+
+from headgate.domain.cell import Cell
+from headgate.domain.rounds.state import is_open
+from headgate.domain.workloads.annotations import ADMISSION_GATES
+from headgate.domain.workloads.explanation import Blocker, Explanation
+from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.state import Workload, phase_of
+from tests.simulation.reckoning import (
+    GPU,
+    Reckoning,
+    empty,
+    has_hosts,
+    quotas_of,
+    reckon,
+    suitable_flavors,
+    total,
+)
+
+SAYS_NO_ROOM = {
+    "WaitingForQuota",
+    "ExceedsMaxQuota",
+    "NoMatchingFlavor",
+    "TopologyPlacementFailed",
+    "WaitingForHosts",
+}
+REASON_OF_PHASE = {
+    "BackingOff": {"BackingOff"},
+    "Held": {"OnHold"},
+    "Inactive": {"Deactivated"},
+    "QuotaReserved": {"UnsatisfiedAdmissionChecks"},
+}
+ELSEWHERE = {reason for reasons in REASON_OF_PHASE.values() for reason in reasons}
+MOST_REFUSED = 20
+Views = tuple[Reckoning, Reckoning, Reckoning]
+"""What is free now, once all who leave have left, and in both: a sentence may speak of any."""
+
+
+def untruths(cell: Cell, workload: Workload, found: Explanation, now: Reckoning) -> Iterator[str]:
+    """What contradicts the reckoning; `now` is what is free at this moment."""
+    later = reckon(cell, projected=True, without=workload.key)
+    views = (now, later, now.both(later))
+    yield from _wrong_state(cell, workload, found)
+    yield from _wrong_order(cell, workload, found)
+    yield from _wrong_room(cell, workload, found, views)
+    yield from _wrong_leaving(cell, workload, found)
+    yield from _missed_victims(cell, workload, found)
+    for blocker in found.blockers:
+        yield from _wrong_numbers(cell, workload, blocker, views)
+
+
+def _wrong_state(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
+    phase = phase_of(workload)
+    wanted = REASON_OF_PHASE.get(phase)
+    if wanted is not None and found.dominant not in wanted | {"Ending", "RateLimited"}:
+        yield f"it is {phase}"
+    if wanted is None and found.dominant in ELSEWHERE:
+        yield f"it is {phase}"
+    if phase == "QuotaReserved":
+        yield from _wrong_checks(workload, found)
+    if phase == "Pending":
+        yield from _wrong_obstacle(cell, workload, found)
+
+
+def _wrong_checks(workload: Workload, found: Explanation) -> Iterator[str]:
+    states = workload.check_states
+    for name in workload.checks:
+        is_ready = name in states and states[name].state == "Ready"
+        if is_ready == (name in found.sentence):
+            yield f"check {name} is {'' if is_ready else 'not '}ready"
+
+
+def _wrong_obstacle(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
+    """Gates keep it out first, then its LocalQueue, its ClusterQueue, and what that refers to."""
+    name = workload.spec.queue_name
+    queue = cell.config.cluster_queues[name].spec
+    local = cell.config.local_queues[f"team/{name}"].spec
+    checks = [cell.config.admission_checks[rule.name].spec for rule in queue.admission_checks]
+    stands = {
+        "AdmissionGated": bool(workload.annotations.get(ADMISSION_GATES)),
+        "LocalQueueStopped": local.stop_policy != "None",
+        "Stopped": queue.stop_policy != "None",
+        "AdmissionCheckInactive": not all(check.active for check in checks),
+    }
+    first = next((reason for reason, is_so in stands.items() if is_so), "")
+    told = found.dominant if found.dominant in stands else ""
+    if found.dominant != "Ending" and told != first:
+        yield f"it is kept out by {first or 'nothing'}"
+
+
+def _wrong_order(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
+    if found.dominant != "BehindHead":
+        return
+    if cell.config.cluster_queues[workload.spec.queue_name].spec.queueing_strategy != "StrictFIFO":
+        yield "its queue is not strict"
+    others = [
+        other
+        for other in cell.workloads.values()
+        if other.spec.queue_name == workload.spec.queue_name
+        and phase_of(other) in {"Pending", "Nominated"}
+    ]
+    first = min(others, key=lambda one: (-one.spec.priority, one.created_at, one.key))
+    if first.key == workload.key:
+        yield "nobody is before it"
+    if found.blockers[0].held_by != (first.key,):
+        yield f"the first is {first.key}, not {found.blockers[0].held_by}"
+
+
+def _wrong_room(cell: Cell, workload: Workload, found: Explanation, views: Views) -> Iterator[str]:
+    both = views[-1]
+    if found.dominant in SAYS_NO_ROOM and both.fits(cell, workload):
+        yield "by all accounts there is room"
+    if found.dominant == "PendingEvaluation":
+        if "fits now" in found.sentence and not both.fits(cell, workload):
+            yield "it is said to fit and does not"
+        if "can make room" in found.sentence and not empty(cell).fits(cell, workload):
+            yield "it fits not even where nobody is"
+    choices = [suitable_flavors(cell, workload, p) for p in workload.spec.pod_sets]
+    combined = list(product(*choices))
+    says_quota = found.dominant in {"WaitingForQuota", "ExceedsMaxQuota"}
+    if says_quota and any(both.has_quota(workload, flavors) for flavors in combined):
+        yield "there is quota, so that cannot be the reason"
+    never = found.dominant == "ExceedsMaxQuota"
+    if never and any(empty(cell).has_quota(workload, flavors) for flavors in combined):
+        yield "there would be quota if nobody used any"
+    if found.dominant == "NoMatchingFlavor" and combined:
+        yield f"{combined} would serve it"
+
+
+def _wrong_leaving(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
+    """Those it waits for leave: they were told so, or an open round has just chosen them."""
+    if found.dominant != "WaitingForPreemptedWorkloads":
+        return
+    chosen = {
+        victim.workload
+        for one in cell.rounds.values()
+        if is_open(one)
+        for victim in one.victims
+        if victim.workload not in one.released
+    }
+    for key in found.blockers[0].held_by:
+        other = cell.workloads.get(key)
+        holds = other is not None and other.admission is not None
+        if other is not None and holds and not _leaves(other) and key not in chosen:
+            yield f"{key} is not leaving"
+    later = reckon(cell, projected=True, without=workload.key, gone=chosen)
+    if not later.fits(cell, workload):
+        yield "it will not fit when they have left"
+
+
+def _leaves(workload: Workload) -> bool:
+    asked = (workload.eviction, workload.terminating_at, workload.cancelling_at)
+    return any(one is not None for one in asked)
+
+
+def _missed_victims(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
+    """Whether those of lower priority in its own queue could make room, and nobody says so."""
+    queue = cell.config.cluster_queues[workload.spec.queue_name].spec
+    searches = [blocker for blocker in found.blockers if blocker.type == "Preemption"]
+    refused = {one.workload for blocker in searches for one in blocker.refused}
+    if (
+        found.dominant not in SAYS_NO_ROOM
+        or phase_of(workload) != "Pending"
+        or queue.preemption.within_cluster_queue != "LowerPriority"
+        or len(refused) >= MOST_REFUSED
+        or _would_borrow(cell, workload)
+    ):
+        return
+    lower = {
+        other.key
+        for other in cell.workloads.values()
+        if other.admission is not None
+        and other.finished_at is None
+        and other.admission.cluster_queue == workload.spec.queue_name
+        and other.spec.priority < workload.spec.priority
+        and not _leaves(other)
+        and other.key not in refused
+    }
+    if reckon(cell, projected=True, without=workload.key, gone=lower).fits(cell, workload):
+        yield f"{sorted(lower)} could make room"
+
+
+def _would_borrow(cell: Cell, workload: Workload) -> bool:
+    """Who asks for more than is nominal may make others leave only where the queue says so."""
+    if (
+        cell.config.cluster_queues[
+            workload.spec.queue_name
+        ].spec.preemption.borrow_within_cohort.policy
+        != "Never"
+    ):
+        return False
+    quotas = quotas_of(cell, workload.spec.queue_name).values()
+    return sum(map(total, workload.spec.pod_sets)) > max(q.nominal_quota for q in quotas)
+
+
+def _wrong_numbers(cell: Cell, workload: Workload, blocker: Blocker, views: Views) -> Iterator[str]:
+    if blocker.need is None or blocker.have is None:
+        return
+    if blocker.short_by != blocker.need - blocker.have or blocker.short_by <= 0:
+        yield f"{blocker.need} - {blocker.have} is not {blocker.short_by}"
+    if blocker.type == "Quota":
+        yield from _wrong_quota(cell, workload, blocker, views)
+        yield from _wrong_holders(cell, blocker)
+    if blocker.type == "Topology" and blocker.domain:
+        yield from _wrong_rack(cell, _pod_set(workload, blocker), blocker, views)
+
+
+def _wrong_quota(cell: Cell, workload: Workload, blocker: Blocker, views: Views) -> Iterator[str]:
+    view = empty(cell) if blocker.reason == "ExceedsMaxQuota" else views[-1]
+    free = max(0, view.free[workload.spec.queue_name, blocker.flavor])
+    sizes = {pod_set.name: total(pod_set) for pod_set in workload.spec.pod_sets}
+    own, together = sizes[blocker.pod_set], sum(sizes.values())
+    if blocker.need not in {own, together} or blocker.have != free:
+        yield f"need {own} of {together}, have {free} by recount, told {blocker.message}"
+
+
+def _wrong_holders(cell: Cell, blocker: Blocker) -> Iterator[str]:
+    for key in blocker.held_by:
+        holder = cell.workloads.get(key)
+        given = holder.admission if holder is not None and holder.finished_at is None else None
+        if given is None:
+            yield f"{key} holds nothing"
+        elif all(a.flavors.get(GPU) != blocker.flavor for a in given.pod_set_assignments):
+            yield f"{key} holds no {GPU} of {blocker.flavor}"
+
+
+def _wrong_rack(cell: Cell, pod_set: PodSet, blocker: Blocker, views: Views) -> Iterator[str]:
+    if not has_hosts(cell, blocker.flavor):
+        yield f"flavor {blocker.flavor} has no hosts"
+    best = {view.best_rack(pod_set) for view in views}
+    if (at_most := empty(cell).best_rack(pod_set)) < pod_set.count:
+        # Nobody's leaving would help, and the sentence says how far empty hosts would go.
+        best.add(at_most)
+    if blocker.have not in best:
+        yield f"the best rack has room for {best}, told {blocker.message}"
+
+
+def _pod_set(workload: Workload, blocker: Blocker) -> PodSet:
+    return next(p for p in workload.spec.pod_sets if p.name == blocker.pod_set)
