@@ -1,5 +1,6 @@
 """What goes wrong without anyone doing wrong is found, and what goes right is left alone."""
 
+import pytest
 from msgspec.structs import replace
 
 from headgate.application.queries.detectors import DRIFT_EVENTS, drifting, findings
@@ -110,3 +111,21 @@ def test_nobody_can_say_from_too_few_or_for_who_can_never_start() -> None:
     running = next(iter(world.admitted()))
     why = explanation_of(world.cell, world[running], world.at)
     assert expected_start(world.cell, world[running], why, world.at) is None
+
+
+@pytest.mark.parametrize(
+    ("starts", "words"),
+    [(0, "none like it has started"), (1, "only 1 like it has"), (2, "only 2 like it have")],
+)
+def test_how_few_have_started_is_told_as_people_say_it(starts: int, words: str) -> None:
+    world = World()
+    world.flavor("plain")
+    world.cluster_queue("gpu", quotas(plain=2))
+    for number in range(starts):
+        world.submit(f"w-{number}", "gpu", {"gpu": 1})
+    world.settle()
+    world.submit("asked", "gpu", {"gpu": 1})
+    why = explanation_of(world.cell, world["team/asked"], world.at)
+    found = expected_start(world.cell, world["team/asked"], why, world.at)
+    assert found is not None
+    assert words in found.cannot_say

@@ -16,6 +16,7 @@ from headgate.domain.workloads.state import Workload, condition, phase_of
 ENOUGH = 8
 MOST = 500
 HALF, NINE_TENTHS = 50, 90
+CANNOT_SAY = "Cannot say when it starts"
 UNFORESEEABLE = {
     "ExceedsMaxQuota": "it needs more than its queue can ever have",
     "NoMatchingFlavor": "no flavor of its queue suits it",
@@ -51,15 +52,14 @@ def expected_start(
     if phase not in {"Pending", "Nominated", "BackingOff", "Held", "Inactive"}:
         return None
     if why.dominant in UNFORESEEABLE:
-        return ExpectedStart(cannot_say=f"Cannot say: {UNFORESEEABLE[why.dominant]}.")
+        return ExpectedStart(cannot_say=f"{CANNOT_SAY}: {UNFORESEEABLE[why.dominant]}.")
     waits = _waits_like(cell, workload)
     waited = at - workload.created_at
     longer = sorted(wait for wait in waits if wait > waited)
     if len(waits) < ENOUGH:
-        told = f"Cannot say: only {len(waits)} like it have started in its queue so far."
-        return ExpectedStart(cannot_say=told)
+        return ExpectedStart(cannot_say=f"{CANNOT_SAY}: {_too_few(len(waits))}.")
     if len(longer) < ENOUGH // 2:
-        told = f"Cannot say: it has waited longer than nearly all of {len(waits)} like it."
+        told = f"{CANNOT_SAY}: it has waited longer than nearly all of {len(waits)} like it."
         return ExpectedStart(cannot_say=told, calibration=_calibration(waits))
     return ExpectedStart(
         earliest=timestamp(workload.created_at + _percentile(longer, HALF)),
@@ -68,6 +68,13 @@ def expected_start(
         f"than it has so far ({waited // MICROSECONDS_PER_SECOND} s).",
         calibration=_calibration(waits),
     )
+
+
+def _too_few(count: int) -> str:
+    if not count:
+        return "none like it has started in its queue so far"
+    started = "1 like it has" if count == 1 else f"{count} like it have"
+    return f"only {started} started in its queue so far"
 
 
 def _waits_like(cell: Cell, workload: Workload) -> list[int]:
