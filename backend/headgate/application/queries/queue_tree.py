@@ -1,5 +1,8 @@
 """The tree of cohorts and ClusterQueues with everything a person asks of it."""
 
+from collections import Counter
+from collections.abc import Iterable
+
 from headgate.application.installation import Installation
 from headgate.application.queries.queue_figures import (
     Loan,
@@ -160,8 +163,8 @@ def _line(partition: Partition, node: str, key: FlavorResource, found: list[Loan
         available=available(tree, partition.usage[ACTUAL], node, key),
         borrowing_limit=quota.borrowing_limit if quota else None,
         lending_limit=quota.lending_limit if quota else None,
-        borrowed_from=[_lent(lender, amount) for _, lender, amount in borrowed],
-        lent_to=[_lent(borrower, amount) for borrower, _, amount in lent],
+        borrowed_from=_by_queue((lender, amount) for _, lender, amount in borrowed),
+        lent_to=_by_queue((borrower, amount) for borrower, _, amount in lent),
     )
 
 
@@ -169,8 +172,12 @@ def _is_inside(partition: Partition, node: str, above: str) -> bool:
     return above in partition.tree.path[node]
 
 
-def _lent(node: str, amount: int) -> Lent:
-    return Lent(cluster_queue=node.removeprefix("clusterqueue/"), amount=amount)
+def _by_queue(loans: Iterable[tuple[str, int]]) -> list[Lent]:
+    """Each of the others once, with all that it lends to or borrows from those inside."""
+    sums: Counter[str] = Counter()
+    for node, amount in loans:
+        sums[node.removeprefix("clusterqueue/")] += amount
+    return [Lent(cluster_queue=name, amount=amount) for name, amount in sums.items()]
 
 
 def _stop(stop: Stop | None) -> StopView | None:
