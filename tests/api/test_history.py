@@ -71,3 +71,21 @@ def test_a_change_is_tried_out_and_then_taken_back(
 def test_what_never_was_cannot_be_brought_back(admin: Api) -> None:
     asked = {"stream": "clusterqueue/none", "position": 1}
     assert admin.post("/v1/history/revert", asked).status_code == 404
+
+
+def test_the_end_of_a_stop_is_a_change_and_a_report_of_a_node_is_none(
+    callers: dict[str, Api], made: int
+) -> None:
+    admin = callers["admin"]
+    assert made
+    admin.post("/v1/clusterqueues/gpu/stop", {"reason": "a new switch"})
+    admin.post("/v1/clusterqueues/gpu/resume", {"reason": "the switch is in"})
+    admin.post("/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "host-1"}})
+    for ready in (True, False):
+        beat = {"ready": ready, "allocatable": {"cpu": "2", "pods": "9"}}
+        assert callers["executor"].post("/v1/nodes/host-1/heartbeat", beat).status_code == 200
+    resumed, stopped = admin.get("/v1/history?stream=clusterqueue/gpu").json()["items"][:2]
+    assert (stopped["type"], resumed["type"]) == ("cluster_queue.stopped", "cluster_queue.resumed")
+    assert resumed["differences"][0]["after"] == "None"
+    types = [one["type"] for one in admin.get("/v1/history?kind=Node").json()["items"]]
+    assert types == ["node.created"]

@@ -13,14 +13,33 @@ from headgate.application.ports import EventFilter
 from headgate.application.units import configures
 from headgate.application.visibility import Scope, allows
 from headgate.application.wanted import Wanted
+from headgate.domain.checks.events import AdmissionCheckReported
 from headgate.domain.config import CONFIGURED_EVOLVE
 from headgate.domain.configured import Absent, Configured
 from headgate.domain.facts import Recorded
+from headgate.domain.queues.events import (
+    ClusterQueueResumed,
+    ClusterQueueStopped,
+    LocalQueueResumed,
+    LocalQueueStopped,
+)
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.streams import kind_and_key
+from headgate.domain.topology.events import NodeCordoned, NodeDrainStarted, NodeUncordoned
 
 NOT_REVERTED = ("node",)
 """What nodes report is in their spec and is no configuration: apply the wanted part instead."""
+
+SWITCHES = (
+    NodeCordoned,
+    NodeDrainStarted,
+    NodeUncordoned,
+    ClusterQueueStopped,
+    ClusterQueueResumed,
+    LocalQueueStopped,
+    LocalQueueResumed,
+)
+"""Facts beside the configuration that somebody brought about, or that ended by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +119,10 @@ def _streams(question: Question) -> tuple[str, ...]:
 
 
 def _counts(recorded: Recorded) -> bool:
-    """Stops and cordons are somebody's change as well; heartbeats are nobody's."""
-    is_somebodys = recorded.origin.actor.startswith("user:")
-    return configures(recorded.stream, recorded.event) or is_somebodys
+    """Stops and cordons are changes as well, and their ends; what is reported is none."""
+    event = recorded.event
+    is_wanted = configures(recorded.stream, event) and not isinstance(event, AdmissionCheckReported)
+    return is_wanted or isinstance(event, SWITCHES)
 
 
 def _with_states(installation: Installation, found: Sequence[Recorded]) -> list[Revision]:
