@@ -12,6 +12,7 @@ import { type VirtualItem, useVirtualizer } from "@tanstack/react-virtual";
 import { type CSSProperties, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
 
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
+import { useIsNarrow } from "@/lib/hooks/use-is-narrow";
 
 import styles from "./long-table.module.css";
 
@@ -22,6 +23,8 @@ export interface Column<Item> {
   width: string;
   /** Its track on a narrow screen; without one it is left out there. */
   narrow?: string;
+  /** On a narrow screen it stands below the others, on a line of its own. */
+  below?: boolean;
   end?: boolean;
   cell: (item: Item) => ReactNode;
 }
@@ -43,6 +46,7 @@ export interface LongTableProps<Item> {
 }
 
 const ROW_PIXELS = 40;
+const TWO_LINES_PIXELS = 58;
 const ROWS_BEFORE_END = 5;
 const NONE: Selection = {};
 const features = tableFeatures({ rowSelectionFeature });
@@ -54,7 +58,9 @@ export function LongTable<Item extends object>(props: LongTableProps<Item>) {
   const id = useId();
   const table = useItems(props);
   const items = table.getRowModel().rows;
-  const virtual = useVirtualizer({ count: items.length, getScrollElement: () => frame.current, estimateSize: () => ROW_PIXELS, overscan: 12 });
+  const rowPixels = useIsNarrow(frame) && columns.some((column) => column.below) ? TWO_LINES_PIXELS : ROW_PIXELS;
+  const virtual = useVirtualizer({ count: items.length, getScrollElement: () => frame.current, estimateSize: () => rowPixels, overscan: 12 });
+  useEffect(() => virtual.measure(), [virtual, rowPixels]);
   const drawn = virtual.getVirtualItems();
   useEnd(drawn, items.length, onEnd);
   const [active, setActive] = useActive(items, (index) => virtual.scrollToIndex(index), onOpen, onSelection !== undefined);
@@ -114,7 +120,7 @@ function HeadRow<Item>({ columns, children }: { columns: Column<Item>[]; childre
       <div className={styles.row} role="row" aria-rowindex={1}>
         {children}
         {columns.map((column) => (
-          <span key={column.id} role="columnheader" className={cellClass(column)}>
+          <span key={column.id} role="columnheader" className={`${cellClass(column)} ${column.below ? (styles.wide ?? "") : ""}`}>
             {column.header}
           </span>
         ))}
@@ -223,9 +229,11 @@ function tracksOf<Item>(columns: Column<Item>[], selects: boolean): CSSPropertie
   return {
     "--columns": list(columns.map((column) => column.width)),
     "--columns-narrow": list(columns.map((column) => column.narrow)),
+    "--below": selects ? 2 : 1,
   } as CSSProperties;
 }
 
 function cellClass<Item>(column: Column<Item>): string {
-  return [styles.cell, column.end ? styles.end : "", column.narrow === undefined ? styles.wide : ""].filter(Boolean).join(" ");
+  const onNarrow = column.below ? styles.below : column.narrow === undefined ? styles.wide : "";
+  return [styles.cell, column.end ? styles.end : "", onNarrow].filter(Boolean).join(" ");
 }

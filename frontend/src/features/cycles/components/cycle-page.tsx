@@ -55,7 +55,7 @@ function Body({ found, id }: { found: CycleDetail; id: string }) {
             </dd>
             <dt>Looked at</dt>
             <dd>
-              {cycle.heads} in {cycle.cycles} {cycle.cycles === 1 ? "round" : "rounds"}; {cycle.parked} were known not to fit
+              {cycle.heads} in {cycle.cycles} {cycle.cycles === 1 ? "round" : "rounds"}; {cycle.parked} {cycle.parked === 1 ? "was" : "were"} known not to fit
             </dd>
             <dt>Took</dt>
             <dd>
@@ -67,7 +67,7 @@ function Body({ found, id }: { found: CycleDetail; id: string }) {
         </Card>
         <RunAgain id={id} />
       </div>
-      <Card title="Decisions, in order" aside={`${events.length} facts`}>
+      <Card title="Decisions, in order" aside={events.length === 1 ? "1 fact" : `${events.length} facts`}>
         {events.length === 0 ? (
           <Empty title="No fact to show">
             <p>{cycle.outcome === "Conflict" ? "The log refused it, so that nothing was recorded." : "Its facts are about other teams."}</p>
@@ -106,7 +106,7 @@ function Result({ rerun }: { rerun: CycleRerun }) {
     <div role="status">
       {rerun.isSame ? (
         <Badge tone="good" icon={CircleCheck}>
-          The same {rerun.events} facts to the byte
+          {rerun.events === 1 ? "The same fact" : `The same ${rerun.events} facts`} to the byte
         </Badge>
       ) : (
         <Badge tone="bad" icon={CircleX}>

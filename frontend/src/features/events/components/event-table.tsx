@@ -21,6 +21,7 @@ const COLUMNS: Column<Fact>[] = [
     id: "detail",
     header: "Detail",
     width: "minmax(0, 2fr)",
+    below: true,
     cell: (fact) => (
       <span className={styles.soft} title={factDetail(fact)}>
         {factDetail(fact)}

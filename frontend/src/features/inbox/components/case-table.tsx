@@ -1,6 +1,7 @@
 // The rows of the inbox.
 import { type Column, LongTable, type Selection } from "@/components/ui/long-table";
 import { Moment } from "@/components/ui/moment";
+import { ObjectName } from "@/components/ui/object-name";
 import { PhaseBadge } from "@/components/ui/phase-badge";
 import type { Case, Phase } from "@/lib/api/types";
 
@@ -12,15 +13,11 @@ const COLUMNS: Column<Case>[] = [
   {
     id: "name",
     header: "Workload",
-    width: "minmax(0, 1.2fr)",
+    width: "minmax(0, 1.6fr)",
     narrow: "minmax(0, 1fr)",
-    cell: (row) => (
-      <span className={styles.name} title={row.workload}>
-        {row.workload}
-      </span>
-    ),
+    cell: (row) => <ObjectName name={row.workload} />,
   },
-  { id: "cause", header: "Cause", width: "minmax(0, 1fr)", cell: (row) => causeWords(row.cause) },
+  { id: "cause", header: "Cause", width: "minmax(0, 1fr)", below: true, cell: (row) => causeWords(row.cause) },
   {
     id: "why",
     header: "Why",

@@ -21,7 +21,7 @@ const STAGES: Record<string, string> = {
 
 /** How many victims have gone already. */
 export function releasedCount(round: Round): number {
-  return round.victims.filter((victim) => victim.released).length;
+  return round.victims.filter((victim) => victim.stage === "Released").length;
 }
 
 /** Whether it still makes room. */

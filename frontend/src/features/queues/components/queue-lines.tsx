@@ -5,6 +5,7 @@ import { useRouter } from "@tanstack/react-router";
 import { type Column, LongTable } from "@/components/ui/long-table";
 import { Card } from "@/components/ui/layout";
 import { Moment } from "@/components/ui/moment";
+import { ObjectName } from "@/components/ui/object-name";
 import { PhaseBadge } from "@/components/ui/phase-badge";
 import { Empty } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
@@ -26,9 +27,9 @@ function nameColumn<Row extends Named>(): Column<Row> {
   return {
     id: "name",
     header: "Workload",
-    width: "minmax(0, 1.2fr)",
+    width: "minmax(0, 1.8fr)",
     narrow: "minmax(0, 1fr)",
-    cell: (row) => <span className={styles.name}>{keyOf(row)}</span>,
+    cell: (row) => <ObjectName name={keyOf(row)} />,
   };
 }
 
@@ -47,6 +48,7 @@ const PENDING: Column<PendingWorkload>[] = [
     id: "reason",
     header: "Why it waits",
     width: "minmax(0, 3fr)",
+    below: true,
     cell: (row) => (
       <span className={styles.reason} title={row.sentence}>
         {row.sentence}

@@ -1,6 +1,7 @@
 // The rows of workloads.
 import { type Column, LongTable } from "@/components/ui/long-table";
 import { Moment } from "@/components/ui/moment";
+import { ObjectName } from "@/components/ui/object-name";
 import { PhaseBadge } from "@/components/ui/phase-badge";
 import type { WorkloadObject } from "@/lib/api/types";
 
@@ -21,18 +22,14 @@ const COLUMNS: Column<WorkloadObject>[] = [
     header: "Workload",
     width: "minmax(0, 1.4fr)",
     narrow: "minmax(0, 1fr)",
-    cell: (row) => (
-      <span className={styles.name} title={keyOf(row)}>
-        <span className={styles.namespace}>{row.metadata.namespace}/</span>
-        {row.metadata.name}
-      </span>
-    ),
+    cell: (row) => <ObjectName name={keyOf(row)} />,
   },
   { id: "queue", header: "Local queue", width: "minmax(0, 0.6fr)", cell: (row) => row.spec.queueName ?? "—" },
   {
     id: "situation",
     header: "Why or where",
     width: "minmax(0, 2.4fr)",
+    below: true,
     cell: (row) => (
       <span className={styles.soft} title={situationOf(row)}>
         {situationOf(row)}
