@@ -1,12 +1,12 @@
 """What holds for every placement on random hosts, whatever happened to them before."""
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from headgate.domain.configuration.specs import TopologyRules
 from headgate.domain.configured import Configured

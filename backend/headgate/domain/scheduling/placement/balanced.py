@@ -6,10 +6,11 @@ no such share exists the ordinary search decides. Preferred affinity and inner l
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from msgspec.structs import replace
 
 from headgate.domain.scheduling.placement.capacities import (
     Capacities,

@@ -63,7 +63,6 @@ def _side_by_side(capacities: Capacities, level: int, parents: Ints) -> "slice |
     first, last = int(parents[0]), int(parents[-1])
     if last - first == len(parents) - 1:
         return slice(int(bounds[first]), int(bounds[last + 1]))
-    begins, ends = bounds[parents], bounds[parents + 1]
     if len(parents) <= FEW_PARENTS:
-        return np.concatenate(list(map(np.arange, begins.tolist(), ends.tolist())))
-    return stretches(begins, ends)[0]
+        return np.concatenate([np.arange(bounds[p], bounds[p + 1]) for p in parents.tolist()])
+    return stretches(bounds[parents], bounds[parents + 1])[0]

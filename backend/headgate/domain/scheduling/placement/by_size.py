@@ -72,7 +72,7 @@ def cut_of(slices: Ints, need: int, *, best_fit: bool) -> Cut | None:
 
 def _counted(slices: Ints) -> tuple[list[int], list[int]]:
     """The sizes there are, ascending, with the number of domains of each."""
-    if int(slices.max()) >= LARGEST:
+    if slices[slices.argmax()] >= LARGEST:
         found, numbers = np.unique(slices, return_counts=True)
         return found.tolist(), numbers.tolist()
     by_size = np.bincount(slices)

@@ -5,9 +5,9 @@ take if the leader lay in it too (reference topology.md §4.2, §4.3).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 
 from headgate.domain.scheduling.placement.domains import FlavorTopology
@@ -19,8 +19,7 @@ MANY = 2048
 """From so many domains on, finding the next in order costs less than sorting everything."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slicing:
+class Slicing(msgspec.Struct, frozen=True, gc=False):
     """How pods hold together: every `size` in one domain of `level`, below it in multiples.
 
     `inner` pairs levels below the slice level with the multiple that their domains take.
@@ -30,9 +29,12 @@ class Slicing:
     level: int
     inner: tuple[tuple[int, int], ...] = ()
 
+    def is_none(self, lowest: int) -> bool:
+        """Whether every pod lies on a host of its own choice, `lowest` being the level of hosts."""
+        return self.size == 1 and self.level == lowest and not self.inner
 
-@dataclass(frozen=True, slots=True)
-class LeafFigures:
+
+class LeafFigures(msgspec.Struct, frozen=True, gc=False):
     """Pods for each place; with a leader, pods beside it and whether the place can host it.
 
     `score` sums the preferred terms that a place meets; None where they do not count.
@@ -84,8 +86,7 @@ Levels: TypeAlias = list[Ints] | Summed
 """One array a level."""
 
 
-@dataclass(slots=True)
-class Capacities:
+class Capacities(msgspec.Struct):
     """Per level one array over its domains; `_led` is with the leader in the domain as well.
 
     Without a leader the figures with and without are the same arrays, and nobody `leads`. Without
@@ -102,8 +103,8 @@ class Capacities:
     slices_led: Levels
     leads: Levels
     score: list[Ints]
-    sizes: dict[int, Sizes] = field(default_factory=dict)
-    answers: dict[object, Any] = field(default_factory=dict)
+    sizes: dict[int, Sizes] = {}
+    answers: dict[object, Any] = {}
 
 
 def roll_up(topology: FlavorTopology, slicing: Slicing, leaves: LeafFigures) -> Capacities:
@@ -112,7 +113,7 @@ def roll_up(topology: FlavorTopology, slicing: Slicing, leaves: LeafFigures) -> 
         return _summed(topology, slicing, leaves.pods)
     sizes = [len(starts) for starts in topology.starts]
     last = len(sizes) - 1
-    is_unsliced = slicing == Slicing(1, last)
+    is_unsliced = slicing.is_none(last)
     pods = _blank(sizes)
     slices = pods if is_unsliced else _blank(sizes)
     has_leader = leaves.pods_led is not None
@@ -143,7 +144,7 @@ def _summed(topology: FlavorTopology, slicing: Slicing, leaves: Ints) -> Capacit
     last = len(topology.starts) - 1
     pods = Summed(topology, last, leaves)
     slices = pods
-    if slicing != Slicing(1, last):
+    if not slicing.is_none(last):
         slices = Summed(topology, slicing.level, pods[slicing.level] // slicing.size)
     nobody = Summed(topology, 0, np.zeros(len(topology.starts[0]), dtype=np.int64))
     return Capacities(

@@ -1,15 +1,13 @@
 """Taking domains from an ordered list until all have a place (reference topology.md §4.4, §4.6)."""
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from headgate.domain.scheduling.placement.capacities import NEVER
 from headgate.domain.scheduling.placement.hosts import Ints
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True, gc=False):
     """A list of domains as it is visited: what each takes alone, and with the leader beside.
 
     `best_fit` takes as the last domain the tightest of those left instead of the next in line;
@@ -37,8 +35,7 @@ class Offer:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(msgspec.Struct, frozen=True, gc=False):
     """Numbers in the list, the units each takes, and which of `chosen` hosts the leader, or -1."""
 
     chosen: Ints

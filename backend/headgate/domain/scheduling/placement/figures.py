@@ -5,9 +5,10 @@ counted anew, and nothing else is touched (reference topology.md §9.4).
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 
+import msgspec
 import numpy as np
 
 from headgate.domain.scheduling.placement.capacities import (
@@ -27,8 +28,7 @@ MOST_PODS = 2**31 - 1
 MOST_SHAPES = 48
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(msgspec.Struct, frozen=True, gc=False):
     """What pods ask of hosts and how they hold together; a leader goes beside them, or none."""
 
     workers: PodSet
@@ -46,21 +46,25 @@ class Shape:
         )
 
 
-@dataclass(slots=True)
-class Known:
+class Known(msgspec.Struct):
     """Figures of one shape, and up to where the changes of each view are in them."""
 
     capacities: Capacities
     positions: tuple[int, ...]
 
 
-@contextmanager
-def capacities_for(ground: Ground, shape: Shape) -> Iterator[Capacities]:
+def capacities_for(ground: Ground, shape: Shape) -> AbstractContextManager[Capacities]:
     """The figures of all domains as they are now, for as long as the search lasts."""
     if ground.within is not None:
-        yield computed(ground, shape)
-        return
-    bare = replace(ground, assumed={}) if ground.assumed else ground
+        return nullcontext(computed(ground, shape))
+    if ground.assumed:
+        return _with_assumed(ground, shape)
+    return nullcontext(_up_to_date(ground, shape))
+
+
+@contextmanager
+def _with_assumed(ground: Ground, shape: Shape) -> Iterator[Capacities]:
+    bare = replace(ground, assumed={})
     capacities = _up_to_date(bare, shape)
     assumed = _assumed_places(ground)
     if not len(assumed):
@@ -78,7 +82,7 @@ def leaf_figures(ground: Ground, shape: Shape, places: "slice | Ints") -> LeafFi
     workers, leader = shape.workers, shape.leader
     requests = per_pod(workers)
     most = _most_pods(ground, workers.scheduling, places)
-    free = {name: free_of(ground, name, places) for name in _needed(requests)}
+    free = free_of(ground, _needed(requests), places)
     score = None
     if ground.rules.respect_preferred_affinity and workers.scheduling.preferred_affinity:
         score = np.where(most > 0, scores(ground, workers.scheduling)[places], 0)
@@ -87,8 +91,8 @@ def leaf_figures(ground: Ground, shape: Shape, places: "slice | Ints") -> LeafFi
         return LeafFigures(pods, score=score)
     asked = per_pod(leader)
     leads = _most_pods(ground, leader.scheduling, places) > 0
-    for name in _needed(asked):
-        leads &= free_of(ground, name, places) >= asked[name]
+    for name, amount in free_of(ground, _needed(asked), places).items():
+        leads &= amount >= asked[name]
     beside = {name: amount - asked.get(name, 0) * leads for name, amount in free.items()}
     return LeafFigures(pods, _pods(beside, requests, most), leads.astype(np.int64), score)
 
@@ -115,7 +119,7 @@ def _up_to_date(ground: Ground, shape: Shape) -> Capacities:
         known = Known(computed(ground, shape), ())
     elif len(changed):
         refresh(known.capacities, changed, leaf_figures(ground, shape, changed))
-    known.positions = tuple(ground.table.changes[view].position for view in ground.views)
+    known.positions = tuple([ground.table.changes[view].position for view in ground.views])
     shapes[key] = known
     if len(shapes) > MOST_SHAPES:
         del shapes[next(iter(shapes))]
@@ -142,8 +146,6 @@ def _changed(ground: Ground, known: Known) -> Ints | None:
 
 
 def _assumed_places(ground: Ground) -> Ints:
-    if not ground.assumed:
-        return np.zeros(0, dtype=np.int64)
     taken = np.logical_or.reduce([amounts != 0 for amounts in ground.assumed.values()])
     return ground.topology.places_of(np.flatnonzero(taken))
 

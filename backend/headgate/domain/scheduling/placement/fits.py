@@ -115,5 +115,6 @@ def _places(topology: FlavorTopology, level: int, domain: int) -> Ints:
 def _shortest_of(ground: Ground, pod_set: PodSet, places: Ints) -> str:
     """The resource that the fewest pods fit in, all hosts of the domain taken together."""
     asked = {n: a for n, a in sorted(pod_set.scheduling.requests.items()) if a > 0}
-    pods = {name: int(free_of(ground, name, places).sum()) // a for name, a in asked.items()}
+    free = free_of(ground, asked, places)
+    pods = {name: int(free[name].sum()) // amount for name, amount in asked.items()}
     return min(pods, key=lambda name: (pods[name], name), default=PODS)

@@ -1,7 +1,9 @@
 """Where pods are to be placed: hosts, flavor, what counts as free, and what was placed there."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from headgate.domain.configuration.specs import TopologyRules
@@ -32,8 +34,7 @@ class Ground:
     rules: TopologyRules = USUAL
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True, gc=False):
     """The places, as rows of the host table with the pods in each, and the same in words."""
 
     rows: Ints
@@ -55,21 +56,23 @@ def assume(ground: Ground, placed: Placed, requests: Requests) -> None:
         taken[placed.rows] += amount * placed.counts
 
 
-def free_of(ground: Ground, resource: str, places: "slice | Ints") -> Ints:
-    """What is free of a resource in some of the flavor's places; a resource nobody has is 0."""
-    rows = ground.topology.rows_at(places)
-    line = ground.table.resources.get(resource)
-    if line is None:
-        return np.zeros(len(ground.topology.rows[places]), dtype=np.int64)
-    if isinstance(rows, slice):
-        free: Ints = ground.table.lowest(ground.views)[line, rows]
+def free_of(ground: Ground, resources: Iterable[str], places: "slice | Ints") -> dict[str, Ints]:
+    """What is free of resources in some of the flavor's places; a resource nobody has is 0."""
+    table, rows = ground.table, ground.topology.rows_at(places)
+    whole = isinstance(rows, slice)
+    views = (table.lowest(ground.views),) if whole else [table.free[v] for v in ground.views]
+    found: dict[str, Ints] = {}
+    for resource in resources:
+        line = table.resources.get(resource)
+        if line is None:
+            found[resource] = np.zeros(len(ground.topology.rows[places]), dtype=np.int64)
+            continue
+        free: Ints = views[0][line, rows]
+        for view in views[1:]:
+            free = np.minimum(free, view[line, rows])
         taken = ground.assumed.get(resource)
-        return free if taken is None else free - taken[rows]
-    free = ground.table.free[ground.views[0]][line, rows]
-    for view in ground.views[1:]:
-        free = np.minimum(free, ground.table.free[view][line, rows])
-    taken = ground.assumed.get(resource)
-    return free if taken is None else free - taken[rows]
+        found[resource] = free if taken is None else free - taken[rows]
+    return found
 
 
 def open_places(ground: Ground, places: "slice | Ints") -> Bools:

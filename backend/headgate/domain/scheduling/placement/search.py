@@ -5,8 +5,7 @@ for all, or several domains of the widest; then down level by level. Slices are 
 one domain of their level, inner layers in multiples below it.
 """
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from headgate.domain.scheduling.placement.below import children, smallest_that_takes, take_below
@@ -26,8 +25,7 @@ from headgate.domain.scheduling.placement.wanted import Wanted
 NOWHERE: Ints = np.zeros(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True, gc=False):
     """Places, as indices into the flavor's places in path order, and the pods in each.
 
     `leader` is the place of the leader, or -1 without one.
@@ -38,8 +36,7 @@ class Found:
     leader: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Shortfall:
+class Shortfall(msgspec.Struct, frozen=True, gc=False):
     """How many units (pods, or slices) fit in the best domain, or in all if several may serve."""
 
     fits: int
@@ -49,8 +46,7 @@ class Shortfall:
     lacks_leader: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(msgspec.Struct, frozen=True, gc=False):
     """Domains of a level with the units given to each, and the one that hosts the leader, or -1."""
 
     level: int

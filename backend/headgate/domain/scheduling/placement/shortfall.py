@@ -74,6 +74,7 @@ def _too_full(ground: Ground, requests: Requests, full: Bools) -> Counter[str]:
     names = sorted(name for name, amount in requests.items() if amount > 0)
     if not len(places) or not names:
         return Counter()
-    fits = np.stack([free_of(ground, name, places) // requests[name] for name in names])
+    free = free_of(ground, names, places)
+    fits = np.stack([free[name] // requests[name] for name in names])
     limiting = np.bincount(np.argmin(fits, axis=0), minlength=len(names)).tolist()
     return Counter({f'resource "{n}"': hosts for n, hosts in zip(names, limiting, strict=True)})

@@ -1,15 +1,15 @@
 """What a topology request asks the search for, or the rule that it breaks (topology.md §2)."""
 
-from dataclasses import dataclass
 from itertools import pairwise
+
+import msgspec
 
 from headgate.domain.configuration.specs import TopologyRules
 from headgate.domain.scheduling.placement.capacities import Slicing
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True, gc=False):
     """How many pods, and at which level they search.
 
     `climbs` lets the search go up and take several domains at the top, `spreads` take several at
@@ -32,10 +32,10 @@ def wanted_of(pod_set: PodSet, levels: tuple[str, ...], rules: TopologyRules) ->
     `unconstrained: false` asks for nothing (trap 5).
     """
     request = pod_set.topology_request or TopologyRequest()
-    named = (request.required, request.preferred, *(layer.level for layer in request.slice_layers))
-    missing = next((name for name in named if name is not None and name not in levels), None)
-    if missing is not None:
-        return f"the topology has no level {missing}"
+    named = [request.required, request.preferred, *[layer.level for layer in request.slice_layers]]
+    missing = [name for name in named if name is not None and name not in levels]
+    if missing:
+        return f"the topology has no level {missing[0]}"
     broken = _broken_slices(pod_set.count, request, levels)
     if broken:
         return broken
@@ -61,9 +61,11 @@ def slicing_of(pod_set: PodSet, levels: tuple[str, ...]) -> Slicing:
         layers[0].size,
         levels.index(layers[0].level),
         tuple(
-            (level, layer.size)
-            for above, layer in pairwise(layers)
-            for level in range(levels.index(above.level) + 1, levels.index(layer.level) + 1)
+            [
+                (level, layer.size)
+                for above, layer in pairwise(layers)
+                for level in range(levels.index(above.level) + 1, levels.index(layer.level) + 1)
+            ]
         ),
     )
 
