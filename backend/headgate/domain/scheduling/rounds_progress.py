@@ -20,8 +20,8 @@ from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.evictions import call_back, place_is_there
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.run import CycleRun
-from headgate.domain.scheduling.standing import queue_obstacle
 from headgate.domain.scheduling.slices import taken_over, without
+from headgate.domain.scheduling.standing import queue_obstacle
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.workloads.events import NominationWithdrawn
 from headgate.domain.workloads.leaving import holds_quota
@@ -131,13 +131,13 @@ def _why_lost(run: CycleRun, found: Round) -> InvalidatedBy:
     preemptor = run.cell.workloads[found.preemptor]
     partition = run.partition
     charge = partition.charge_of(preemptor, found.admission)
+    old = taken_over(partition, run.cell.workloads, preemptor)
     partition.give_back(PROJECTED, charge)
     try:
         with without(partition, old):
             has_hosts = charge.is_whole and partition.hosts.has_room(PROJECTED, charge.pods)
     finally:
         partition.take(PROJECTED, charge)
-    old = taken_over(partition, run.cell.workloads, preemptor)
     return "QuotaChanged" if has_hosts else "HostLost"
 
 
