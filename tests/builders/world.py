@@ -37,7 +37,7 @@ from headgate.domain.topology.specs import (
 )
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.commands import ReportCheckState, ReportReclaimable
+from headgate.domain.workloads.commands import ReportCheckState, ReportReclaimable, ReportStopped
 from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import (
     WorkloadFinished,
@@ -237,6 +237,14 @@ class World:
         eviction = self[key].eviction
         assert eviction is not None, f"{key} is not being evicted"
         self.record(f"workload/{key}", WorkloadStopped(eviction=eviction.id))
+
+    def give_up_pods(self, key: str) -> None:
+        """The executor reports the pods gone that a workload was to give up."""
+        shrinking = self[key].shrinking
+        assert shrinking is not None, f"{key} is to give up no pods"
+        command = ReportStopped(uid=self[key].uid, eviction=shrinking.eviction.id)
+        for event in WORKLOAD.decide(self[key], command, self.at):
+            self.record(f"workload/{key}", event)
 
     def cycle(self, partition: str = "") -> list[Fact]:
         """Run one partition (the only one with queues by default) until it settles."""

@@ -22,6 +22,11 @@ PREEMPTION_TOLD: dict[type, Callable[[Any], tuple[str, str]]] = {
         "May not preempt yet",
         f"Closed gates: {', '.join(e.gates)}",
     ),
+    facts.WorkloadPodsEvicted: lambda e: (f"Pods evicted: {_pods(e.pods)}", e.message),
+    facts.WorkloadShrunk: lambda e: (
+        f"Goes on with {_pods(e.counts)}",
+        f"{_pods(e.pods)} stopped; what they held is free",
+    ),
     facts.EvictionExtended: lambda e: (
         "More time to save its work",
         f"Until {timestamp(e.deadline_at)}",
@@ -34,3 +39,7 @@ PREEMPTION_TOLD: dict[type, Callable[[Any], tuple[str, str]]] = {
         "Its quota is free" if e.releases_quota else "",
     ),
 }
+
+
+def _pods(pods: dict[str, int]) -> str:
+    return ", ".join(f"{count} of {name}" for name, count in pods.items())

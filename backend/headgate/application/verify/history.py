@@ -23,8 +23,9 @@ from headgate.domain.workloads.events import (
     WorkloadScaledDown,
     WorkloadSpecChanged,
 )
-from headgate.domain.workloads.preemption_events import WorkloadStopping
+from headgate.domain.workloads.preemption_events import WorkloadShrunk, WorkloadStopping
 from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.surplus import with_fewer
 
 GRACE = 10 * MICROSECONDS_PER_SECOND
 """What has changed within this time of the end may still be waiting for the scheduler."""
@@ -97,6 +98,11 @@ class History:
         if isinstance(event, WorkloadScaledDown) and before is not None and held is not None:
             self.hosts.cut(before.spec, held, event.admission)
             before.quota = moved(held, event.admission)
+        if isinstance(event, WorkloadShrunk) and before is not None and held is not None:
+            before.quota = with_fewer(held, event.pods, event.counts)
+            self.sizes.shrunk(key, event)
+            self.quota.shrink(held, before.quota)
+            self.hosts.leave(before.spec, held, before.quota)
         if isinstance(event, WorkloadDeleted):
             self.sizes.forget(key)
         if released is not None and before is not None:

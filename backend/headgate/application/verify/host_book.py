@@ -59,14 +59,18 @@ class HostBook:
         self.take(spec, _only(after, here - there), is_whole=False)
         self._check_counts(after)
 
-    def cut(self, spec: WorkloadSpec, before: Admission, after: Admission) -> None:
-        """Fewer pods keep places they had: no other ones, and one for each that is wanted."""
+    def leave(self, spec: WorkloadSpec, before: Admission, after: Admission) -> None:
+        """Fewer pods keep places they had, and no other ones."""
         there = Counter(_rooms(spec, before))
         here = Counter(_rooms(spec, after))
         for name, place in here - there:
             where = "/".join(place[1])
             self._findings.add("who needs fewer pods gets no other places", f"{name}: {where}")
         self.give_back(spec, _only(before, there - here))
+
+    def cut(self, spec: WorkloadSpec, before: Admission, after: Admission) -> None:
+        """The same where there is one place for each pod that is wanted."""
+        self.leave(spec, before, after)
         counts = {pod_set.name: pod_set.count for pod_set in spec.pod_sets}
         given = (
             replace(assigned, count=min(assigned.count, counts.get(assigned.name, assigned.count)))

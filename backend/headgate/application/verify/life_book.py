@@ -6,7 +6,11 @@ from headgate.application.verify.findings import Findings
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.preemption_events import EvictionCancelled
+from headgate.domain.workloads.preemption_events import (
+    EvictionCancelled,
+    WorkloadPodsEvicted,
+    WorkloadShrunk,
+)
 from headgate.domain.workloads.specs import WorkloadSpec
 
 AFTER_THE_END = (
@@ -29,6 +33,7 @@ class Life(msgspec.Struct, kw_only=True):
     quota: Admission | None = None
     is_admitted: bool = False
     eviction: str = ""
+    shrinking: WorkloadPodsEvicted | None = None
     is_finished: bool = False
     is_active: bool = True
     is_held: bool = False
@@ -110,11 +115,13 @@ class LifeBook:
                 if life.quota is None:
                     self._wrong("checks are about who holds quota", type(event).__name__)
             case EvictionCancelled():
-                if life.eviction != event.eviction:
-                    self._wrong("only an eviction that is on is called back", event.eviction)
-                life.eviction = ""
+                self._called_back(life, event)
+            case WorkloadPodsEvicted():
+                self._pods_evicted(life, event)
+            case WorkloadShrunk():
+                self._shrunk(life, event)
             case e.EvictionAcknowledged() | e.EvictionProgressed():
-                if life.eviction != event.eviction:
+                if not is_leaving_for(life, event.eviction):
                     self._wrong("handlers work on evictions that are on", event.eviction)
             case e.WorkloadExplained():
                 life.is_explained = True
@@ -178,6 +185,31 @@ class LifeBook:
             self._wrong("a workload is evicted once at a time", life.eviction)
         life.eviction, life.backs_off_until = event.eviction, event.requeue_at
 
+    def _pods_evicted(self, life: Life, event: WorkloadPodsEvicted) -> None:
+        if life.quota is None:
+            self._wrong("only who holds quota gives up pods", event.eviction)
+        if life.eviction or life.shrinking is not None:
+            self._wrong("a workload is evicted once at a time", event.eviction)
+        sets = {pod_set.name: pod_set for pod_set in life.spec.pod_sets}
+        for name, count in event.counts.items():
+            if count < (sets[name].min_count or 1):
+                self._wrong("who goes on keeps its core", f"{count} of {name}")
+        life.shrinking = event
+
+    def _shrunk(self, life: Life, event: WorkloadShrunk) -> None:
+        asked = life.shrinking
+        if asked is None or (asked.eviction, asked.pods) != (event.eviction, event.pods):
+            self._wrong("only pods that were to go are gone", event.eviction)
+        life.shrinking = None
+
+    def _called_back(self, life: Life, event: EvictionCancelled) -> None:
+        if not is_leaving_for(life, event.eviction):
+            self._wrong("only an eviction that is on is called back", event.eviction)
+        if life.eviction == event.eviction:
+            life.eviction = ""
+        else:
+            life.shrinking = None
+
     def _stopped(self, life: Life, event: e.WorkloadStopped) -> None:
         if life.quota is None:
             self._wrong("quota is released once", "it holds none")
@@ -206,7 +238,13 @@ class LifeBook:
 
     def _let_go(self, life: Life) -> None:
         life.quota, life.is_admitted, life.eviction = None, False, ""
-        life.is_explained = False
+        life.is_explained, life.shrinking = False, None
 
     def _wrong(self, rule: str, detail: str) -> None:
         self._findings.add(rule, detail)
+
+
+def is_leaving_for(life: Life, eviction: str) -> bool:
+    """Whether all of it, or some of its pods, are on their way out by that eviction."""
+    shrinks = life.shrinking is not None and life.shrinking.eviction == eviction
+    return life.eviction == eviction or shrinks

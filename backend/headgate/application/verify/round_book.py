@@ -3,7 +3,7 @@
 import msgspec
 
 from headgate.application.verify.findings import Findings
-from headgate.application.verify.life_book import Life
+from headgate.application.verify.life_book import Life, is_leaving_for
 from headgate.domain.rounds import events as r
 from headgate.domain.values.instants import Instant
 
@@ -120,4 +120,4 @@ class RoundBook:
     def _still(self, key: str, course: Course) -> bool:
         """Whether the victim still holds what this round takes from it."""
         life = self._lives.get(key)
-        return life is not None and life.quota is not None and life.eviction == course.id
+        return life is not None and life.quota is not None and is_leaving_for(life, course.id)

@@ -3,8 +3,10 @@
 from msgspec.structs import replace
 
 from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.preemption_events import WorkloadShrunk
 from headgate.domain.workloads.remaining import needed_admission
 from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.surplus import with_fewer
 
 
 class SizeBook:
@@ -21,6 +23,10 @@ class SizeBook:
     def ended(self, key: str, pods: dict[str, int]) -> None:
         """So many of its pods, by pod set, have ended."""
         self._ended[key] = pods
+
+    def shrunk(self, key: str, event: WorkloadShrunk) -> None:
+        """It has lost pods for good, and is as if it had been given fewer."""
+        self._given[key] = with_fewer(self._given[key], event.pods, event.counts)
 
     def forget(self, key: str) -> None:
         """The workload is gone; another of its name begins anew."""

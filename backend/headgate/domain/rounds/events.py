@@ -20,6 +20,8 @@ InvalidatedBy = Literal["HostLost", "Taken", "QuotaChanged"]
 class RoundVictim(msgspec.Struct, frozen=True, kw_only=True):
     """One workload that must go, by which rule, and what it frees (`flavor/resource` to amount).
 
+    With `shrinks_to` only its last pods go: so many of each of these pod sets stay, and it goes on.
+
     `protection` is the priority that protected it, `violates` the budgets (`namespace/name`) that
     its going breaks, `deadline_at` until when a Soft eviction lets it save its work.
     """
@@ -36,6 +38,7 @@ class RoundVictim(msgspec.Struct, frozen=True, kw_only=True):
     violates: tuple[str, ...] = ()
     mode: Literal["Immediate", "Soft"] = "Immediate"
     deadline_at: Instant | None = None
+    shrinks_to: dict[str, int] = {}
 
 
 class QuotaFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +82,7 @@ class VictimReleased(msgspec.Struct, frozen=True, kw_only=True, tag="round.victi
     """One victim's quota and hosts are free."""
 
     workload: str
-    by: Literal["Eviction", "Finished", "Deleted"]
+    by: Literal["Eviction", "Finished", "Shrunk", "Deleted"]
 
 
 class PlacementInvalidated(

@@ -5,6 +5,7 @@ from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.leaving import holds_quota, is_leaving
 from headgate.domain.workloads.preempting import has_released_quota
 from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.surplus import shrunk
 
 
 def takes_the_same(old: Workload | None, new: Workload | None) -> bool:
@@ -15,6 +16,7 @@ def takes_the_same(old: Workload | None, new: Workload | None) -> bool:
         and old.admission is new.admission
         and old.nomination is new.nomination
         and old.eviction is new.eviction
+        and old.shrinking is new.shrinking
         and old.spec is new.spec
         and old.reclaimable is new.reclaimable
         and old.finished_at == new.finished_at
@@ -52,6 +54,10 @@ def claims(workload: Workload | None) -> tuple[Admission | None, Admission | Non
     """What it takes in the actual and in the projected view."""
     if workload is None or workload.finished_at is not None:
         return None, None
-    if holds_quota(workload):
-        return workload.admission, None if is_leaving(workload) else workload.admission
-    return None, workload.nomination
+    if not holds_quota(workload):
+        return None, workload.nomination
+    if is_leaving(workload):
+        return workload.admission, None
+    if workload.shrinking is None or workload.admission is None:
+        return workload.admission, workload.admission
+    return workload.admission, shrunk(workload.admission, workload.shrinking)

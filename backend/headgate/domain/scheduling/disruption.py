@@ -131,7 +131,11 @@ def _standing(
         and matches_selector(workload.labels, spec.selector)
     ]
     expected = sum(_units(spec, workload) for workload in watched)
-    healthy = sum(_units(spec, workload) for workload in watched if _is_healthy(workload))
+    healthy = sum(
+        _units(spec, workload) - _going(spec, workload)
+        for workload in watched
+        if _is_healthy(workload)
+    )
     if spec.min_available is not None:
         must_stay = spec.min_available
     else:
@@ -153,6 +157,13 @@ def _units(spec: DisruptionBudgetSpec, workload: Workload) -> int:
     if workload.admission is not None:
         return placed_pods(workload)
     return sum(pod_set.count for pod_set in workload.spec.pod_sets)
+
+
+def _going(spec: DisruptionBudgetSpec, workload: Workload) -> int:
+    """Pods on their way out of a workload that goes on."""
+    if spec.unit == "Workload" or workload.shrinking is None:
+        return 0
+    return sum(workload.shrinking.pods.values())
 
 
 def _cost(spec: DisruptionBudgetSpec, removal: Removal) -> int:

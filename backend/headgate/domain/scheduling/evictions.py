@@ -1,5 +1,7 @@
 """How a victim is asked to leave, and when it may be called back (preemption.md §6.8, trap T24)."""
 
+from msgspec.structs import replace
+
 from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.specs import SoftEviction
@@ -7,14 +9,21 @@ from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.room import fits
 from headgate.domain.scheduling.run import CycleRun
+from headgate.domain.scheduling.slices import taken_over, without
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant, seconds_after
-from headgate.domain.scheduling.slices import taken_over, without
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
 from headgate.domain.workloads.evicting import can_be_cancelled
-from headgate.domain.workloads.preemption_events import EvictionCancelled, SoftTerms
+from headgate.domain.workloads.preemption_events import (
+    EvictionCancelled,
+    SoftTerms,
+    WorkloadPodsEvicted,
+    WorkloadShrunk,
+)
+from headgate.domain.workloads.shrinking import present_eviction
 from headgate.domain.workloads.specs import EvictionPolicy
 from headgate.domain.workloads.state import Workload, is_admitted
+from headgate.domain.workloads.surplus import going_part
 
 Facts = list[tuple[str, DomainEvent]]
 
@@ -36,6 +45,17 @@ def eviction_of(config: Config, victim: Workload, asked: WorkloadEvicted, at: In
         soft=terms,
     )
     return [(stream, evicted)]
+
+
+def pods_eviction_of(
+    config: Config, victim: Workload, asked: WorkloadPodsEvicted, at: Instant
+) -> Facts:
+    """The same for some of its pods, while the rest of it goes on."""
+    stream = workload_stream(victim.key)
+    if not is_admitted(victim):
+        shrunk = WorkloadShrunk(eviction=asked.eviction, pods=asked.pods, counts=asked.counts)
+        return [(stream, asked), (stream, shrunk)]
+    return [(stream, replace(asked, soft=soft_terms(config, victim, at)))]
 
 
 def soft_terms(config: Config, victim: Workload, at: Instant) -> SoftTerms | None:
@@ -65,9 +85,10 @@ def call_back(run: CycleRun, found: Round, cause: str) -> Facts:
     facts: Facts = []
     for named in found.victims:
         victim = run.cell.workloads.get(named.workload)
-        if victim is None or victim.eviction is None or victim.eviction.id != found.id:
+        eviction = None if victim is None else present_eviction(victim)
+        if victim is None or eviction is None or eviction.id != found.id:
             continue
-        if can_be_cancelled(victim.eviction) and not _is_counted_on(run, found, victim):
+        if can_be_cancelled(eviction) and not _is_counted_on(run, found, victim):
             cancelled = EvictionCancelled(eviction=found.id, cause=cause)
             facts.append((workload_stream(victim.key), cancelled))
     return facts
@@ -78,7 +99,8 @@ def _is_counted_on(run: CycleRun, found: Round, victim: Workload) -> bool:
     others = [other for other in run.partition.rounds.values() if other.id != found.id]
     if not others:
         return False
-    held = run.partition.held_by(victim)
+    some = going_part(victim)
+    held = run.partition.charge_of(victim, some) if some else run.partition.held_by(victim)
     run.partition.take(PROJECTED, held)
     try:
         return not all(place_is_there(run, other) for other in others)

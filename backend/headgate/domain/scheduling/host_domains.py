@@ -29,6 +29,7 @@ from headgate.domain.scheduling.seating import Where, flavor_with_topology, grou
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.surplus import owner_of
 
 Evictable: TypeAlias = tuple[Crowd, Bools]
 """Everyone who holds a place, and a mask of those who may be made to leave."""
@@ -124,10 +125,16 @@ def _domains_at(
         return HostDomain(
             name=name_of(now.topology, level, each.domain),
             part=here.topology,
-            occupants={crowd.names[number]: True for number in each.holders.tolist()},
+            occupants=_owners(crowd, each.holders.tolist()),
             has_room=partial(has_room, here, shape),
             clearing=partial(clearing_of, here, group[0]) if is_bare else None,
         )
 
     found = clearable_domains(now, shape, level, evictable, most)
     return [Prospect((each.least, each.weight), partial(look, each)) for each in found]
+
+
+def _owners(crowd: Crowd, numbers: Iterable[int]) -> dict[str, bool]:
+    """The workloads that these holders are, or are parts of."""
+    names = (crowd.names[number] for number in numbers)
+    return dict.fromkeys(map(owner_of, names) if crowd.parts else names, True)

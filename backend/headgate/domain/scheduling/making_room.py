@@ -1,6 +1,6 @@
 """What a workload could gain by making others leave: foreseen by flavor, planned for the whole."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic
 
 import msgspec
@@ -36,12 +36,14 @@ from headgate.domain.scheduling.room import (
     Workloads,
     cleared_room,
     host_room,
+    parts_in,
     quota_room,
 )
 from headgate.domain.scheduling.slices import taken_over
 from headgate.domain.scheduling.survey import Survey, survey
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.surplus import owner_of
 
 
 class Preemptor(msgspec.Struct, frozen=True, gc=False):
@@ -92,11 +94,16 @@ class Preemptor(msgspec.Struct, frozen=True, gc=False):
         """Those who are shielded from it in a ClusterQueue."""
         return self.partition.shields.raised(from_own=node == self.node)
 
-    def candidate(self, name: str) -> Candidate:
-        """One who holds a place, with all that it holds."""
-        workload = self.workloads[name]
-        charge = self.partition.held_by(workload)
-        return Candidate(workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts)
+    def candidates(self, names: Iterable[str]) -> Iterator[Candidate]:
+        """Those who hold a place, with all that each holds; by parts whose single pods may go."""
+        parts = self.partition.divisible
+        for name in dict.fromkeys(map(owner_of, names)) if parts else names:
+            workload = self.workloads[name]
+            if name in parts:
+                yield from parts_in(self.partition, workload)
+                continue
+            charge = self.partition.held_by(workload)
+            yield Candidate(workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts)
 
     def _guard(self, claim: Claim, victims: Sequence[Victim]) -> Wrongs:
         epoch = Epoch(
@@ -218,7 +225,7 @@ def _cheapest(
             break
         domain = prospect.look()
         here = replace(claim, short=short, occupies=domain.has)
-        candidates = map(preemptor.candidate, everyone if short else domain.occupants)
+        candidates = preemptor.candidates(everyone if short else domain.occupants)
         only = _by_node(found for found in candidates if here.concerns(found))
         room = _room_in(preemptor, wish.seats_in(domain), only)
         found = plan_victims(room, here, rules)

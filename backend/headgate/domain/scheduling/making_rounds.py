@@ -16,11 +16,12 @@ from headgate.domain.rounds.events import (
     RoundVictim,
 )
 from headgate.domain.scheduling.answers import Mode, VictimSearch
-from headgate.domain.scheduling.disruption import budget_standings, violated_budgets, whole
+from headgate.domain.scheduling.disruption import budget_standings, violated_budgets
 from headgate.domain.scheduling.evaluation import Evaluation
-from headgate.domain.scheduling.evictions import eviction_of, soft_terms
+from headgate.domain.scheduling.evictions import eviction_of, pods_eviction_of, soft_terms
 from headgate.domain.scheduling.finding import explain_evaluation
 from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.preemption.budgets import by_protection, removal_of
 from headgate.domain.scheduling.preemption.claims import Victim
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.rate_limits import next_round_at
@@ -33,9 +34,10 @@ from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import PlacementNominated, WorkloadEvicted, WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation, Refused
 from headgate.domain.workloads.preempting import closed_gates
-from headgate.domain.workloads.preemption_events import PreemptionWithheld
+from headgate.domain.workloads.preemption_events import PreemptionWithheld, WorkloadPodsEvicted
 from headgate.domain.workloads.protecting import protection_of
 from headgate.domain.workloads.state import condition, holds
+from headgate.domain.workloads.surplus import staying
 
 Facts = list[tuple[str, DomainEvent]]
 
@@ -50,7 +52,7 @@ def start_round(run: CycleRun, evaluation: Evaluation) -> None:
     if later is not None:
         run.partition.rounds_wait_until[evaluation.cluster_queue] = later
         reason = "its ClusterQueue has started as many rounds as it may"
-        _park_because(run, evaluation, _unmade(run, evaluation, reason))
+        _tell_why(run, evaluation, _unmade(run, evaluation, reason))
         return
     run.decide(*_round(run, evaluation))
     invalidate_lost(run, evaluation.breaks, evaluation.workload.key)
@@ -66,14 +68,29 @@ def _round(run: CycleRun, evaluation: Evaluation) -> Facts:
     nominated = PlacementNominated(round_id=round_id, admission=admission)
     facts.append((workload_stream(workload.key), nominated))
     for victim in evaluation.victims:
+        facts += _sent_away(run, victim, round_id, message)
+    return facts
+
+
+def _sent_away(run: CycleRun, victim: Victim, round_id: str, message: str) -> Facts:
+    """Asked to go as a whole, or to give up pods."""
+    config, workload, part = run.cell.config, victim.workload, victim.candidate.part
+    if part is None:
         asked = WorkloadEvicted(
             eviction=round_id,
             reason="Preempted",
             underlying_cause=victim.reason,
             message=message,
         )
-        facts += eviction_of(run.cell.config, victim.workload, asked, run.at)
-    return facts
+        return eviction_of(config, workload, asked, run.at)
+    some = WorkloadPodsEvicted(
+        eviction=round_id,
+        underlying_cause=victim.reason,
+        message=message,
+        pods=part.pods,
+        counts=staying(workload, part.pods),
+    )
+    return pods_eviction_of(config, workload, some, run.at)
 
 
 def _withhold(run: CycleRun, evaluation: Evaluation, gates: tuple[str, ...]) -> None:
@@ -82,7 +99,7 @@ def _withhold(run: CycleRun, evaluation: Evaluation, gates: tuple[str, ...]) -> 
     if not holds(workload, "BlockedOnPreemptionGates"):
         run.decide((workload_stream(workload.key), PreemptionWithheld(gates=gates)))
     reason = f"its preemption gates are closed: {', '.join(gates)}"
-    _park_because(run, evaluation, _gated(_unmade(run, evaluation, reason), gates))
+    _tell_why(run, evaluation, _gated(_unmade(run, evaluation, reason), gates))
 
 
 def _gated(found: Explanation, gates: tuple[str, ...]) -> Explanation:
@@ -109,12 +126,11 @@ def _unmade(run: CycleRun, evaluation: Evaluation, reason: str) -> Explanation:
     return explain_evaluation(run.partition, run.cell.workloads, blocked)
 
 
-def _park_because(run: CycleRun, evaluation: Evaluation, explanation: Explanation) -> None:
+def _tell_why(run: CycleRun, evaluation: Evaluation, explanation: Explanation) -> None:
     workload = evaluation.workload
     known = workload.explanation
     if known is None or known.fingerprint != explanation.fingerprint:
         run.decide((workload_stream(workload.key), WorkloadExplained(explanation=explanation)))
-    run.partition.pending[evaluation.cluster_queue].park(workload.key)
 
 
 def _committed(
@@ -146,8 +162,8 @@ def _victims(run: CycleRun, chosen: Iterable[Victim]) -> tuple[RoundVictim, ...]
     """Each with the budgets that its going breaks, the most important first (trap T11)."""
     victims = tuple(chosen)
     standings = budget_standings(run.cell.config.disruption_budgets, run.cell.workloads.values())
-    ranked = sorted(victims, key=lambda v: (-protection_of(v.workload.spec), v.workload.uid))
-    broken = violated_budgets(standings, [whole(victim.workload) for victim in ranked])
+    ranked = by_protection(victims)
+    broken = violated_budgets(standings, [removal_of(victim.candidate) for victim in ranked])
     by_key = {v.workload.key: names for v, names in zip(ranked, broken, strict=True)}
     return tuple(_victim(run, victim, by_key[victim.workload.key]) for victim in victims)
 
@@ -155,7 +171,8 @@ def _victims(run: CycleRun, chosen: Iterable[Victim]) -> tuple[RoundVictim, ...]
 def _victim(run: CycleRun, chosen: Victim, violates: tuple[str, ...]) -> RoundVictim:
     victim = chosen.workload
     assert victim.admission is not None, "only who holds a place can be a victim"
-    charge = run.partition.held_by(victim)
+    part = chosen.candidate.part
+    freed = run.partition.held_by(victim).amounts if part is None else chosen.candidate.amounts
     admitted = condition(victim, "Admitted")
     running = run.at - admitted.last_transition_at if admitted and admitted.status else 0
     terms = soft_terms(run.cell.config, victim, run.at)
@@ -166,10 +183,10 @@ def _victim(run: CycleRun, chosen: Victim, violates: tuple[str, ...]) -> RoundVi
         reason=chosen.reason,
         priority=victim.spec.priority,
         protection=protection_of(victim.spec),
-        pods=sum(given.count for given in victim.admission.pod_set_assignments),
+        pods=chosen.candidate.pods,
+        shrinks_to={} if part is None else staying(victim, part.pods),
         freed={
-            f"{flavor}/{resource}": amount
-            for (flavor, resource), amount in sorted(charge.amounts.items())
+            f"{flavor}/{resource}": amount for (flavor, resource), amount in sorted(freed.items())
         },
         running_seconds=whole_seconds(running),
         violates=violates,

@@ -6,7 +6,7 @@ views (preemption.md §6.5): ACTUAL counts who holds a place now, PROJECTED leav
 way out and counts the places that open rounds keep for their preemptors.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -54,6 +54,7 @@ from headgate.domain.workloads.preempting import has_released_quota
 from headgate.domain.workloads.protecting import protection_of
 from headgate.domain.workloads.remaining import needed_admission
 from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.surplus import Part, is_divisible, parts_of
 
 
 class Charge(msgspec.Struct, frozen=True, gc=False):
@@ -76,6 +77,7 @@ class Partition:
     """Queues, usage and hosts that are scheduled together; see the module for its two views.
 
     `known_holders` is who holds most of something, by tree, until anyone's charge changes.
+    `divisible` are the parts of those who hold a place and may lose single pods.
     `leases` is when nodes fall silent; the installation's own partition looks after that alone.
     """
 
@@ -103,6 +105,7 @@ class Partition:
             for name in self.cluster_queues
         }
         self.holding: dict[str, dict[str, Charge]] = {name: {} for name in self.cluster_queues}
+        self.divisible: dict[str, tuple[Part, ...]] = {}
         self.known_holders: dict[tuple[str, FlavorResource], tuple[str, ...]] = {}
         self.timers = Timers()
         self.leases = Timers()
@@ -225,16 +228,23 @@ class Partition:
             if workload is None or not holds_quota(workload) or is_leaving(workload):
                 self._crowd.drop(key)
             else:
-                self._crowd.put(key, self._standing(workload))
+                self._crowd.put(key, *self._standings(workload))
         self._stirred.clear()
         return self._crowd
 
-    def _standing(self, workload: Workload) -> Standing:
-        charge = self.held_by(workload)
+    def _standings(self, workload: Workload) -> Iterator[Standing]:
+        protection = protection_of(workload.spec)
         is_preemptible = workload.spec.preemptibility == "Preemptible"
-        return Standing(
-            charge.cluster_queue, protection_of(workload.spec), is_preemptible, charge.pods
-        )
+        parts = self.divisible.get(workload.key)
+        if parts is None:
+            charge = self.held_by(workload)
+            yield Standing(charge.cluster_queue, protection, is_preemptible, charge.pods)
+            return
+        for part in parts:
+            charge = self.charge_of(workload, part.admission)
+            may_go = is_preemptible or not part.is_rest
+            name = "" if part.is_rest else part.name
+            yield Standing(charge.cluster_queue, protection, may_go, charge.pods, name)
 
     def competes(self, workload: Workload) -> bool:
         """Whether it is to be looked at when it is its turn."""
@@ -291,8 +301,14 @@ class Partition:
         self.known_holders.clear()
         if old is not None and old.admission is not None:
             self.holding.get(old.admission.cluster_queue, {}).pop(old.key, None)
+            self.divisible.pop(old.key, None)
         if new is not None and held is not None:
             self.holding.setdefault(held.cluster_queue, {})[new.key] = held
+            self._divide(new)
+
+    def _divide(self, workload: Workload) -> None:
+        if is_divisible(workload.spec) and (parts := parts_of(workload)):
+            self.divisible[workload.key] = parts
 
     def _note(self, old: Workload | None, new: Workload | None) -> None:
         for workload in (old, new):

@@ -119,7 +119,10 @@ class ProjectedRoom(msgspec.Struct, Generic[Place], frozen=True):
             return
         held = self.partition.holding.get(node.removeprefix("clusterqueue/"), {})
         for key, charge in held.items():
-            yield Candidate(self.workloads[key], node, charge.amounts)
+            if key in self.partition.divisible:
+                yield from parts_in(self.partition, self.workloads[key])
+            else:
+                yield Candidate(self.workloads[key], node, charge.amounts)
 
     def remove(self, candidate: Candidate, /) -> None:
         """Count a candidate's place as free."""
@@ -132,6 +135,20 @@ class ProjectedRoom(msgspec.Struct, Generic[Place], frozen=True):
     @property
     def _usage(self) -> Usage:
         return self.partition.usage[PROJECTED]
+
+
+def parts_in(partition: Partition, workload: Workload) -> Iterator[Candidate]:
+    """Someone who may lose single pods, in the parts in which it leaves."""
+    for part in partition.divisible[workload.key]:
+        charge = partition.charge_of(workload, part.admission)
+        yield Candidate(workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts, part)
+
+
+def charge_of(partition: Partition, candidate: Candidate) -> Charge:
+    """What a candidate would free."""
+    if candidate.part is not None:
+        return partition.charge_of(candidate.workload, candidate.part.admission)
+    return partition.held_by(candidate.workload)
 
 
 def quota_room(partition: Partition, workloads: Workloads) -> ProjectedRoom[bool]:
@@ -159,7 +176,7 @@ def host_room(
 
     def move(candidate: Candidate, back: bool) -> None:  # noqa: FBT001 - as the room calls it
         change = partition.take if back else partition.give_back
-        change(PROJECTED, partition.held_by(candidate.workload))
+        change(PROJECTED, charge_of(partition, candidate))
 
     return ProjectedRoom(partition, workloads, seats.has_place, seats.place, is_free, move, only)
 
@@ -190,7 +207,7 @@ def cleared_room(
             (add_usage, clearing.come_back) if back else (remove_usage, clearing.leave)
         )
         change(tree, usage, candidate.node, candidate.amounts)
-        on_hosts(candidate.workload.key, partition.held_by(candidate.workload).pods)
+        on_hosts(candidate.key, charge_of(partition, candidate).pods)
 
     has_place = clearing.has_place
     return ProjectedRoom(partition, workloads, has_place, place, is_free, move, only, strides=False)

@@ -14,6 +14,7 @@ from headgate.domain.rounds.events import (
     RoundExpired,
     RoundSatisfied,
     RoundSuperseded,
+    RoundVictim,
     VictimReleased,
 )
 from headgate.domain.rounds.state import Round
@@ -25,9 +26,10 @@ from headgate.domain.scheduling.standing import queue_obstacle
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.workloads.events import NominationWithdrawn
 from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.shrinking import open_eviction
 from headgate.domain.workloads.state import Workload
 
-Gone = Literal["Eviction", "Finished", "Deleted"]
+Gone = Literal["Eviction", "Finished", "Deleted", "Shrunk"]
 Facts = list[tuple[str, DomainEvent]]
 
 
@@ -93,14 +95,17 @@ def superseded(run: CycleRun, preemptor: Workload, end: RoundSuperseded) -> Fact
     return facts
 
 
-def how_it_went(victim: Workload | None, round_id: str) -> Gone | None:
-    """How a victim's place became free; None while it still holds it."""
+def how_it_went(victim: Workload | None, round_id: str, *, shrinks: bool) -> Gone | None:
+    """How a victim's place became free, or that of the pods it loses; None while it holds it."""
     if victim is None:
         return "Deleted"
     if victim.finished_at is not None:
         return "Finished"
-    leaves_for_this = victim.eviction is not None and victim.eviction.id == round_id
-    return None if holds_quota(victim) and leaves_for_this else "Eviction"
+    if not holds_quota(victim):
+        return "Eviction"
+    if open_eviction(victim, round_id) is not None:
+        return None
+    return "Shrunk" if shrinks else "Eviction"
 
 
 def _withdrawn(run: CycleRun, found: Round) -> Facts:
@@ -148,7 +153,7 @@ def _release_victims(run: CycleRun, found: Round) -> None:
     for victim in found.victims:
         if victim.workload in found.released:
             continue
-        by = how_it_went(run.cell.workloads.get(victim.workload), found.id)
+        by = _how_it_went(run, found, victim)
         if by is None:
             left += 1
         else:
@@ -166,6 +171,10 @@ def _still_there(run: CycleRun, found: Round) -> tuple[str, ...]:
     return tuple(
         victim.workload
         for victim in found.victims
-        if victim.workload not in found.released
-        and how_it_went(run.cell.workloads.get(victim.workload), found.id) is None
+        if victim.workload not in found.released and _how_it_went(run, found, victim) is None
     )
+
+
+def _how_it_went(run: CycleRun, found: Round, victim: RoundVictim) -> Gone | None:
+    known = run.cell.workloads.get(victim.workload)
+    return how_it_went(known, found.id, shrinks=bool(victim.shrinks_to))

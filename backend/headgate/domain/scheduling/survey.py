@@ -14,6 +14,7 @@ from headgate.domain.scheduling.preemption.candidates import (
 )
 from headgate.domain.scheduling.preemption.claims import Claim
 from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.surplus import owner_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +42,24 @@ def survey(
     Says of each what `candidates.allowed` says of one who stands in the way; `safe_now` names, for
     a ClusterQueue, those who are shielded from the claim.
     """
-    there = ~chosen(crowd, (claim.preemptor.key, claim.takes_over))
+    others = (claim.takes_over, *crowd.parts.get(claim.takes_over, ()))
+    there = ~chosen(crowd, (claim.preemptor.key, *others))
     evictable, considered = there & ~there, 0
+    singly = crowd.single_pods() if crowd.parts else evictable
     safe: list[tuple[str, Policy]] = []
     for node, policy in reach:
         asked = there & crowd.through(node.removeprefix("clusterqueue/"))
         may = asked & _may_leave(crowd, workloads, claim, policy)
         may &= ~chosen(crowd, safe_now(node))
-        considered += int(asked.sum())
+        considered += int((asked & ~singly).sum())
         evictable |= may
-        safe.extend((name, policy) for name in crowd.named(asked & ~may))
+        safe.extend((name, policy) for name in crowd.named(asked & ~may & ~singly))
     listed = [
         (name, rule_against(claim, policy, workloads[name]))
         for name, policy in nsmallest(MOST_REFUSED, safe)
     ]
-    return Survey(crowd, evictable, Census(considered, listed, len(safe) - len(listed)))
+    parts = int((evictable & singly).sum())
+    return Survey(crowd, evictable, Census(considered, listed, len(safe) - len(listed), parts))
 
 
 def _may_leave(
@@ -69,5 +73,5 @@ def _may_leave(
     if policy == "LowerPriority":
         return lower
     equal = crowd.named(crowd.preemptible & (crowd.protections == mine))
-    newer = (name for name in equal if not rule_against(claim, policy, workloads[name]))
+    newer = (name for name in equal if not rule_against(claim, policy, workloads[owner_of(name)]))
     return lower | chosen(crowd, newer)

@@ -14,6 +14,7 @@ from headgate.domain.scheduling.standing import (
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.activity import has_no_time_left
 from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.shrinking import present_eviction
 from headgate.domain.workloads.state import Workload, condition, holds, is_admitted
 
 AT_ONCE: Instant = 0
@@ -52,7 +53,7 @@ def _dues_of_pods(config: Config, workload: Workload) -> tuple[Instant | None, .
 
 def eviction_deadline(workload: Workload) -> Instant | None:
     """When a soft eviction must have come to its end, as long as nothing followed from that yet."""
-    eviction = workload.eviction
+    eviction = present_eviction(workload)
     if eviction is None or eviction.soft is None:
         return None
     if (eviction.forced_at, eviction.stalled_at, eviction.stopping_at) != (None, None, None):

@@ -22,7 +22,12 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
 )
 from headgate.domain.workloads.living import reported
-from headgate.domain.workloads.preemption_events import EvictionExtended, WorkloadStopping
+from headgate.domain.workloads.preemption_events import (
+    EvictionExtended,
+    WorkloadShrunk,
+    WorkloadStopping,
+)
+from headgate.domain.workloads.shrinking import open_eviction
 from headgate.domain.workloads.state import Eviction, Workload, WorkloadState
 
 
@@ -31,8 +36,8 @@ def acknowledge_eviction(
 ) -> tuple[WorkloadEvent, ...]:
     """A handler has taken over; the first one to say so does. It may need longer than granted."""
     workload = reported(state, command.uid)
-    eviction = workload.eviction
-    if eviction is None or eviction.id != command.eviction or eviction.acknowledged_at is not None:
+    eviction = open_eviction(workload, command.eviction)
+    if eviction is None or eviction.acknowledged_at is not None:
         return ()
     _refuse_others(workload, eviction, command.handler)
     acknowledged = EvictionAcknowledged(
@@ -48,8 +53,8 @@ def report_eviction_progress(
 ) -> tuple[WorkloadEvent, ...]:
     """Whoever took it over is still at it, and gets the time granted once more from now on."""
     workload = reported(state, command.uid)
-    eviction = workload.eviction
-    if eviction is None or eviction.id != command.eviction:
+    eviction = open_eviction(workload, command.eviction)
+    if eviction is None:
         return ()
     progressed = EvictionProgressed(eviction=command.eviction, note=command.note)
     soft = eviction.soft
@@ -61,20 +66,21 @@ def report_eviction_progress(
 def report_stopping(state: WorkloadState, command: ReportStopping) -> tuple[WorkloadEvent, ...]:
     """Its pods are being killed: nobody can call the eviction back any more."""
     workload = reported(state, command.uid)
-    eviction = workload.eviction
-    if eviction is None or command.eviction not in {"", eviction.id}:
+    eviction = open_eviction(workload, command.eviction)
+    if eviction is None or eviction.stopping_at is not None:
         return ()
-    if eviction.stopping_at is not None:
-        return ()
-    return (WorkloadStopping(eviction=eviction.id, releases_quota=command.releases_quota),)
+    releases = command.releases_quota and eviction is workload.eviction
+    return (WorkloadStopping(eviction=eviction.id, releases_quota=releases),)
 
 
 def report_stopped(state: WorkloadState, command: ReportStopped) -> tuple[WorkloadEvent, ...]:
-    """Its pods are gone, and what was waiting for that happens with it."""
+    """Its pods are gone, all or those that were to go, and what was waiting for that happens."""
     workload = reported(state, command.uid)
-    eviction = workload.eviction
-    if eviction is None or command.eviction not in {"", eviction.id}:
+    eviction = open_eviction(workload, command.eviction)
+    if eviction is None:
         return ()
+    if eviction is not workload.eviction:
+        return _shrinks(workload)
     return (WorkloadStopped(eviction=eviction.id), *_after_stop(workload))
 
 
@@ -101,6 +107,17 @@ def _refuse_others(workload: Workload, eviction: Eviction, handler: str) -> None
             f"The eviction of {workload.key} is for the handler {wanted}, not for {handler}.",
             remedy=f"Acknowledge it as {wanted}, or leave it to that one.",
         )
+
+
+def _shrinks(workload: Workload) -> tuple[WorkloadEvent, ...]:
+    """Some pods are gone; of what goes as a whole by now, its own eviction tells."""
+    shrinking = workload.shrinking
+    if shrinking is None or workload.eviction is not None:
+        return ()
+    shrunk = WorkloadShrunk(
+        eviction=shrinking.eviction.id, pods=shrinking.pods, counts=shrinking.counts
+    )
+    return (shrunk,)
 
 
 def _after_stop(workload: Workload) -> tuple[WorkloadEvent, ...]:

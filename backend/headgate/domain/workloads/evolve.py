@@ -303,6 +303,7 @@ def _finished(workload: Workload, event: e.WorkloadFinished, at: Instant) -> Wor
         nomination=None,
         round_id=None,
         eviction=None,
+        shrinking=None,
         requeue=replace(workload.requeue, requeue_at=None),
         conditions=with_conditions(workload, at, done),
     )

@@ -1,5 +1,6 @@
 """How a workload's part in preemptions changes it: gates, protection, and how it leaves."""
 
+from functools import partial
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -8,6 +9,11 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import preemption_events as e
 from headgate.domain.workloads.conditions import Change, with_conditions
 from headgate.domain.workloads.events import EvictionAcknowledged, EvictionProgressed
+from headgate.domain.workloads.shrinking import (
+    after_pods_evicted,
+    after_shrinking,
+    with_eviction,
+)
 from headgate.domain.workloads.state import CheckState, ConditionType, Eviction, Workload, holds
 
 DIVERGES: ConditionType = "PodsNotMatchingPriority"
@@ -51,29 +57,35 @@ def after_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Ins
             return replace(workload, conditions=with_conditions(workload, at, blocked))
         case e.EvictionCancelled():
             return _cancelled(workload, event, at)
+        case e.WorkloadPodsEvicted():
+            return after_pods_evicted(workload, event, at)
+        case e.WorkloadShrunk():
+            return after_shrinking(workload, event)
         case _:
-            return _with_eviction(workload, _further(workload.eviction, event, at))
+            return with_eviction(workload, event.eviction, partial(_further, event=event, at=at))
 
 
 def after_acknowledgement(workload: Workload, event: EvictionAcknowledged, at: Instant) -> Workload:
     """Someone has taken the eviction over."""
-    if workload.eviction is None:
-        return workload
-    handler = event.handler or workload.eviction.handler
-    known = replace(
-        workload.eviction,
-        acknowledged_at=at,
-        handler=handler,
-        expected_end_at=event.expected_end_at,
-    )
-    return replace(workload, eviction=known)
+
+    def taken_over(eviction: Eviction) -> Eviction:
+        return replace(
+            eviction,
+            acknowledged_at=at,
+            handler=event.handler or eviction.handler,
+            expected_end_at=event.expected_end_at,
+        )
+
+    return with_eviction(workload, event.eviction, taken_over)
 
 
 def after_progress(workload: Workload, event: EvictionProgressed, at: Instant) -> Workload:
     """Whoever took it over is still at it."""
-    if workload.eviction is None:
-        return workload
-    return replace(workload, eviction=replace(workload.eviction, progressed_at=at, note=event.note))
+
+    def at_it(eviction: Eviction) -> Eviction:
+        return replace(eviction, progressed_at=at, note=event.note)
+
+    return with_eviction(workload, event.eviction, at_it)
 
 
 def _closed(event: e.PreemptionWithheld) -> str:
@@ -100,12 +112,10 @@ def _gate_opened(workload: Workload, gate: str, at: Instant) -> Workload:
 
 
 def _further(
-    eviction: Eviction | None,
+    eviction: Eviction,
     event: e.EvictionForced | e.EvictionStalled | e.WorkloadStopping | e.EvictionExtended,
     at: Instant,
-) -> Eviction | None:
-    if eviction is None:
-        return None
+) -> Eviction:
     match event:
         case e.EvictionForced():
             return replace(eviction, forced_at=at)
@@ -121,12 +131,10 @@ def _further(
             assert_never(event)
 
 
-def _with_eviction(workload: Workload, eviction: Eviction | None) -> Workload:
-    return replace(workload, eviction=eviction)
-
-
 def _cancelled(workload: Workload, event: e.EvictionCancelled, at: Instant) -> Workload:
     """It was admitted and stays so: its checks had all agreed."""
+    if workload.shrinking is not None and workload.shrinking.eviction.id == event.eviction:
+        return replace(workload, shrinking=None)
     over: tuple[ConditionType, ...] = ("Evicted", "Preempted")
     stays = [
         Change(kind, status=False, reason="EvictionCancelled", message=event.cause)

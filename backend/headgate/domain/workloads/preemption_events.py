@@ -75,6 +75,28 @@ class PreemptionWithheld(
     gates: tuple[str, ...]
 
 
+class WorkloadPodsEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_evicted"):
+    """So many last pods of these pod sets must stop, and `counts` of them stay; the rest goes on.
+
+    `underlying_cause` is the rule they were preempted by.
+    """
+
+    eviction: str
+    underlying_cause: str
+    message: str
+    pods: dict[str, int]
+    counts: dict[str, int]
+    soft: SoftTerms | None = None
+
+
+class WorkloadShrunk(msgspec.Struct, frozen=True, kw_only=True, tag="workload.shrunk"):
+    """These pods are gone, and what they held is free; it goes on with `counts` of its pod sets."""
+
+    eviction: str
+    pods: dict[str, int]
+    counts: dict[str, int]
+
+
 class EvictionForced(msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_forced"):
     """Its time is up: the executor is to kill the pods now."""
 
@@ -118,6 +140,8 @@ PreemptionEvent = (
     | PreemptionGateOpened
     | PreemptionGateClosed
     | PreemptionWithheld
+    | WorkloadPodsEvicted
+    | WorkloadShrunk
     | EvictionForced
     | EvictionStalled
     | EvictionCancelled

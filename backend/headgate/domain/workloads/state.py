@@ -62,6 +62,17 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     quota_released: bool = False
 
 
+class Shrinking(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Pods that are on their way out while the rest of the workload goes on.
+
+    `pods` tells how many of each pod set, its last ones; `counts` how many of it stay.
+    """
+
+    eviction: Eviction
+    pods: dict[str, int]
+    counts: dict[str, int]
+
+
 class RequeueState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Requeues after pods-ready timeouts since the last activation, and when the next may be."""
 
@@ -153,6 +164,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     opened_gates: tuple[str, ...] = ()
     diverging: tuple[DivergingPodSet, ...] = ()
     eviction: Eviction | None = None
+    shrinking: Shrinking | None = None
     requeue: RequeueState = RequeueState()
     trying_since: Instant | None = None
     deactivation: Deactivation | None = None

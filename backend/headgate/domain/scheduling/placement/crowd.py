@@ -5,6 +5,7 @@ A search for victims asks thousands at once; nobody is looked at one by one (pre
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -21,19 +22,24 @@ FIRST_ROOM = 64
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One who holds a place: through which queue, how well protected, and its pods on hosts."""
+    """One who holds a place: through which queue, how well protected, and its pods on hosts.
+
+    With a `part` these are single pods of it, under that name.
+    """
 
     queue: str
     protection: int
     is_preemptible: bool
     pods: tuple[Pods, ...]
+    part: str = ""
 
 
 class Crowd:
     """Arrays over numbered holders, and over their pods host by host.
 
     `names[n]` is holder `n`, empty where nobody has the number. `rows`, `holders`, `counts` and
-    `amounts` are one entry for each holder on each host; entries of `NOBODY` are void.
+    `amounts` are one entry for each holder on each host; entries of `NOBODY` are void. Pods that
+    may leave singly are holders of their own.
     """
 
     def __init__(self, table: HostTable) -> None:
@@ -43,6 +49,7 @@ class Crowd:
         self._free: list[int] = []
         self._queues: dict[str, int] = {}
         self._spans: dict[int, tuple[int, int]] = {}
+        self.parts: dict[str, tuple[str, ...]] = {}
         self._end = self._void = 0
         self._protections, self._in_queue = _ints(FIRST_ROOM), _ints(FIRST_ROOM)
         self._preemptible: Bools = np.zeros(FIRST_ROOM, dtype=np.bool_)
@@ -86,13 +93,29 @@ class Crowd:
         found: Bools = self._in_queue[: len(self.names)] == number
         return found
 
+    def single_pods(self) -> Bools:
+        """Which holders are parts of others."""
+        return chosen(self, chain.from_iterable(self.parts.values()))
+
     def named(self, mask: Bools) -> list[str]:
         """The names of some of them."""
         return [self.names[number] for number in mask.nonzero()[0].tolist()]
 
-    def put(self, name: str, standing: Standing) -> None:
+    def put(self, name: str, *standings: Standing) -> None:
         """Someone holds a place, or another one than before."""
         self.drop(name)
+        for standing in standings:
+            self._put(standing.part or name, standing)
+        if len(standings) > 1:
+            self.parts[name] = tuple(standing.part for standing in standings if standing.part)
+
+    def drop(self, name: str) -> None:
+        """Someone holds no place any more."""
+        for part in self.parts.pop(name, ()):
+            self._drop(part)
+        self._drop(name)
+
+    def _put(self, name: str, standing: Standing) -> None:
         number = self._free.pop() if self._free else self._new_number()
         self.numbers[name], self.names[number] = number, name
         self._protections[number] = standing.protection
@@ -103,8 +126,7 @@ class Crowd:
             self._add(number, pods)
         self._spans[number] = begin, self._end
 
-    def drop(self, name: str) -> None:
-        """Someone holds no place any more."""
+    def _drop(self, name: str) -> None:
         number = self.numbers.pop(name, None)
         if number is None:
             return

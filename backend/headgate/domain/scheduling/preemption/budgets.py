@@ -4,21 +4,27 @@ BestEffort budgets cost, Strict ones forbid. Neither holds against who takes bac
 owns: there a Strict budget counts like a BestEffort one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from headgate.domain.scheduling.disruption import (
     BudgetStanding,
+    Removal,
     is_strict,
     violated_budgets,
     whole,
 )
-from headgate.domain.scheduling.preemption.claims import GUARANTEEING, Claim, Field, Victim
+from headgate.domain.scheduling.preemption.claims import (
+    GUARANTEEING,
+    Candidate,
+    Claim,
+    Field,
+    Victim,
+)
 from headgate.domain.scheduling.preemption.fair import Strategies
 from headgate.domain.scheduling.preemption.legality import Wrongs, wrongs_in_the_end
 from headgate.domain.workloads.protecting import protection_of
-from headgate.domain.workloads.state import Workload
 
 
 class Budgets(msgspec.Struct, frozen=True, gc=False):
@@ -26,13 +32,13 @@ class Budgets(msgspec.Struct, frozen=True, gc=False):
 
     standings: tuple[BudgetStanding, ...]
 
-    def late(self, candidates: Sequence[Workload]) -> Mapping[str, bool]:
+    def late(self, candidates: Sequence[Candidate]) -> Mapping[str, bool]:
         """Who is asked last: those beyond the allowance, which the most important use up first."""
         if not self.standings:
             return {}
-        broken = violated_budgets(self.standings, [whole(workload) for workload in candidates])
+        broken = violated_budgets(self.standings, [removal_of(found) for found in candidates])
         pairs = zip(candidates, broken, strict=True)
-        return {workload.key: True for workload, names in pairs if names}
+        return {candidate.key: True for candidate, names in pairs if names}
 
     def violations(self, victims: Sequence[Victim]) -> int:
         """How many victims break a budget, counted again on those who are really taken."""
@@ -45,12 +51,32 @@ class Budgets(msgspec.Struct, frozen=True, gc=False):
         wrongs = wrongs_in_the_end(field, claim, victims, strategies)
         for victim, names in self._broken(victims):
             if victim.scope not in GUARANTEEING and is_strict(self.standings, names):
-                wrongs[victim.workload.key] = f"DisruptionBudget {names[0]} protects it"
+                wrongs[victim.candidate.key] = f"DisruptionBudget {names[0]} protects it"
         return wrongs
 
     def _broken(self, victims: Sequence[Victim]) -> list[tuple[Victim, tuple[str, ...]]]:
         if not self.standings:
             return []
-        ranked = sorted(victims, key=lambda v: (-protection_of(v.workload.spec), v.workload.uid))
-        broken = violated_budgets(self.standings, [whole(victim.workload) for victim in ranked])
+        ranked = by_protection(victims)
+        removals = [removal_of(victim.candidate) for victim in ranked]
+        broken = violated_budgets(self.standings, removals)
         return list(zip(ranked, broken, strict=True))
+
+
+def by_protection(victims: Iterable[Victim]) -> list[Victim]:
+    """The best protected first; parts of one workload as they go (trap T11)."""
+    return sorted(victims, key=_rank)
+
+
+def removal_of(candidate: Candidate) -> Removal:
+    """What a budget sees go."""
+    part = candidate.part
+    if part is None:
+        return whole(candidate.workload)
+    return Removal(candidate.workload, candidate.pods, part.is_rest)
+
+
+def _rank(victim: Victim) -> tuple[int, str, int]:
+    part = victim.candidate.part
+    turn = 0 if part is None else part.turn
+    return (-protection_of(victim.workload.spec), victim.workload.uid, turn)

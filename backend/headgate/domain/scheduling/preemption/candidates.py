@@ -15,28 +15,31 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.leaving import is_leaving
 from headgate.domain.workloads.protecting import protection_of
 from headgate.domain.workloads.state import Workload, condition
+from headgate.domain.workloads.surplus import Part
 
 MOST_REFUSED = 20
 """Refused candidates that are written down; more would not tell a person more."""
 
 Policy: TypeAlias = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any"]
-Turn: TypeAlias = tuple[bool, int, int, Instant, str]
+Turn: TypeAlias = tuple[bool, int, int, Instant, str, int]
 
 
 class Census(msgspec.Struct, gc=False):
     """Who was looked at in one search: how many, and who is safe by which rule.
 
-    Of `unlisted` more who are safe the rule is not worked out.
+    Of `unlisted` more who are safe the rule is not worked out. Single pods count with their
+    workload; `parts` of workloads may leave.
     """
 
     considered: int = 0
     refused: list[tuple[str, str]] = []
     unlisted: int = 0
+    parts: int = 0
 
     @property
     def is_hopeless(self) -> bool:
         """Whether everyone who was looked at is safe."""
-        return self.considered == len(self.refused) + self.unlisted
+        return not self.parts and self.considered == len(self.refused) + self.unlisted
 
     def report(self) -> tuple[tuple[str, str], ...]:
         """The first refusals by name."""
@@ -64,43 +67,60 @@ def allowed(
             continue
         if not claim.concerns(candidate):
             continue
-        census.considered += 1
-        rule = rule_against(claim, policy, victim)
-        if rule:
-            census.refused.append((victim.key, rule))
+        rule = rule_against(claim, policy, victim, candidate.part)
+        if candidate.part is not None and not candidate.part.is_rest:
+            census.parts += not rule
         else:
+            census.considered += 1
+            if rule:
+                census.refused.append((victim.key, rule))
+        if not rule:
             found.append(candidate)
     return found
 
 
-def rule_against(claim: Claim, policy: Policy, victim: Workload) -> str:
-    """The rule by which a workload is safe from a claim; empty if it may be made to leave."""
-    if victim.spec.preemptibility != "Preemptible":
-        return f"it is {victim.spec.preemptibility}"
+def rule_against(claim: Claim, policy: Policy, victim: Workload, part: Part | None = None) -> str:
+    """The rule by which a workload, or a part of it, is safe; empty if it may be made to leave.
+
+    Single pods are not shielded for having run for a short time only (§6.6).
+    """
+    is_surplus = part is not None and not part.is_rest
+    if victim.spec.preemptibility != "Preemptible" and not is_surplus:
+        return _immunity(victim, part)
     mine, theirs = claim.preemptor.spec.priority, protection_of(victim.spec)
     if policy == "Any" or mine > theirs:
-        return claim.shield(victim)
+        return "" if is_surplus else claim.shield(victim)
     if mine < theirs or policy == "LowerPriority":
         return f"its priority {theirs} is not lower than {mine}"
     if claim.queued_at(claim.preemptor) < claim.queued_at(victim):
-        return claim.shield(victim)
+        return "" if is_surplus else claim.shield(victim)
     return f"it has the same priority {theirs} and is not newer"
+
+
+def _immunity(victim: Workload, part: Part | None) -> str:
+    word = victim.spec.preemptibility
+    if victim.shrinking is not None:
+        return f"it is {word}, and gives up pods already"
+    if part is None:
+        return f"it is {word}"
+    return f"it is {word}: {sum(part.pods.values())} of its pods must stay"
 
 
 def turn_to_go(claim: Claim, candidate: Candidate) -> Turn:
     """By the order profile of the preemptor's ClusterQueue; total (§6.6).
 
     ScopeFirst: others' ClusterQueues before the own, lowest priority, then the youngest (§1.5).
-    PriorityFirst: lowest priority wherever it is, fewer pods, then the youngest.
+    PriorityFirst: lowest priority wherever it is, single pods, fewer pods, then the youngest.
     """
-    victim = candidate.workload
+    victim, part = candidate.workload, candidate.part
     protection, age = protection_of(victim.spec), -reserved_at(victim)
+    turn = 0 if part is None else part.turn
     if claim.policies.order_profile == "PriorityFirst":
-        return (False, protection, placed_pods(victim), age, victim.uid)
-    return (candidate.node == claim.node, protection, 0, age, victim.uid)
+        pods = 0 if part is not None and not part.is_rest else placed_pods(victim)
+        return (False, protection, pods, age, victim.uid, turn)
+    return (candidate.node == claim.node, protection, 0, age, victim.uid, turn)
 
 
-def by_importance(claim: Claim, candidates: Iterable[Candidate]) -> list[Workload]:
+def by_importance(claim: Claim, candidates: Iterable[Candidate]) -> list[Candidate]:
     """The exact reverse of the turn to go (trap T16)."""
-    ordered = sorted(candidates, key=lambda found: turn_to_go(claim, found), reverse=True)
-    return [candidate.workload for candidate in ordered]
+    return sorted(candidates, key=lambda found: turn_to_go(claim, found), reverse=True)

@@ -8,9 +8,11 @@ import msgspec
 
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.rounds.events import PreemptionReason
+from headgate.domain.scheduling.disruption import placed_pods
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.surplus import Part
 
 Amounts: TypeAlias = dict[FlavorResource, int]
 """Amounts by flavor and resource."""
@@ -74,11 +76,25 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
 
 
 class Candidate(msgspec.Struct, frozen=True, gc=False):
-    """A workload that might have to leave, and what it holds of the ClusterQueue `node`."""
+    """A workload that might have to leave, and what it holds of the ClusterQueue `node`.
+
+    With a `part` only these pods of it leave, or as its last part what is left of it.
+    """
 
     workload: Workload
     node: str
     amounts: Amounts
+    part: Part | None = None
+
+    @property
+    def key(self) -> str:
+        """The workload's key, or the name of the part."""
+        return self.workload.key if self.part is None else self.part.name
+
+    @property
+    def pods(self) -> int:
+        """How many pods leave."""
+        return placed_pods(self.workload) if self.part is None else sum(self.part.pods.values())
 
 
 class Victim(msgspec.Struct, frozen=True, gc=False):

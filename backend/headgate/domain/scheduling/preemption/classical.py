@@ -17,6 +17,7 @@ from headgate.domain.scheduling.preemption.candidates import (
     allowed,
     turn_to_go,
 )
+from headgate.domain.scheduling.preemption.chains import candidate_of, unless
 from headgate.domain.scheduling.preemption.claims import (
     Amounts,
     Candidate,
@@ -48,7 +49,9 @@ class Listed(msgspec.Struct, frozen=True, gc=False):
         everyone = (*self.ground, *self.borrowers, *self.own)
         if self.turn is not None:
             everyone = tuple(sorted(everyone, key=self.turn))
-        return tuple(sorted(everyone, key=lambda victim: victim.workload.key in self.late))
+        if not self.late:
+            return everyone
+        return tuple(sorted(everyone, key=lambda victim: victim.candidate.key in self.late))
 
     def without(self, banned: Mapping[str, str]) -> "Listed":
         """The same without some, by their keys."""
@@ -112,7 +115,9 @@ def is_over_quota_up_to(field: Field, claim: Claim, victim: Victim) -> bool:
 
 
 def _without(victims: tuple[Victim, ...], banned: Mapping[str, str]) -> tuple[Victim, ...]:
-    return tuple(victim for victim in victims if victim.workload.key not in banned)
+    if not banned:
+        return victims
+    return tuple(unless(victims, candidate_of, lambda found: found.key in banned))
 
 
 def _in_turn(claim: Claim, found: list[Victim]) -> tuple[Victim, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from headgate.domain.scheduling.preemption.candidates import turn_to_go
+from headgate.domain.scheduling.preemption.chains import Stopped
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, ShareOrder
 from headgate.domain.scheduling.preemption.shares import counted_in, share_of
 
@@ -16,13 +17,17 @@ NOBODY: ShareOrder = (False, Fraction(-1))
 
 
 class Contest:
-    """Who is still in the tournament; nodes that have nothing more to give drop out."""
+    """Who is still in the tournament; nodes that have nothing more to give drop out.
+
+    `passed` are those who were not let go in it.
+    """
 
     def __init__(self, field: Field, claim: Claim, candidates: Iterable[Candidate]) -> None:
         self.field = field
         self.claim = claim
         self.waiting: dict[str, list[Candidate]] = {}
         self.out: dict[str, bool] = {}
+        self.passed = Stopped()
         for candidate in candidates:
             self.waiting.setdefault(candidate.node, []).append(candidate)
 

@@ -92,8 +92,9 @@ def _first_by_share(
             candidate = contest.pop(node)
             with counted_out(field, candidate):
                 after = share_of(field, their_side)
-            if RULES[strategy](mine, before, after):
+            if not contest.passed.holds_back(candidate) and RULES[strategy](mine, before, after):
                 return candidate
+            contest.passed.stop(candidate)
             retried.append(candidate)
     return None
 

@@ -33,7 +33,9 @@ def closes_circle(
         back = way(edges, key, preemptor, bool if by_right else _any)
         if back:
             first, *others = reversed(back)
-            wrongs[key] = f"{BLOCKED}: {first} made way for {', which made way for '.join(others)}"
+            wrongs[victim.candidate.key] = (
+                f"{BLOCKED}: {first} made way for {', which made way for '.join(others)}"
+            )
     return wrongs
 
 

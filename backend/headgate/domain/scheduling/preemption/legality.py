@@ -30,11 +30,11 @@ def wrongs_in_the_end(
             if victim.scope in {"WhileBorrowing", "FairShare"} and _owns_its_place(
                 field, claim, victim
             ):
-                wrongs[victim.workload.key] = "its ClusterQueue would use no more than it owns"
+                wrongs[victim.candidate.key] = "its ClusterQueue would use no more than it owns"
             elif victim.scope == "FairShare" and not _is_unfair_still(
                 field, claim, victim, strategies
             ):
-                wrongs[victim.workload.key] = "its side would no longer have the larger share"
+                wrongs[victim.candidate.key] = "its side would no longer have the larger share"
     return wrongs
 
 

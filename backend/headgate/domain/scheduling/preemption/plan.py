@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from headgate.domain.scheduling.preemption import classical, fair
 from headgate.domain.scheduling.preemption.candidates import Census, Policy, by_importance
+from headgate.domain.scheduling.preemption.chains import as_they_go, merged, unless
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, Victim
 from headgate.domain.scheduling.preemption.classical import (
     Listed,
@@ -27,9 +28,9 @@ from headgate.domain.scheduling.preemption.removal import (
     Room,
     remove_until_it_fits,
 )
-from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.surplus import owner_of
 
-Late: TypeAlias = Callable[[Sequence[Workload]], Mapping[str, bool]]
+Late: TypeAlias = Callable[[Sequence[Candidate]], Mapping[str, bool]]
 """Which of candidates, most important first, are to be asked last: those whom budgets protect."""
 
 Judge: TypeAlias = Callable[[Field, Claim, Sequence[Victim], Strategies], Wrongs]
@@ -42,7 +43,7 @@ def unguarded(claim: Claim, victims: Sequence[Victim]) -> Wrongs:
     return {}
 
 
-def nobody_late(candidates: Sequence[Workload]) -> Mapping[str, bool]:
+def nobody_late(candidates: Sequence[Candidate]) -> Mapping[str, bool]:
     """No budget protects anyone."""
     del candidates
     return {}
@@ -87,9 +88,9 @@ def plan_victims(room: Room[Place], claim: Claim, rules: SearchRules) -> VictimP
             for victim in victims:
                 room.restore(victim.candidate)
             if not wrongs:
-                return VictimPlan(tuple(victims), place, census, protected)
+                return VictimPlan(merged(victims), place, census, protected)
             banned.update(wrongs)
-            protected.update(wrongs)
+            protected.update((owner_of(name), rule) for name, rule in wrongs.items())
     return VictimPlan((), None, census, protected)
 
 
@@ -109,12 +110,13 @@ def _attempts(
     """Each way to try: whether the preemptor may borrow, and who is removed after whom."""
     if rules.strategies:
         found = fair_candidates(room, claim, census)
-        late = rules.late(by_importance(claim, found))
-        candidates = tuple(sorted(found, key=lambda candidate: candidate.workload.key in late))
+        late = rules.late(as_they_go(by_importance(claim, found)))
+        candidates = tuple(sorted(found, key=lambda candidate: candidate.key in late))
         yield True, partial(_fair_removals, room, claim, candidates, rules.strategies)
         return
     listed = list_candidates(room, claim, census)
-    late = rules.late(by_importance(claim, [victim.candidate for victim in listed.in_turn()]))
+    ranked = by_importance(claim, [victim.candidate for victim in listed.in_turn()])
+    late = rules.late(as_they_go(ranked))
     listed = replace(listed, late=late)
     for borrow in attempts_of(room, claim, listed):
         yield borrow, partial(_classical_removals, room, claim, listed, borrow=borrow)
@@ -127,8 +129,8 @@ def _fair_removals(
     strategies: Strategies,
     banned: Wrongs,
 ) -> Iterator[Victim]:
-    allowed = tuple(found for found in candidates if found.workload.key not in banned)
-    return tournament(room, claim, allowed, strategies)
+    allowed = unless(candidates, lambda found: found, lambda found: found.key in banned)
+    return tournament(room, claim, tuple(allowed), strategies)
 
 
 def _classical_removals(

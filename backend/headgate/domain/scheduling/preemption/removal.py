@@ -9,6 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
+from headgate.domain.scheduling.preemption.chains import Missing
 from headgate.domain.scheduling.preemption.claims import Claim, Field, Victim
 
 Place = TypeVar("Place")
@@ -138,11 +139,14 @@ def _shorten(taken: _Taken[Place], low: int, high: int) -> None:
 
 def _give_back(fit: Fit[Place], gone: Sequence[Victim], place: Place) -> list[Victim]:
     """Most important first; those who can stay while the preemptor has its place."""
-    stay = {}
+    missing, left = Missing(), []
     for victim in reversed(gone):
+        if missing.keeps_out(victim.candidate):
+            left.append(victim)
+            continue
         fit.room.restore(victim.candidate)
-        if fit.at(place):
-            stay[victim.workload.key] = True
-        else:
+        if not fit.at(place):
             fit.room.remove(victim.candidate)
-    return [victim for victim in gone if victim.workload.key not in stay]
+            missing.miss(victim.candidate)
+            left.append(victim)
+    return left[::-1]

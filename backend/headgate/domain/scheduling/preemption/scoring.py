@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from headgate.domain.priorities.rules import FIRST_PRIORITY
-from headgate.domain.scheduling.disruption import placed_pods
 from headgate.domain.scheduling.preemption.candidates import reserved_at
 from headgate.domain.scheduling.preemption.claims import Victim
 from headgate.domain.values.instants import Instant
@@ -20,7 +19,7 @@ def score_of(victims: Sequence[Victim], violations: int, domain: str) -> Score:
     how early the most important started (the later the better), and the name of the domain.
     """
     protections = [protection_of(victim.workload.spec) for victim in victims]
-    pods = [placed_pods(victim.workload) for victim in victims]
+    pods = [victim.candidate.pods for victim in victims]
     highest = max(protections, default=0)
     weighed = sum(
         (priority + FIRST_PRIORITY) * count
