@@ -38,7 +38,9 @@ def test_a_role_that_may_not(callers: dict[str, Api]) -> None:
 
 def test_what_is_not_there(admin: Api) -> None:
     check(admin.get(f"{HERE}/none"), 404, "not-found")
-    check(admin.get("/v1/nothing/here"), 404, "not-found")
+    nothing = check(admin.get("/v1/nothing/here"), 404, "not-found")
+    assert "/v1/nothing/here" in nothing["detail"]
+    assert "/docs" in nothing["remedy"]
     check(admin.delete("/v1/tokens/none"), 404, "not-found")
     check(admin.get("/v1/preemptions/none"), 404, "not-found")
     check(admin.get("/v1/topologies/none/map"), 404, "not-found")
@@ -71,7 +73,9 @@ def test_a_body_that_is_too_large(admin: Api) -> None:
 
 def test_unknown_fields_and_wrong_types_are_pointed_to(admin: Api) -> None:
     found = check(admin.post(f"{HERE}/x/hold", {"resaon": "x"}), 422, "invalid-request")
-    assert "resaon" in found["errors"][0]["rule"]
+    (error,) = found["errors"]
+    assert error["pointer"] == "/resaon"
+    assert error["remedy"] == "Did you mean reason?"
     found = check(admin.post(f"{HERE}/x/hold", {"reason": 5}), 422, "invalid-request")
     assert found["errors"][0]["pointer"] == "/reason"
     reports = {"reports": [{"workload": "a/b", "uid": 1, "type": "finished"}]}
@@ -79,6 +83,29 @@ def test_unknown_fields_and_wrong_types_are_pointed_to(admin: Api) -> None:
     assert found["errors"][0]["pointer"] == "/reports/0/uid"
     found = check(admin.post(f"{HERE}/x/hold"), 422, "invalid-request")
     assert found["errors"]
+
+
+def test_a_broken_rule_of_a_body_names_its_field_and_what_would_be_right(admin: Api) -> None:
+    action: dict[str, Any] = {"verb": "hold", "reason": "x"}
+    asked: list[tuple[dict[str, Any], str, str]] = [
+        ({**action, "query": {"phaes": []}}, "/query/phaes", "phases?"),
+        ({**action, "workloads": [{"uid": "a"}]}, "/workloads/0/workload", "Give it."),
+        ({**action, "query": {"x~/y": 1}}, "/query/x~0~1y", "labelSelector"),
+        ({**action, "verb": "relase"}, "/verb", "Did you mean release?"),
+        ({**action, "verb": "xyz"}, "/verb", "deactivate"),
+        ({**action, "query": {"phases": ["Hold"]}}, "/query/phases/0", "Held?"),
+        ({"verb": "hold"}, "/reason", "Give it."),
+        ({**action, "reason": ""}, "/reason", "few words"),
+    ]
+    for body, pointer, remedy in asked:
+        found = check(admin.post("/v1/batches", body), 422, "invalid-request")
+        (error,) = found["errors"]
+        assert error["pointer"] == pointer
+        assert remedy in error["remedy"]
+    wrong = check(admin.post("/v1/batches", {**action, "position": "x"}), 422, "invalid-request")
+    assert wrong["errors"][0]["rule"] == "It is a whole number or nothing, not text."
+    assert wrong["detail"].startswith("One rule is broken: It is a whole number")
+    assert "whole number" in admin.get("/v1/workloads?limit=all").json()["errors"][0]["rule"]
 
 
 def test_a_text_that_the_database_cannot_hold(admin: Api) -> None:

@@ -1,6 +1,7 @@
 """Everything that can go wrong as one table from failure to HTTP problem (RFC 9457)."""
 
 import re
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException
 from litestar.types import ExceptionHandlersMap
 
+from headgate.api.body_problems import error_at
 from headgate.api.request_ids import request_id_of
 from headgate.api.shapes import Problem, ProblemError
 from headgate.application.failures import (
@@ -33,6 +35,7 @@ from headgate.event_log.codec import Unstorable
 LOG = structlog.get_logger()
 MEDIA_TYPE = "application/problem+json"
 
+SEE_THE_DOCUMENTATION = "See which addresses there are at /docs."
 RETRY = "Try again after the time in Retry-After; an Idempotency-Key makes that safe."
 
 
@@ -204,29 +207,39 @@ def _errors(failure: Exception) -> list[ProblemError]:
             ProblemError(pointer=v.pointer, rule=v.rule, remedy=v.remedy)
             for v in failure.violations
         ]
-    extra = getattr(failure, "extra", None)
-    if not isinstance(extra, list):
-        return []
-    return [_error_of(entry) for entry in extra if isinstance(entry, dict)]
+    return []
 
 
-def _error_of(entry: dict[str, Any]) -> ProblemError:
+def _error_of(entry: dict[str, Any], shape: Any) -> ProblemError:  # noqa: ANN401 - any type
     """Litestar names places like `items[0].count`; RFC 6901 says `/items/0/count`."""
-    key = str(entry.get("key", ""))
-    path = re.sub(r"\[(\d+)\]", r".\1", "" if key == "data" else key)
-    pointer = "".join(f"/{part}" for part in path.split(".") if part)
-    message = str(entry.get("message", ""))
+    key, message = str(entry.get("key", "")), str(entry.get("message", ""))
     if message == "'data'":
         return ProblemError(pointer="", rule="The request needs a body", remedy="Send one.")
-    return ProblemError(pointer=pointer, rule=message)
+    path = re.sub(r"\[(\d+)\]", r".\1", "" if key == "data" else key)
+    of_body = shape if entry.get("source") == "body" else None
+    return error_at([part for part in path.split(".") if part], message, of_body)
 
 
 def validation_failed(request: Request[Any, Any, Any], failure: HTTPException) -> Response[Any]:
     """A well-formed request with wrong values is 422; one that cannot be read at all is 400."""
     if not failure.extra:
         return answer_failure(request, ApiFailure(BAD_REQUEST, failure.detail))
-    errors = tuple(_errors(failure))
-    return answer_failure(request, ApiFailure(INVALID_REQUEST, failure.detail, errors=errors))
+    handler = request.scope.get("route_handler")
+    body = getattr(handler, "parsed_data_field", None)
+    shape = body.annotation if body is not None else None
+    entries = [entry for entry in failure.extra if isinstance(entry, dict)]
+    errors = tuple(_error_of(entry, shape) for entry in entries)
+    first = f"One rule is broken: {errors[0].rule}" if len(errors) == 1 else ""
+    told = first or f"{len(errors)} rules are broken."
+    return answer_failure(request, ApiFailure(INVALID_REQUEST, told, errors=errors))
+
+
+def no_such_address(request: Request[Any, Any, Any], failure: HTTPException) -> Response[Any]:
+    """An address that nothing answers; what is missing at a known one is a rejection."""
+    if failure.detail != HTTPStatus.NOT_FOUND.phrase:
+        return answer_failure(request, failure)
+    told = f"Nothing is served at {request.url.path}."
+    return answer_failure(request, ApiFailure(NOT_FOUND, told, remedy=SEE_THE_DOCUMENTATION))
 
 
 def log_and_answer(request: Request[Any, Any, Any], failure: Exception) -> Response[Any]:
@@ -238,4 +251,9 @@ def log_and_answer(request: Request[Any, Any, Any], failure: Exception) -> Respo
 
 def exception_handlers() -> ExceptionHandlersMap:
     """Which handler answers which exception; all of them answer with a problem document."""
-    return {400: validation_failed, HTTPException: answer_failure, Exception: log_and_answer}
+    return {
+        400: validation_failed,
+        404: no_such_address,
+        HTTPException: answer_failure,
+        Exception: log_and_answer,
+    }
