@@ -11,7 +11,7 @@ from litestar import Litestar
 from headgate.api.app import routes_only
 from headgate.api.openapi import document
 from headgate.settings import Settings
-from tests.api.callers import Api, flavor, workload
+from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
 
 HERE = "/v1/namespaces/team-a/workloads"
 
@@ -183,3 +183,19 @@ def test_the_page_is_served_with_caching_and_falls_back_to_its_index(
     for path in ("/../secret.txt", "/%2e%2e/secret.txt", "/assets/..%2f..%2fsecret.txt", "/%00"):
         assert "not yours" not in nobody.get(path).text
     assert nobody.get("/v1/unknown").status_code == 404
+
+
+def test_a_name_that_nothing_has_is_answered_with_what_was_meant(callers: dict[str, Api]) -> None:
+    admin = callers["admin"]
+    admin.post("/v1/clusterqueues", cluster_queue("language", cpu="1"))
+    admin.post("/v1/namespaces/team-b/localqueues", local_queue("door", "language", "team-b"))
+    admin.post("/v1/namespaces/team-b/workloads", workload("secret", "team-b", "door"))
+    near = admin.get("/v1/clusterqueues/langauge").json()
+    assert near["remedy"] == "Did you mean language?"
+    lost = "/v1/namespaces/team-a/workloads/secret"
+    assert admin.get(lost).json()["remedy"] == "There is one of that name in namespace team-b."
+    typo = admin.get("/v1/namespaces/team-b/workloads/secrets").json()
+    assert typo["remedy"] == "Did you mean secret?"
+    assert "team-b" not in callers["submitter"].get(lost).text
+    door = admin.get("/v1/namespaces/team-a/localqueues/door").json()
+    assert door["remedy"] == "There is one of that name in namespace team-b."

@@ -13,6 +13,7 @@ from headgate.api.paging import after_token, continue_token
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.installation import Installation
 from headgate.application.ports import Loaded
+from headgate.application.queries.nearest import meant
 from headgate.application.visibility import Scope, allows
 from headgate.domain.configured import Absent
 from headgate.domain.scheduling.matching import matches_selector
@@ -51,7 +52,8 @@ async def read(request: Caller, kind: ObjectKind, name: str, if_none_match: str 
     stream = stream_of(kind.stream_kind, name, str(request.path_params.get("namespace", "")))
     (loaded,) = await asyncio.to_thread(installation.models.load, [stream])
     if isinstance(loaded.state, Absent) or not allows(request.user.namespaces, stream):
-        raise ApiFailure(NOT_FOUND, f"There is no {kind.name} {name}.")
+        remedy = meant(installation.reader.cell, stream, request.user.namespaces)
+        raise ApiFailure(NOT_FOUND, f"There is no {kind.name} {name}.", remedy=remedy)
     position = max(loaded.position, installation.reader.position)
     if kind.name not in WITH_DERIVED_STATUS:
         unmodified = not_modified(loaded.version, if_none_match, position=position)

@@ -101,7 +101,8 @@ async def _visible(request: Caller, round_id: str) -> tuple[Round, int]:
     installation = installation_of(request)
     (loaded,) = await asyncio.to_thread(installation.models.load, [round_stream(round_id)])
     if isinstance(loaded.state, Absent) or not _touches(loaded.state, request.user.namespaces):
-        raise ApiFailure(NOT_FOUND, f"There is no preemption round {round_id}.")
+        remedy = "Find it in the ledger of preemptions."
+        raise ApiFailure(NOT_FOUND, f"There is no preemption round {round_id}.", remedy=remedy)
     return loaded.state, loaded.position
 
 

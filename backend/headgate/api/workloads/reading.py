@@ -16,6 +16,7 @@ from headgate.api.workloads.schemas import PHASES
 from headgate.application.installation import Installation
 from headgate.application.ports import Loaded, WorkloadQuery
 from headgate.application.queries.explanations import explanation_view
+from headgate.application.queries.nearest import meant
 from headgate.application.queries.timelines import timeline as timeline_of
 from headgate.domain.configured import Absent
 from headgate.domain.scheduling.matching import matches_selector
@@ -145,8 +146,9 @@ async def _collected(
 async def loaded_workload(request: Caller, name: str) -> Loaded:
     """The workload of the path as it was last written."""
     key = f"{request.path_params['namespace']}/{name}"
-    models = installation_of(request).models
-    (loaded,) = await asyncio.to_thread(models.load, [workload_stream(key)])
+    installation, stream = installation_of(request), workload_stream(key)
+    (loaded,) = await asyncio.to_thread(installation.models.load, [stream])
     if isinstance(loaded.state, Absent):
-        raise ApiFailure(NOT_FOUND, f"There is no workload {key}.")
+        remedy = meant(installation.reader.cell, stream, request.user.namespaces)
+        raise ApiFailure(NOT_FOUND, f"There is no workload {key}.", remedy=remedy)
     return loaded

@@ -1,0 +1,37 @@
+"""What may have been meant by a name that nothing has."""
+
+from difflib import get_close_matches
+
+from headgate.application.visibility import Scope, allows
+from headgate.domain.cell import Cell
+from headgate.domain.streams import kind_and_key, stream_of
+
+MOST_COMPARED = 2_000
+"""Names are compared one by one; with more of them in a namespace only the same name is sought."""
+
+
+def meant(cell: Cell, stream: str, scope: Scope) -> str:
+    """The same name in another namespace, or one like it; empty where there is neither."""
+    kind, key = kind_and_key(stream)
+    namespace, slash, name = key.rpartition("/")
+    objects = cell.workloads if kind == "workload" else cell.config.of_kind(kind)
+    if slash:
+        elsewhere = [
+            other
+            for other in _namespaces(cell)
+            if f"{other}/{name}" in objects and allows(scope, stream_of(kind, name, other))
+        ]
+        if elsewhere:
+            return f"There is one of that name in namespace {elsewhere[0]}."
+    if not allows(scope, stream):
+        return ""
+    prefix = namespace + slash
+    here = [key.removeprefix(prefix) for key in objects if key.startswith(prefix)]
+    near = get_close_matches(name, here, 1) if len(here) <= MOST_COMPARED else []
+    return f"Did you mean {near[0]}?" if near else ""
+
+
+def _namespaces(cell: Cell) -> list[str]:
+    """Those that have a LocalQueue or are declared."""
+    doors = (queue.namespace for queue in cell.config.local_queues.values())
+    return sorted({*doors, *cell.config.namespaces})
