@@ -1,12 +1,15 @@
 """What holds in every tree and history: nothing overdrawn or forgotten, no order by chance."""
 
+from collections.abc import Iterator
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.cycle import in_turn, plan_cycle
-from headgate.domain.scheduling.evaluation import evaluate
+from headgate.domain.scheduling.evaluation import Evaluation, evaluate
+from headgate.domain.scheduling.ordering.order import Shape
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.usage import add_usage, available, no_usage
@@ -97,16 +100,28 @@ def _most_deserving(world: World, key: str) -> str | None:
 
     One before it that does not fit keeps what it could have from those after it, for that cycle.
     """
-    cell, partition = world.cell, world.cell.partition(key)
-    heads = [
-        head
-        for name in partition.cluster_queues
-        if (head := partition.pending[name].head(ranks_at(cell, name, world.at))) is not None
-    ]
-    found = [evaluate(partition, cell.workloads, cell.workloads[head]) for head in heads]
+    partition = world.cell.partition(key)
+    found = [one for name in partition.cluster_queues for one in _nominated(world, key, name)]
     wanting = [one for one in found if one.mode == Mode.FIT or one.wanted is not None]
     first = next(in_turn(partition, wanting), None)
     return first.workload.key if first is not None and first.mode == Mode.FIT else None
+
+
+def _nominated(world: World, key: str, cluster_queue: str) -> Iterator[Evaluation]:
+    """The first of a line who does not wait in vain, if there is one; alike ones fail alike."""
+    cell, partition = world.cell, world.cell.partition(key)
+    line = partition.pending[cluster_queue]
+    failed: list[Shape] = []
+    for waiting in line.in_order(ranks_at(cell, cluster_queue, world.at)):
+        if waiting not in line.members or line.members[waiting].shape in failed:
+            continue
+        found = evaluate(partition, cell.workloads, cell.workloads[waiting])
+        if found.workload.explanation is None or found.mode in {Mode.FIT, Mode.PREEMPT}:
+            yield found
+            return
+        if line.strict:
+            return
+        failed.append(line.members[waiting].shape)
 
 
 def _is_settled(world: World) -> None:

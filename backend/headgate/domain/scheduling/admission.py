@@ -64,7 +64,7 @@ def lose_place(run: CycleRun, evaluation: Evaluation) -> None:
 
 
 def wait(run: CycleRun, evaluation: Evaluation) -> None:
-    """Set it apart until something changes, and record why it waits if that is news."""
+    """Record why it waits if that is news."""
     workload = evaluation.workload
     cell = run.cell
     reasons = explain_evaluation(run.partition, cell.workloads, evaluation, with_holders=False)
@@ -73,7 +73,6 @@ def wait(run: CycleRun, evaluation: Evaluation) -> None:
         explanation = explain_evaluation(run.partition, cell.workloads, evaluation)
         stream = workload_stream(workload.key)
         run.decide((stream, WorkloadExplained(explanation=explanation)))
-    run.partition.pending[evaluation.cluster_queue].park(workload.key)
 
 
 def pass_over(run: CycleRun, evaluation: Evaluation) -> None:

@@ -39,13 +39,12 @@ def start_the_next(run: CycleRun) -> None:
 
 
 def hold_back(run: CycleRun, evaluation: Evaluation) -> None:
-    """Set it apart until all pods are ready, and record why it waits if that is news."""
+    """Let it wait until all pods are ready, and record why if that is news."""
     workload = evaluation.workload
     explanation = waiting_for_pods(tuple(run.cell.partitioning.blocking))
     known = workload.explanation
     if known is None or known.fingerprint != explanation.fingerprint:
         run.decide((workload_stream(workload.key), WorkloadExplained(explanation=explanation)))
-    run.partition.pending[evaluation.cluster_queue].park(workload.key)
 
 
 def waiting_for_pods(blocking: tuple[str, ...]) -> Explanation:

@@ -4,16 +4,21 @@ from headgate.domain.config import Config
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.ordering.order import line_order_of, shape_of
 from headgate.domain.scheduling.ordering.pending import Waiting
+from headgate.domain.scheduling.preemption.guard import BLOCKED
 from headgate.domain.scheduling.standing import (
     local_queue_obstacle,
     namespace_obstacle,
     queue_obstacle,
 )
+from headgate.domain.workloads.annotations import REPLACES
 from headgate.domain.workloads.leaving import is_gated, may_compete
 from headgate.domain.workloads.state import Workload
 
 BY_USAGE = "UsageBasedAdmissionFairSharing"
 """The admission mode in which LocalQueues that used little come first."""
+
+COUNTS_ON_ROOM = ("WaitingForPreemptedWorkloads", "WaitingForPodsReady")
+"""Reasons of those who would make others leave if the room they count on went to somebody else."""
 
 
 def competes(config: Config, workload: Workload) -> bool:
@@ -40,13 +45,41 @@ def waiting_of(
     )
     if not is_competitor and not _waits(workload):
         return None
+    by_usage = shares_by_usage(config, spec)
+    lane = f"{workload.namespace}/{workload.spec.queue_name}" if by_usage else ""
     return Waiting(
         line_order_of(workload, spec),
-        shape_of(workload),
+        shape_of(workload, lane),
         workload.explanation is not None,
-        f"{workload.namespace}/{workload.spec.queue_name}" if shares_by_usage(config, spec) else "",
+        lane,
         is_competitor,
+        is_alert(workload, spec),
     )
+
+
+def preempts(spec: ClusterQueueSpec) -> bool:
+    """Whether workloads of a ClusterQueue may make anyone leave at all."""
+    policies = spec.preemption
+    return not policies.within_cluster_queue == policies.reclaim_within_cohort == "Never"
+
+
+def reclaims(spec: ClusterQueueSpec) -> bool:
+    """Whether workloads of a ClusterQueue may make those of others leave."""
+    return bool(spec.cohort_name) and spec.preemption.reclaim_within_cohort != "Never"
+
+
+def is_alert(workload: Workload, spec: ClusterQueueSpec) -> bool:
+    """Whether it may find its turn where others take room, and not only where they leave some.
+
+    Room that was counted on may go, so that others must be made to leave instead; a circle of
+    evictions may open; and a slice takes over the quota of the one it replaces.
+    """
+    if REPLACES in workload.annotations:
+        return True
+    found = workload.explanation
+    if found is None or not (workload.spec.can_preempt and preempts(spec)):
+        return False
+    return found.dominant in COUNTS_ON_ROOM or any(b.reason == BLOCKED for b in found.blockers)
 
 
 def shares_by_usage(config: Config, spec: ClusterQueueSpec) -> bool:

@@ -2,11 +2,14 @@
 
 1. Keep house: what follows from time and state alone (timers, stops, rounds, deletions).
 2. Second passes: hosts for those who hold quota and have none, or lost some.
-3. Heads: the first competitor of each ClusterQueue.
+3. Heads: the first competitor of each ClusterQueue that does not wait in vain.
 4. Nominate: look at each against the state as it is (flavors, places, victims).
 5. Order: by the turns of `ordering/turns.py`, classical or by fair shares.
 6. Admit, start a round, or record why not, one after the other, each on the state the one before
    it left.
+
+What is decided follows from the log alone: a look at someone who still waits in vain changes
+nothing for anyone, so that it does not matter who made it, when, or whether (ADR 0017).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -31,6 +34,7 @@ from headgate.domain.scheduling.evaluation import (
 )
 from headgate.domain.scheduling.fairness import FairStandings
 from headgate.domain.scheduling.housekeeping import keep_house, next_due
+from headgate.domain.scheduling.in_vain import waits_in_vain
 from headgate.domain.scheduling.ordering.order import order_of
 from headgate.domain.scheduling.ordering.turns import Entry, classical_turns, fair_turns
 from headgate.domain.scheduling.partition import Partition
@@ -76,16 +80,22 @@ def plan_cycle(
     second_passes(run)
     while evaluations := _nominate(run):
         _take_turns(run, evaluations)
-        if run.decisions:
+        if run.has_decided:
             break
     return Plan(tuple(run.decisions), next_due(run), run.looked_at)
 
 
 def _take_turns(run: CycleRun, evaluations: list[Evaluation]) -> None:
-    """Settle each in its turn; what one keeps from those after it is free again for the next."""
+    """Settle each in its turn; what one keeps from those after it is free again for the next.
+
+    Who still waits is set apart, unless something has changed by then that may matter to him.
+    """
+    partition, stirs = run.partition, run.partition.stirs
     try:
         for evaluation in in_turn(run.partition, evaluations):
-            _settle(run, evaluation)
+            as_seen = _settle(run, evaluation)
+            if as_seen and run.partition is partition and partition.stirs == stirs:
+                partition.pending[evaluation.cluster_queue].park(evaluation.workload.key)
     finally:
         free_room(run)
 
@@ -114,17 +124,22 @@ def _entry(partition: Partition, number: int, evaluation: Evaluation) -> Entry:
 
 
 def _nominate(run: CycleRun) -> list[Evaluation]:
-    """Look at the first competitor of every queue."""
-    partition = run.partition
-    found = []
-    for name in partition.cluster_queues:
-        ranks = ranks_at(run.cell, name, run.at)
-        while (key := run.partition.pending[name].head(ranks)) is not None:
-            evaluation = _look_at(run, key)
-            if evaluation is not None:
-                found.append(evaluation)
-                break
-    return found
+    """Look at the first competitor of every queue who does not wait in vain."""
+    found = (_first_of(run, name) for name in run.partition.cluster_queues)
+    return [evaluation for evaluation in found if evaluation is not None]
+
+
+def _first_of(run: CycleRun, cluster_queue: str) -> Evaluation | None:
+    ranks = ranks_at(run.cell, cluster_queue, run.at)
+    while (key := run.partition.pending[cluster_queue].head(ranks)) is not None:
+        evaluation = _look_at(run, key)
+        if evaluation is None:
+            continue
+        if not waits_in_vain(run, evaluation):
+            return evaluation
+        _decide(run, evaluation)
+        run.partition.pending[cluster_queue].park(key)
+    return None
 
 
 def _look_at(run: CycleRun, key: str) -> Evaluation | None:
@@ -147,28 +162,39 @@ def _judged(run: CycleRun, key: str, look: Callable[[], Evaluation]) -> Evaluati
         return None
 
 
-def _settle(run: CycleRun, evaluation: Evaluation) -> None:
-    """Decide on one, after another look if those before it have changed what it saw."""
+def _settle(run: CycleRun, evaluation: Evaluation) -> bool:
+    """Decide on one, after another look if those before it have changed what it saw.
+
+    Tells whether what it saw at first still held.
+    """
     current = _look_again(run, evaluation) if _is_out_of_date(run, evaluation) else evaluation
     if current is None:
-        return
+        return False
     if current is not evaluation and _lost_its_turn(run, evaluation, current):
         pass_over(run, evaluation)
-    elif current.mode == Mode.FIT and must_wait_for_pods(run, current):
-        hold_back(run, current)
-    elif current.mode == Mode.FIT:
-        admit(run, current)
-    elif current.lost_place:
-        lose_place(run, current)
-    elif current.mode == Mode.PREEMPT:
-        start_round(run, current)
-    else:
-        wait(run, current)
+        return False
+    _decide(run, current)
+    if current.mode < Mode.PREEMPT or current.mode == Mode.DEFERRED:
         keep_room(run, current)
+    return current is evaluation
+
+
+def _decide(run: CycleRun, evaluation: Evaluation) -> None:
+    """Admit, start a round, or record why it waits on."""
+    if evaluation.lost_place:
+        lose_place(run, evaluation)
+    elif evaluation.mode == Mode.PREEMPT:
+        start_round(run, evaluation)
+    elif evaluation.mode != Mode.FIT:
+        wait(run, evaluation)
+    elif must_wait_for_pods(run, evaluation):
+        hold_back(run, evaluation)
+    else:
+        admit(run, evaluation)
 
 
 def _is_out_of_date(run: CycleRun, evaluation: Evaluation) -> bool:
-    if evaluation.mode == Mode.NO_FIT or not (run.decisions or run.kept):
+    if evaluation.mode == Mode.NO_FIT or not (run.has_decided or run.kept):
         return False
     fitted = evaluation.mode == Mode.FIT and evaluation.workload.round_id is None
     return not (fitted and still_fits(run.partition, run.cell.workloads, evaluation))

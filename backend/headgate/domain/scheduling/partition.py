@@ -16,12 +16,11 @@ from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.claimed import (
     claims,
-    frees_room,
     is_moved,
     is_reclaimed,
     takes_the_same,
 )
-from headgate.domain.scheduling.competing import competes, waiting_of
+from headgate.domain.scheduling.competing import competes, preempts, waiting_of
 from headgate.domain.scheduling.epochs import epoch_name
 from headgate.domain.scheduling.flavors.offers import offer_to_all
 from headgate.domain.scheduling.host_watch import HostWatch
@@ -37,13 +36,20 @@ from headgate.domain.scheduling.placement.hosts import (
 )
 from headgate.domain.scheduling.preemption.precedents import Precedents
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree, build_tree
-from headgate.domain.scheduling.quota.usage import Usage, add_usage, no_usage, remove_usage
+from headgate.domain.scheduling.quota.usage import (
+    Usage,
+    add_usage,
+    is_within_quota,
+    no_usage,
+    remove_usage,
+)
 from headgate.domain.scheduling.shields import Shields
 from headgate.domain.scheduling.standing import (
     Obstacle,
     cluster_queue_obstacle,
     effective_spec,
 )
+from headgate.domain.scheduling.stirring import Stirred, reached_by, stirred_by
 from headgate.domain.scheduling.timers import Timers, due_at
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.values.instants import Instant
@@ -119,6 +125,7 @@ class Partition:
         self._crowd = Crowd(self.hosts)
         self._stirred: dict[str, Workload | None] = {}
         self.version = 0
+        self.stirs = 0
 
     def replace(self, old: Workload | None, new: Workload | None) -> None:
         """Take into account that a workload of this partition came, changed or went.
@@ -158,8 +165,7 @@ class Partition:
     def node_changed(self, node: Configured[NodeSpec]) -> None:
         """Take a report or cordon of a node into account."""
         self.version += 1
-        if self.hosts.node_changed(node):
-            self.unpark()
+        self.unpark(Stirred.EVERYONE if self.hosts.node_changed(node) else Stirred.ALERT)
         self.watch.may_be_too_small = True
         for workload, host_due in self.watch.on_node(node):
             due = (
@@ -169,11 +175,23 @@ class Partition:
             )
             self.timers.set(workload.key, due)
 
-    def unpark(self) -> None:
-        """Look again at everyone who was known not to fit."""
-        for queue in self.pending.values():
-            queue.unpark()
-        self.watch.look_again()
+    def unpark(self, stirred: Stirred = Stirred.EVERYONE) -> None:
+        """Look again at those of the stirred who were known not to fit.
+
+        Who may break an open round is alert as well: the stronger do that only for their own.
+        """
+        self.stirs += 1
+        parked = [name for name, queue in self.pending.items() if queue.has_parked]
+        if parked:
+            weakest = min((r.preemptor_priority for r in self.rounds.values()), default=None)
+            for name in parked:
+                spec, queue = self.specs[name], self.pending[name]
+                if stirred >= reached_by(spec):
+                    queue.unpark()
+                else:
+                    queue.unpark_alert(weakest if preempts(spec) else None)
+        if stirred >= Stirred.PREEMPTORS:
+            self.watch.look_again()
 
     def charge_of(self, workload: Workload, admission: Admission) -> Charge:
         """What an admission of this workload takes.
@@ -263,9 +281,18 @@ class Partition:
         moves, held = self._moves(old, new)
         for view, change, charge in moves:
             change(view, charge)
-        if frees_room(old, new):
-            self.unpark()
+        if stirred := stirred_by(old, new):
+            borrows = any(view == PROJECTED and self._borrows(charge) for view, _, charge in moves)
+            self.unpark(max(stirred, Stirred.RECLAIMERS) if borrows else stirred)
         self._rehold(old, new, held)
+
+    def _borrows(self, charge: Charge) -> bool:
+        """Whether its ClusterQueue, or a cohort below the root, uses more than it owns."""
+        path = self.tree.path.get(f"clusterqueue/{charge.cluster_queue}", ())
+        usage = self.usage[PROJECTED]
+        return any(
+            not is_within_quota(self.tree, usage, node, charge.amounts) for node in path[:-1]
+        )
 
     def _moves(
         self, old: Workload | None, new: Workload | None

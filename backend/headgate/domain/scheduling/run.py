@@ -9,6 +9,7 @@ from headgate.domain.facts import DomainEvent
 from headgate.domain.scheduling.partition import Charge, Partition
 from headgate.domain.scheduling.wakes import wakes_of
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.events import WorkloadExplained
 
 
 class Decision(msgspec.Struct, frozen=True, gc=False):
@@ -27,6 +28,7 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
 class CycleRun:
     """What the steps of a cycle share. Ids are the cycle's own with a number behind.
 
+    `has_decided` once there is more than news of why somebody waits on, which changes nothing.
     `kept` is room that nobody else may have before the cycle ends: partition, view, amount.
     """
 
@@ -37,6 +39,7 @@ class CycleRun:
     decisions: list[Decision] = field(default_factory=list)
     looked_at: int = 0
     kept: list[tuple[Partition, int, Charge]] = field(default_factory=list)
+    has_decided: bool = False
     _ids: int = 0
 
     @property
@@ -53,7 +56,14 @@ class CycleRun:
         """Decide these facts together, and go on as if they were recorded."""
         expected = {stream: self.cell.version_of(stream) for stream, _ in events}
         wakes = []
+        self.has_decided = self.has_decided or not all(self._is_news(*fact) for fact in events)
         for stream, event in events:
             wakes.append(wakes_of(self.cell, stream, event))
             self.cell.assume(stream, event, self.at)
         self.decisions.append(Decision(expected, events, tuple(wakes)))
+
+    def _is_news(self, stream: str, event: DomainEvent) -> bool:
+        """Whether a workload that knows why it waits is only told another reason."""
+        if not isinstance(event, WorkloadExplained):
+            return False
+        return self.cell.state_of(stream).explanation is not None

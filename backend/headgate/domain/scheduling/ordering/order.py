@@ -53,10 +53,16 @@ def line_order_of(workload: Workload, spec: ClusterQueueSpec) -> LineOrder:
     return (not is_sticky, *order_of(workload, spec))
 
 
-def shape_of(workload: Workload) -> Shape:
-    """Everything about it that decides whether and where it fits."""
+def priority_of(order: LineOrder) -> int:
+    """The priority of whoever has this place."""
+    return -order[1]
+
+
+def shape_of(workload: Workload, lane: str = "") -> Shape:
+    """Everything about it that decides whether and where it fits, and the lane it waits in."""
     spec = workload.spec
     return (
+        lane,
         spec.priority,
         spec.can_preempt,
         closed_gates(workload),

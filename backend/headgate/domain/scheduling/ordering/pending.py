@@ -1,9 +1,10 @@
 """The workloads that wait for one ClusterQueue, with those set apart that are known not to fit.
 
-Workloads of equal shape stand in one class; a class that failed is parked as a whole until room is
-made or configuration changes (queueing.md §2.6). StrictFIFO has no parking: it waits behind its
-head. Under admission fair sharing each LocalQueue has a lane of its own, and the lane that has used
-least goes first, before any priority (trap T14).
+Workloads of equal shape stand in one class; a class whose first one failed is parked as a whole
+until that can have changed (queueing.md §2.6). StrictFIFO has no parking: it waits behind its head.
+Parking saves looks and decides nothing: a cell that has nobody parked decides the same (ADR 0017).
+Under admission fair sharing each LocalQueue has a lane of its own, and the lane that has used least
+goes first, before any priority (trap T14).
 """
 
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.domain.scheduling.ordering.lanes import Lane
-from headgate.domain.scheduling.ordering.order import LineOrder, Shape
+from headgate.domain.scheduling.ordering.order import LineOrder, Shape, priority_of
 
 Rank: TypeAlias = tuple[bool, Fraction]
 """Sorts the lane that has used less first; those without weight last."""
@@ -23,13 +24,17 @@ Ranks: TypeAlias = Callable[[str], Rank]
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """How a workload waits; `competes`: whether it may be looked at, or stands beside meanwhile."""
+    """How a workload waits; `competes`: whether it may be looked at, or stands beside meanwhile.
+
+    `is_alert`: where others take room, that too may be to its advantage.
+    """
 
     order: LineOrder
     shape: Shape
     explained: bool
     lane: str = ""
     competes: bool = True
+    is_alert: bool = False
 
 
 def alike(_lane: str) -> Rank:
@@ -46,6 +51,7 @@ class PendingQueue:
         self.beside: dict[str, Waiting] = {}
         self.lanes: dict[str, Lane] = {}
         self.parked: dict[Shape, str] = {}
+        self._alert: dict[Shape, None] = {}
         self.blocked_by = ""
         self._sorted: tuple[str, ...] | None = None
 
@@ -56,8 +62,14 @@ class PendingQueue:
             self.beside[key] = waiting
             return
         self.members[key] = waiting
+        self._look_again_if_it_goes_first(waiting)
         lane = self.lanes.setdefault(waiting.lane, Lane())
         lane.add(key, waiting.order, waiting.shape, explained=waiting.explained)
+
+    @property
+    def has_parked(self) -> bool:
+        """Whether anyone is passed over."""
+        return bool(self.parked or self.blocked_by)
 
     def known(self, key: str) -> Waiting | None:
         """How it waits, if it does."""
@@ -75,7 +87,8 @@ class PendingQueue:
         lane.remove(key, found.shape)
         if not lane.classes:
             del self.lanes[found.lane]
-        self._look_again_if_nobody_can_say_why(found.shape)
+        if self.parked.get(found.shape) == key:
+            self._look_again_at(found.shape)
         self.blocked_by = "" if self.blocked_by == key else self.blocked_by
 
     def head(self, ranks: Ranks = alike) -> str | None:
@@ -91,15 +104,35 @@ class PendingQueue:
         return None if self.strict and key == self.blocked_by else key
 
     def park(self, key: str) -> None:
-        """It did not fit: do not look at it, nor at those of its shape, until room is made."""
+        """It did not fit: do not look at it, nor at those of its shape, until that can change."""
+        waiting = self.members.get(key)
+        if waiting is None:
+            return
         if self.strict:
             self.blocked_by = key
-        elif key in self.members:
-            self.parked[self.members[key].shape] = key
+        else:
+            self.parked[waiting.shape] = key
+            if waiting.is_alert:
+                self._alert[waiting.shape] = None
+
+    def unpark_alert(self, priority: int | None = None) -> None:
+        """Look again at those who are alert, or have this priority or a higher one."""
+        found = self._alert if priority is None else self.parked
+        for shape in tuple(found):
+            if self._is_alert(self.parked[shape], priority):
+                self._look_again_at(shape)
+        if self.blocked_by and self._is_alert(self.blocked_by, priority):
+            self.blocked_by = ""
+
+    def _is_alert(self, key: str, priority: int | None) -> bool:
+        waiting = self.members[key]
+        is_strong = priority is not None and priority_of(waiting.order) >= priority
+        return waiting.is_alert or is_strong
 
     def unpark(self) -> None:
         """Room was made, or could have been: look at everyone again."""
         parked, self.parked = self.parked, {}
+        self._alert.clear()
         for shape in parked:
             self._bring_forward(shape)
         self.blocked_by = ""
@@ -147,14 +180,16 @@ class PendingQueue:
         """Whether time alone may put another head before the one that blocks the line."""
         return bool(self.blocked_by) and len(self.lanes) > 1
 
-    def _look_again_if_nobody_can_say_why(self, shape: Shape) -> None:
-        """Let a parked class be looked at again once nobody in it can say why it waits."""
-        if shape not in self.parked:
-            return
-        classes = (lane.classes.get(shape) for lane in self.lanes.values())
-        if not any(known.explained for known in classes if known):
-            del self.parked[shape]
-            self._bring_forward(shape)
+    def _look_again_if_it_goes_first(self, waiting: Waiting) -> None:
+        """A class stands and falls with its first; one that goes before it may do better."""
+        first = self.parked.get(waiting.shape)
+        if first is not None and waiting.order < self.members[first].order:
+            self._look_again_at(waiting.shape)
+
+    def _look_again_at(self, shape: Shape) -> None:
+        del self.parked[shape]
+        self._alert.pop(shape, None)
+        self._bring_forward(shape)
 
     def _bring_forward(self, shape: Shape) -> None:
         for lane in self.lanes.values():

@@ -1,0 +1,32 @@
+"""Who waits in vain: a look at him changes nothing for anyone, himself included (ADR 0017).
+
+He has been told why he waits, and nothing more came of this look. So it must not matter whether a
+worker looked or remembered from an earlier look that there was no need to.
+"""
+
+from headgate.domain.scheduling.answers import Mode
+from headgate.domain.scheduling.blocking import must_wait_for_pods
+from headgate.domain.scheduling.evaluation import Evaluation
+from headgate.domain.scheduling.rate_limits import next_round_at
+from headgate.domain.scheduling.run import CycleRun
+from headgate.domain.workloads.preempting import closed_gates
+from headgate.domain.workloads.state import holds
+
+
+def waits_in_vain(run: CycleRun, evaluation: Evaluation) -> bool:
+    """Whether nothing is to be decided on a workload that knows why it waits.
+
+    One that does not know it yet takes its turn, in which it keeps room from those after it.
+    """
+    workload = evaluation.workload
+    if workload.explanation is None:
+        return False
+    if evaluation.lost_place:
+        return workload.round_id not in run.partition.rounds
+    if evaluation.mode == Mode.FIT:
+        return must_wait_for_pods(run, evaluation)
+    if evaluation.mode != Mode.PREEMPT:
+        return True
+    if closed_gates(workload):
+        return holds(workload, "BlockedOnPreemptionGates")
+    return next_round_at(run, evaluation.cluster_queue) is not None

@@ -1,0 +1,75 @@
+"""Whom a change lets be looked at again who is known not to fit.
+
+Parking must never decide anything (ADR 0017), so that whatever may let somebody start, or make
+others leave, wakes him. Waking too many costs looks, waking too few costs the same decision.
+"""
+
+from enum import IntEnum
+
+from headgate.domain.queues.specs import ClusterQueueSpec
+from headgate.domain.scheduling.claimed import claims, frees_room
+from headgate.domain.scheduling.competing import preempts, reclaims
+from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.state import Workload, condition
+
+
+class Stirred(IntEnum):
+    """Who is to be looked at again; each includes the ones before it.
+
+    ALERT are those who may gain wherever others take room, RECLAIMERS those who may take back what
+    others borrow, PREEMPTORS all who may make others leave.
+    """
+
+    NOBODY = 0
+    ALERT = 1
+    RECLAIMERS = 2
+    PREEMPTORS = 3
+    EVERYONE = 4
+
+
+def stirred_by(old: Workload | None, new: Workload | None) -> Stirred:
+    """For whom it matters that a workload takes something else, or that its spec is another.
+
+    Who is on the way out frees nothing yet, but fewer others have to leave besides. Who holds a
+    place under another priority may have become a victim. Where a workload ends, a circle of
+    evictions may open that kept others from preempting. Within one ClusterQueue nobody gains where
+    others take room: who would have to leave again takes no more than was free before.
+    """
+    if frees_room(old, new):
+        return Stirred.EVERYONE
+    if old is None:
+        return Stirred.NOBODY if new is None or not holds_quota(new) else Stirred.ALERT
+    leaves = claims(old)[PROJECTED] is not None and claims(new)[PROJECTED] is None
+    is_another = new is not None and holds_quota(new) and old.spec is not new.spec
+    return Stirred.PREEMPTORS if leaves or is_another else Stirred.ALERT
+
+
+def reached_by(spec: ClusterQueueSpec) -> Stirred:
+    """The least that reaches all who wait for a ClusterQueue."""
+    if reclaims(spec):
+        return Stirred.RECLAIMERS
+    return Stirred.PREEMPTORS if preempts(spec) else Stirred.EVERYONE
+
+
+def counts_otherwise(old: Workload | None, new: Workload | None) -> bool:
+    """Whether a DisruptionBudget may count a workload otherwise than before."""
+    return _counted(old) != _counted(new)
+
+
+def _counted(workload: Workload | None) -> object:
+    if workload is None:
+        return None
+    evicted, admitted = condition(workload, "Evicted"), condition(workload, "Admitted")
+    return (
+        holds_quota(workload),
+        workload.eviction is None,
+        workload.finished_at is None,
+        workload.terminating_at is None,
+        workload.cancelling_at is None,
+        workload.spec.active,
+        workload.admission,
+        workload.labels,
+        evicted is not None and evicted.status,
+        admitted is not None,
+    )
