@@ -2,7 +2,12 @@
 
 import pytest
 
-from headgate.application.queries.attention import attention
+from headgate.application.queries.attention import (
+    LONG_HEAD_SECONDS,
+    MOST_OF_A_KIND,
+    attention,
+    needing_attention,
+)
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.cycle import plan_cycle
 from tests.builders.world import World, quotas
@@ -66,3 +71,39 @@ def test_a_head_that_waits_for_room_is_nothing_to_worry_about() -> None:
         world.submit(name, "q", {"gpu": 3})
     world.settle()
     assert attention(world.cell, world.at, None) == []
+
+
+def test_a_strict_line_that_has_not_moved_for_an_hour_is_told() -> None:
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=4), queueing_strategy="StrictFIFO")
+    for name in ("first", "second", "third"):
+        world.submit(name, "q", {"gpu": 3})
+    world.settle()
+    world.wait(LONG_HEAD_SECONDS)
+    found = [one for one in attention(world.cell, world.at, None) if one.kind == "LineBlocked"]
+    assert [one.title for one in found] == ["ClusterQueue q starts nothing behind team/second"]
+    assert found[0].detail.endswith("1 workload waits behind it.")
+    assert found[0].stream == "workload/team/second"
+
+
+def test_cohorts_in_a_circle_are_told_though_their_queues_count_as_active() -> None:
+    world = World()
+    world.flavor("default")
+    world.cohort("upper", "lower")
+    world.cohort("lower", "upper")
+    world.cluster_queue("q", quotas(default=4), cohort_name="lower")
+    found = attention(world.cell, world.at, None)
+    assert [(one.kind, one.stream) for one in found] == [
+        ("Configuration", "cohort/lower"),
+        ("Configuration", "cohort/upper"),
+    ]
+    assert "No queue in such a circle admits anything." in found[0].detail
+
+
+def test_of_each_kind_only_the_first_few_are_shown_and_all_are_counted() -> None:
+    world = World()
+    for number in range(MOST_OF_A_KIND + 5):
+        world.cluster_queue(f"q{number:02}", quotas(absent=4))
+    assert len(attention(world.cell, world.at, None)) == MOST_OF_A_KIND
+    assert len(needing_attention(world.cell, world.at, None)) == MOST_OF_A_KIND + 5

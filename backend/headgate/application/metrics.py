@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from headgate.application.installation import Installation
 from headgate.application.ports import PartitionRow
-from headgate.application.queries.attention import attention
+from headgate.application.queries.attention import needing_attention
 from headgate.application.queries.detectors import drifting, findings
 from headgate.application.queries.queue_figures import standing_of
 from headgate.application.queries.queue_tree import queue_counts
@@ -63,7 +63,8 @@ def _findings(installation: Installation, positions: dict[str, int]) -> list[Sam
     cell, now = installation.reader.cell, installation.clock.now()
     detected = (*findings(cell, now), *drifting(positions, cell.position))
     counts = dict.fromkeys(DETECTORS, 0)
-    for kind in (*(d.kind for d in detected), *(a.kind for a in attention(cell, now, None))):
+    others = needing_attention(cell, now, None)
+    for kind in (*(d.kind for d in detected), *(a.kind for a in others)):
         counts[kind] = counts.get(kind, 0) + 1
     return [({"kind": kind}, count) for kind, count in sorted(counts.items())]
 

@@ -3,6 +3,8 @@
 import asyncio
 from collections import Counter
 
+import msgspec
+
 from headgate.application.installation import Installation
 from headgate.application.ports import EventFilter
 from headgate.application.queries import events
@@ -10,7 +12,7 @@ from headgate.application.queries.attention import attention
 from headgate.application.queries.detectors import drifting, findings
 from headgate.application.queries.overview_views import Attention, CountAt, Overview
 from headgate.application.queries.views import timestamp
-from headgate.application.visibility import Scope
+from headgate.application.visibility import Scope, allows
 from headgate.domain.cell import Cell
 from headgate.domain.workloads.state import phase_of
 
@@ -36,23 +38,32 @@ async def overview(installation: Installation, scope: Scope) -> Overview:
         position=cell.position,
         at=timestamp(now),
         counts=_counts(cell, scope),
-        attention=[*await _detected(installation, scope, now), *attention(cell, now, scope)],
+        attention=await _findings(installation, scope, now),
         recent=recent.items,
         admitted_per_minute=await _admitted(installation, scope, now),
     )
 
 
+async def _findings(installation: Installation, scope: Scope, now: int) -> list[Attention]:
+    """What the detectors found and what else needs attention, with the positions that show it."""
+    cell = installation.reader.cell
+    found = [*await _detected(installation, scope, now), *attention(cell, now, scope)]
+    places = [(one.stream, cell.version_of(one.stream)) for one in found]
+    shown_at = await asyncio.to_thread(installation.log.positions_of, places)
+    return [
+        msgspec.structs.replace(one, position=position)
+        for one, position in zip(found, shown_at, strict=True)
+    ]
+
+
 async def _detected(installation: Installation, scope: Scope, now: int) -> list[Attention]:
-    """What the detectors found, with the position that shows it."""
     cell = installation.reader.cell
     positions = await asyncio.to_thread(installation.followers.positions)
     found = [
         one
         for one in (*findings(cell, now), *drifting(positions, installation.reader.position))
         if scope is None or one.namespace in scope
-    ][:MOST_DETECTED]
-    places = [(one.evidence, cell.version_of(one.evidence)) for one in found]
-    shown_at = await asyncio.to_thread(installation.log.positions_of, places)
+    ]
     return [
         Attention(
             kind=one.kind,
@@ -60,9 +71,9 @@ async def _detected(installation: Installation, scope: Scope, now: int) -> list[
             title=TITLES[one.kind].format(one.about),
             detail=installation.tenants.redacted(one.sentence, scope),
             link=f"/workloads/{one.about}" if one.namespace else "/events",
-            position=position,
+            stream=one.evidence if allows(scope, one.evidence) else "",
         )
-        for one, position in zip(found, shown_at, strict=True)
+        for one in found[:MOST_DETECTED]
     ]
 
 

@@ -7,13 +7,17 @@ from headgate.application.queries.views import Position, Timestamp, Whole
 
 
 class Attention(Whole, kw_only=True, frozen=True):
-    """One thing a person should look at, and where; `position` shows it in the log, where told."""
+    """One thing a person should look at, and where.
+
+    Where it shows in the log is `stream`, whose last event is at `position`.
+    """
 
     kind: str
     severity: Literal["info", "warning", "critical"]
     title: str
     detail: str
     link: str
+    stream: str = ""
     position: int = 0
 
 

@@ -91,10 +91,21 @@ function AttentionList({ attention }: { attention: Attention[] }) {
             <div className={styles.what}>
               {item.link.startsWith("/") ? <Go to={item.link}>{item.title}</Go> : <strong>{item.title}</strong>}
               <p>{item.detail}</p>
+              <Evidence item={item} />
             </div>
           </li>
         );
       })}
     </ul>
+  );
+}
+
+/** The facts that show it, where one may see them. */
+function Evidence({ item: { stream, position } }: { item: Attention }) {
+  if (!stream || !position) return null;
+  return (
+    <Go className={styles.evidence} to={`/events?stream=${encodeURIComponent(stream)}`}>
+      Seen in the log at position {position.toLocaleString("en")}
+    </Go>
   );
 }

@@ -2150,6 +2150,8 @@ export interface components {
             title: string;
             detail: string;
             link: string;
+            /** @default  */
+            stream?: string;
             /** @default 0 */
             position?: number;
         };
