@@ -266,3 +266,48 @@ def test_the_ledger_refuses_what_it_cannot_answer_and_says_when_it_is_empty(
     assert (empty.stdout, empty.stderr.strip()) == ("", "nothing found")
     assert headgate("preemptions", "-o", "name").stdout == ""
     assert headgate("evictions", "--handler", "nobody").stderr.strip() == "nothing found"
+
+
+def test_submitting_under_a_taken_name_changes_nothing(headgate: Invoker) -> None:
+    submit(headgate, "taken", "4")
+    again = headgate("submit", "--name", "taken", "--queue", "main", "--cpu", "1", code=5)
+    assert "Choose another name" in again.stderr
+    tried = headgate(
+        "submit", "--name", "taken", "--queue", "main", "--cpu", "1", "--dry-run", code=5
+    )
+    assert "Choose another name" in tried.stderr
+    pod_set = headgate.json("get", "wl/taken")["spec"]["podSets"][0]
+    container = pod_set["template"]["spec"]["containers"][0]
+    assert container["resources"]["requests"]["cpu"] == "4"
+
+
+def test_submitting_to_a_queue_that_is_not_there_is_said_at_once(headgate: Invoker) -> None:
+    said = headgate("submit", "--name", "lost", "--queue", "mian", "--cpu", "1").stderr
+    assert "there is no LocalQueue default/mian yet" in said
+    assert "Did you mean main?" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "remedy"),
+    [
+        (("get", "cq", "--token", "wrong"), 4, "--token or HEADGATE_TOKEN"),
+        (("get", "cq", "--server", "nonsense"), 1, "http://127.0.0.1:8080"),
+        (("get", "cq", "--server", "http://127.0.0.1:9"), 1, "Is Headgate up?"),
+        (("describe", "wl"), 2, "wl NAME"),
+        (("actvate", "x"), 2, "Did you mean 'activate'"),
+        (("get", "cq", "smal"), 3, "Did you mean small?"),
+        (("get", "lq/main", "-n", "elsewhere"), 3, "namespace default"),
+        (("--at", "99999999", "get", "wl"), 8, "Name a position or a time that has been."),
+    ],
+)
+def test_a_mistake_is_answered_with_its_remedy(
+    headgate: Invoker, words: tuple[str, ...], code: int, remedy: str
+) -> None:
+    said = headgate(*words, code=code).stderr
+    assert said.count(remedy) == 1
+
+
+def test_an_empty_list_says_where_it_looked(headgate: Invoker) -> None:
+    said = headgate("get", "wl", "-n", "elsewhere").stderr
+    assert "in namespace elsewhere; -A" in said
+    assert "nothing found" in said

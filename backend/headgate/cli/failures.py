@@ -1,5 +1,7 @@
 """How a failed command says what is wrong and what to do about it."""
 
+from http import HTTPStatus
+
 import msgspec
 import typer
 
@@ -20,6 +22,12 @@ class CommandFailed(Exception):
         self.code = code
 
 
+SHOW_ONE = (
+    "Give one with --token or HEADGATE_TOKEN; an admin makes one with `headgate token create NAME`."
+)
+AN_ADDRESS = "Write the address like http://127.0.0.1:8080."
+IS_IT_UP = "Is Headgate up? Name it with --server or HEADGATE_URL, or run `headgate up`."
+
 Failure = (CommandFailed, ServerProblem, ServerUnreachable, UnsafeConfiguration)
 
 
@@ -27,7 +35,7 @@ def exit_for(failure: Exception) -> typer.Exit:
     """Tell the person on stderr; the exit to raise."""
     match failure:
         case ServerProblem():
-            tell_problem(failure.problem)
+            tell_problem(_as_a_command_says_it(failure.problem))
             return typer.Exit(code_of_status(failure.problem.status))
         case CommandFailed():
             say(f"error: {failure}")
@@ -39,10 +47,19 @@ def exit_for(failure: Exception) -> typer.Exit:
             return typer.Exit(ExitCode.FAILURE)
         case _:
             say(f"error: {failure}")
-            _tell_remedy(
-                "Is Headgate up? Name it with --server or HEADGATE_URL, or run `headgate up`."
-            )
+            _tell_remedy(AN_ADDRESS if _is_no_address(failure) else IS_IT_UP)
             return typer.Exit(ExitCode.FAILURE)
+
+
+def _is_no_address(failure: Exception) -> bool:
+    return isinstance(failure, ServerUnreachable) and "://" not in failure.url
+
+
+def _as_a_command_says_it(problem: Problem) -> Problem:
+    """The API's remedy for a missing token is a header, which nobody at a terminal sends."""
+    if problem.status != HTTPStatus.UNAUTHORIZED:
+        return problem
+    return msgspec.structs.replace(problem, remedy=SHOW_ONE)
 
 
 def tell_problem(problem: Problem, subject: str = "") -> None:
@@ -53,7 +70,8 @@ def tell_problem(problem: Problem, subject: str = "") -> None:
         say(f"  {fault.pointer or '/'}: {fault.rule}")
         if fault.remedy:
             say(f"    -> {fault.remedy}")
-    _tell_remedy(problem.remedy)
+    if problem.remedy not in [fault.remedy for fault in problem.errors]:
+        _tell_remedy(problem.remedy)
     if problem.request_id:
         say(f"  request {problem.request_id}")
 

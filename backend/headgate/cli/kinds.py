@@ -94,7 +94,11 @@ def references(words: list[str], default: Kind | None = None) -> list[tuple[Kind
         return [(default, word) for word in words]
     kind, *names = words
     if not names:
-        raise CommandFailed(f"name the {kind} you mean", code=ExitCode.USAGE)
+        raise CommandFailed(
+            f"name the {kind_of(kind).name} you mean",
+            remedy=f"{kind} NAME, or {kind}/NAME",
+            code=ExitCode.USAGE,
+        )
     return [(kind_of(kind), name) for name in names]
 
 

@@ -102,6 +102,14 @@ class HeadgateClient:
         body = Body(content=msgspec.json.encode({"items": manifests}))
         return msgspec.convert(self._batch("/v1/workloads:batch", body, None, key), Batch)
 
+    def try_submit(self, manifest: Object) -> Object:
+        """What a workload would become if it were submitted; nothing is written."""
+        path = f"/v1/namespaces/{manifest['metadata']['namespace']}/workloads"
+        body = Body(content=msgspec.json.encode(manifest))
+        asking = Asking(method="POST", path=path, body=body, query={"dryRun": "All"})
+        found: Object = self._transport.send(asking).json()
+        return found
+
     def report(self, reports: Sequence[Report]) -> list[ReportResult]:
         """Tell what became of workloads; each report has its own result."""
         body = Body(content=msgspec.json.encode({"reports": reports}))

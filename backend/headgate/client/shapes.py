@@ -57,6 +57,12 @@ class EvictionNotice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.mode == "Soft" and self.stage not in {"Forced", "Stopping"}
 
 
+class Shrinking(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Some pods of a workload must stop, while the others go on."""
+
+    eviction: EvictionNotice
+
+
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A workload that has quota now: what an executor has to run, or to stop."""
 
@@ -67,11 +73,13 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pod_sets: list[dict[str, Any]] = []
     annotations: dict[str, str] = {}
     eviction: EvictionNotice | None = None
+    shrinking: Shrinking | None = None
 
 
 ReportType = Literal[
     "podsReady",
     "podsNotReady",
+    "podsGone",
     "reclaimable",
     "finished",
     "failed",
@@ -90,6 +98,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     eviction: str = ""
     message: str = ""
     pods: dict[str, int] = {}
+    hosts: list[str] = []
 
 
 class ReportResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

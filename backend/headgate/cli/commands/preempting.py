@@ -110,7 +110,7 @@ def _show_round(found: Object) -> None:
     if found.get("startedAt"):
         show(f"started {found['startedAt']}")
     rows = [
-        [each["workload"], each["clusterQueue"], str(each["priority"]), each["reason"],
+        [_victim(each), each["clusterQueue"], str(each["priority"]), each["reason"],
          each["stage"], each.get("deadlineAt") or "", str(each["runningSeconds"]),
          _amounts(each["freed"]), ", ".join(each.get("violates", []))]
         for each in found["victims"]
@@ -123,6 +123,14 @@ def _show_round(found: Object) -> None:
         show(_figure(each))
     for each in found.get("refused", []):
         show(f"not taken: {each['workload']}: {each['rule']}")
+
+
+def _victim(each: Object) -> str:
+    """A workload that goes, or how many of its pods do."""
+    if not each.get("shrinksTo"):
+        return str(each["workload"])
+    stay = ", ".join(f"{count} of {name}" for name, count in each["shrinksTo"].items())
+    return f"{each['workload']} ({each['pods']} pods; {stay} stay)"
 
 
 def _figure(each: Object) -> str:

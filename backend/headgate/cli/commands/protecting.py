@@ -78,7 +78,7 @@ def evictions(
         return
     now = wall_clock()
     rows = [
-        [each["workload"], each["eviction"]["reason"], each["eviction"]["mode"],
+        [_who(each), each["eviction"]["reason"], each["eviction"]["mode"],
          each["eviction"]["stage"], age_of(each["eviction"]["startedAt"], now),
          each["eviction"].get("deadlineAt") or "", each["eviction"].get("handler") or "",
          each["eviction"].get("note") or ""]
@@ -86,6 +86,12 @@ def evictions(
     ]  # fmt: skip
     headers = ("workload", "reason", "mode", "stage", "age", "deadline", "handler", "note")
     show_rows(headers, rows, output, with_headers=not no_headers)
+
+
+def _who(each: dict[str, Any]) -> str:
+    """A workload, or how many of its pods must stop."""
+    some = ", ".join(f"{one['going']} of {one['name']}" for one in each.get("podSets", []))
+    return f"{each['workload']} ({some})" if some else str(each["workload"])
 
 
 def _act(ctx: typer.Context, action: Action, name: str, namespace: str) -> None:

@@ -68,7 +68,10 @@ def get(
             kind = asked[0][0]
             found = [client.read(kind.path(place, name)) for kind, place, name in asked]
             answer = {"apiVersion": "v1", "kind": "List", "items": found}
-        _show(answer, output, with_headers=not no_headers, single=len(names) > 1 or "/" in names[0])
+        single = len(names) > 1 or "/" in names[0]
+        if not answer["items"] and kind.namespaced and not all_namespaces:
+            say(f"in namespace {namespace}; -A looks into all of them:")
+        _show(answer, output, with_headers=not no_headers, single=single)
         if watch:
             after = int(answer.get("metadata", {}).get("resourceVersion") or client.head())
             scope = "" if all_namespaces or not kind.namespaced else f"{namespace}/"

@@ -1,5 +1,6 @@
 """`submit`: one workload, from a file or from flags."""
 
+from http import HTTPStatus
 from typing import Annotated, Any
 
 import msgspec
@@ -17,13 +18,15 @@ from headgate.cli.commands.simulating import tell
 from headgate.cli.commands.waiting import goal_of, wait_for
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed
+from headgate.cli.kinds import LOCAL_QUEUE, WORKLOAD
 from headgate.cli.options import DEFAULT_NAMESPACE, DryRun, Namespace, Output, Timeout
 from headgate.cli.presentation.ages import seconds_of
 from headgate.cli.presentation.consoles import say, show
 from headgate.cli.presentation.formats import Format, show_value
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
-from headgate.client.shapes import Batch
+from headgate.client.problems import ServerProblem
+from headgate.client.shapes import Batch, ItemResult
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 RUN_SECONDS = "headgate.dev/run-seconds"
@@ -86,7 +89,11 @@ def submit(
     timeout: Timeout = "10m",
     output: Output = Format.TABLE,
 ) -> None:
-    """Submit a workload: `submit --queue team-a --cpu 4 --memory 8Gi --gpu 1 --pods 8`."""
+    """Submit a workload: `submit --queue team-a --cpu 4 --memory 8Gi --gpu 1 --pods 8`.
+
+    With flags it is a new one: a workload of that name is left as it is. Files are applied.
+    """
+    manifest: Object = {}
     if files:
         documents = _documents_alone(files, name, queue, cpu, memory)
     else:
@@ -104,18 +111,32 @@ def submit(
             maximum_execution_seconds=max_execution_seconds,
             preemptibility=preemptibility,
         )
-        documents = msgspec.json.encode(manifest_of(wanted))
+        manifest = manifest_of(wanted)
+        documents = msgspec.json.encode(manifest)
     with client_of(ctx) as client:
         if simulate:
             tell(client.simulate(documents), output)
             return
-        batch = client.apply(documents, dry_run=dry_run)
-        _tell_batch(batch, output, dry_run)
+        batch = _written(client, documents, manifest, dry_run=dry_run)
+        _tell_batch(client, batch, output, queue, dry_run=dry_run)
         if wait and not dry_run:
             _wait_for_admissions(client, batch, seconds_of(timeout))
 
 
-def _tell_batch(batch: Batch, output: Format, dry_run: bool) -> None:
+def _written(client: HeadgateClient, documents: bytes, manifest: Object, *, dry_run: bool) -> Batch:
+    """Files are applied; what flags describe is submitted as new, and never changes another."""
+    if not manifest:
+        return client.apply(documents, dry_run=dry_run)
+    if not dry_run:
+        return client.submit_batch([manifest], key=unique_key())
+    client.try_submit(manifest)
+    place, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
+    return Batch(results=[ItemResult(namespace=place, name=name, outcome="created")])
+
+
+def _tell_batch(
+    client: HeadgateClient, batch: Batch, output: Format, queue: str, *, dry_run: bool
+) -> None:
     """What became of each; ends the command if any was refused."""
     if not show_value(batch, output):
         tell_results(batch, dry_run=dry_run)
@@ -123,7 +144,7 @@ def _tell_batch(batch: Batch, output: Format, dry_run: bool) -> None:
     if code is not ExitCode.OK:
         raise typer.Exit(code)
     if not dry_run:
-        _say_what_next(batch)
+        _say_what_next(client, batch, queue)
 
 
 def _documents_alone(files: list[str], *flags: str) -> bytes:
@@ -196,7 +217,19 @@ def _topology(required: str, preferred: str, unconstrained: bool) -> Object:
     return chosen
 
 
-def _say_what_next(batch: Batch) -> None:
+def _say_what_next(client: HeadgateClient, batch: Batch, queue: str) -> None:
     for result in batch.results:
-        if result.kind == "Workload":
+        if result.kind == WORKLOAD.name:
             say(f"  headgate why {result.namespace}/{result.name}")
+            if queue:
+                _warn_of_no_queue(client, result.namespace, queue)
+
+
+def _warn_of_no_queue(client: HeadgateClient, namespace: str, queue: str) -> None:
+    """A workload may be submitted before its LocalQueue is made, and seldom is on purpose."""
+    try:
+        client.read(LOCAL_QUEUE.path(namespace, queue))
+    except ServerProblem as told:
+        if told.problem.status == HTTPStatus.NOT_FOUND:
+            say(f"warning: there is no LocalQueue {namespace}/{queue} yet, so that it waits")
+            say(f"  -> {told.problem.remedy}")

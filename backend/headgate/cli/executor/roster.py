@@ -32,11 +32,13 @@ class Run(msgspec.Struct, kw_only=True):
     """One stay of a workload on its hosts; `serial` tells one stay from the next.
 
     `ends_at` is when it will have done its work, unless it must leave before; None for never.
+    `gives_up` names the eviction of some of its pods.
     """
 
     uid: str
     serial: int
     eviction: str = ""
+    gives_up: str = ""
     ready_at: int = 0
     ends_at: int | None = None
 
@@ -93,8 +95,10 @@ class Roster:
                 self._restart(key, list(event.data.get("replaced") or ()), now)
             case "workload.evicted":
                 self._evict(key, _notice(event), now)
+            case "workload.pods_evicted":
+                self._give_up(key, _notice(event), now)
             case "workload.eviction_forced":
-                self._evict(key, EvictionNotice(id=str(event.data["eviction"])), now)
+                self._force(key, EvictionNotice(id=str(event.data["eviction"])), now)
             case "workload.eviction_cancelled":
                 self._go_on(key, now)
             case "workload.stopped" | "workload.reservation_dropped":
@@ -122,6 +126,8 @@ class Roster:
                 self._go_on(key, now)
             elif assignment.eviction is not None and run.eviction != assignment.eviction.id:
                 self._evict(key, assignment.eviction, now)
+            if assignment.eviction is None and assignment.shrinking is not None:
+                self._give_up(key, assignment.shrinking.eviction, now)
 
     def take_due(self, now: int, limit: int) -> list[Report]:
         """Up to `limit` reports that are true by now; each is given out once."""
@@ -220,6 +226,27 @@ class Roster:
         run.eviction = notice.id
         if before is not None:
             run.ready_at, run.ends_at = before.ready_at, before.ends_at
+        self._stop(key, notice, now, behaviour)
+
+    def _give_up(self, key: str, notice: EvictionNotice, now: int) -> None:
+        """Stop some of its pods, once their work is saved; the others go on with theirs."""
+        run = self.runs.get(key)
+        if run is None or run.eviction or run.gives_up == notice.id:
+            return
+        run.gives_up = notice.id
+        uid, annotations = self._known[key]
+        self._stop(key, notice, now, self._decide(key, uid, annotations))
+
+    def _force(self, key: str, notice: EvictionNotice, now: int) -> None:
+        run = self.runs.get(key)
+        if run is None or run.gives_up != notice.id:
+            self._evict(key, notice, now)
+            return
+        uid, annotations = self._known[key]
+        self._stop(key, notice, now, self._decide(key, uid, annotations))
+
+    def _stop(self, key: str, notice: EvictionNotice, now: int, behaviour: Behaviour) -> None:
+        """Say that pods have stopped; while there is time, their work is saved before."""
         saved_at = now
         if notice.is_soft:
             if notice.handler not in self._played:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from headgate.cli.presentation.consoles import show
+from headgate.cli.presentation.consoles import say, show
 from headgate.cli.presentation.tables import columns, comma_separated
 
 Object = dict[str, Any]
@@ -58,7 +58,10 @@ def show_rows(
     *,
     with_headers: bool = True,
 ) -> None:
-    """Show rows as columns, or as CSV."""
+    """Show rows as columns, or as CSV; that there are none is said where people look."""
+    if not rows and form is not Format.CSV:
+        say("nothing found")
+        return
     write: Callable[..., str] = comma_separated if form is Format.CSV else columns
     text = write(headers, rows, with_headers=with_headers)
     if text:

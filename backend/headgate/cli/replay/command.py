@@ -11,12 +11,12 @@ from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed
 from headgate.cli.options import Output
 from headgate.cli.presentation.formats import Format, show_value
-from headgate.cli.replay.arrivals import Play
 from headgate.cli.replay.figures import Figures
 from headgate.cli.replay.openb import openb_play
 from headgate.cli.replay.openb_trace import read_hosts, read_pods
+from headgate.cli.replay.outages import planned_outages
 from headgate.cli.replay.player import Pace
-from headgate.cli.replay.running import run_play, show_figures
+from headgate.cli.replay.running import Staging, run_play, show_figures
 from headgate.cli.replay.scenario import read_scenario, scenario_play
 from headgate.cli.replay.trace_time import FreeTime, ScaledTime, TraceTime
 from headgate.cli.session import client_of, connection_of
@@ -32,6 +32,16 @@ Run = Annotated[
 Window = Annotated[int, typer.Option(min=1, help="Workloads on their way undecided at once.")]
 Batch = Annotated[int, typer.Option(min=1, max=1000, help="Workloads in one request.")]
 Limit = Annotated[int, typer.Option(help="Only so many workloads; 0 is all.")]
+Outages = Annotated[
+    str,
+    typer.Option(
+        help="So many hosts in use fail at seeded times, or those of a file with the columns "
+        "host, fails_at and returns_at."
+    ),
+]
+OutageMinutes = Annotated[
+    int, typer.Option(min=1, help="Minutes of trace time until a host returns; not for a file.")
+]
 
 
 @replays.command("openb")
@@ -42,7 +52,9 @@ def replay_openb(
     pods: Annotated[Path, typer.Option(help="The file of pods.")],
     speed: Annotated[str, typer.Option(help="max, or how many times as fast as it was.")] = FASTEST,
     limit: Limit = 0,
-    seed: Annotated[int, typer.Option(help="Which pods, where --limit leaves some out.")] = 0,
+    seed: Annotated[int, typer.Option(help="Which pods --limit leaves, which hosts fail.")] = 0,
+    outages: Outages = "",
+    outage_minutes: OutageMinutes = 60,
     run: Run = "",
     window: Window = 512,
     batch: Batch = 128,
@@ -54,8 +66,13 @@ def replay_openb(
         kept = seeded("openb", seed).sample(range(len(chosen)), limit)
         chosen = [chosen[index] for index in sorted(kept)]
     play = openb_play(read_hosts(nodes), chosen, run or _run_name(ctx))
-    figures = _play(ctx, play, trace_time(speed), Pace(window=window, batch=batch))
-    _conclude(figures, output)
+    staging = Staging(
+        begin=trace_time(speed),
+        pace=Pace(window=window, batch=batch),
+        directory=from_environment().directory,
+        outages=planned_outages(play, outages, outage_minutes, seed),
+    )
+    _conclude(run_play(connection_of(ctx), play, staging), output)
 
 
 @replays.command("scenario")
@@ -65,14 +82,22 @@ def replay_scenario(
     *,
     queues: Annotated[int, typer.Option(help="Queues in each cohort; 0 is as in the file.")] = 0,
     cohorts: Annotated[int, typer.Option(help="Cohorts; 0 is as in the file.")] = 0,
+    outages: Outages = "",
+    outage_minutes: OutageMinutes = 1,
+    seed: Annotated[int, typer.Option(help="Which hosts fail.")] = 0,
     run: Run = "",
     output: Output = Format.TABLE,
 ) -> None:
     """Replay a scalability scenario of Kueue's, creation and run times real."""
     found = read_scenario(file)
     smaller = scenario_play(found.scaled(cohorts, queues), run or _run_name(ctx))
-    figures = _play(ctx, smaller, trace_time("1"), Pace(window=1_000_000, batch=500))
-    _conclude(figures, output)
+    staging = Staging(
+        begin=trace_time("1"),
+        pace=Pace(window=1_000_000, batch=500),
+        directory=from_environment().directory,
+        outages=planned_outages(smaller, outages, outage_minutes, seed),
+    )
+    _conclude(run_play(connection_of(ctx), smaller, staging), output)
 
 
 def trace_time(speed: str) -> Callable[[], TraceTime]:
@@ -86,11 +111,6 @@ def trace_time(speed: str) -> Callable[[], TraceTime]:
     if factor <= 0:
         raise CommandFailed(f"--speed {speed}: say max or a factor above 0", code=ExitCode.USAGE)
     return lambda: ScaledTime(factor)
-
-
-def _play(ctx: typer.Context, play: Play, begin: Callable[[], TraceTime], pace: Pace) -> Figures:
-    directory = from_environment().directory
-    return run_play(connection_of(ctx), play, begin, pace, directory)
 
 
 def _conclude(figures: Figures, output: Format) -> None:

@@ -17,6 +17,28 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     p99_seconds: float | None
 
 
+class Resilience(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How a replay came through its outages.
+
+    Of the `hits`, each a workload that lost hosts once: its pods were `moved` to others, it was
+    `evicted` for want of any, the hosts came back first (`recovered`), it `left` for another
+    reason, or it is still `searching`. `admitted_again` are evicted ones that found a new place.
+    """
+
+    hosts_failed: int
+    hosts_returned: int
+    workloads_hit: int
+    hits: int
+    moved: int
+    evicted: int
+    admitted_again: int
+    recovered: int
+    left: int
+    searching: int
+    mean_seconds_to_move: float | None
+    p99_seconds_to_move: float | None
+
+
 class Figures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What is reported of a run; of the `lost` the server cannot say what became."""
 
@@ -40,6 +62,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     cores: int
     parts: str
     problems: dict[str, int] = {}
+    outages: Resilience | None = None
 
 
 def waiting_by_class(journal: Journal) -> dict[str, Waiting]:

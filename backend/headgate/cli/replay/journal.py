@@ -2,6 +2,7 @@
 
 import msgspec
 
+from headgate.cli.executor.roster import EVENT_TYPES
 from headgate.cli.presentation.ages import instant_of
 from headgate.cli.replay.arrivals import Arrival
 from headgate.client.shapes import Event
@@ -117,14 +118,17 @@ class Journal:
         self.uses.append(Use(at, dict(self._used)))
 
 
-JOURNAL_TYPES = (
-    "workload.submitted",
-    "workload.explained",
-    "workload.quota_reserved",
-    "workload.admitted",
-    "workload.evicted",
-    "workload.stopped",
-    "workload.reservation_dropped",
-    "workload.finished",
-    "workload.deleted",
+JOURNAL_TYPES = tuple(
+    dict.fromkeys(
+        (
+            *EVENT_TYPES,
+            "workload.explained",
+            "workload.quota_reserved",
+            "workload.pods_gone",
+            "workload.hosts_failed",
+            "workload.hosts_recovered",
+            "workload.scaled_down",
+        )
+    )
 )
+"""What the journal, the roster and the aftermath of outages follow, together."""

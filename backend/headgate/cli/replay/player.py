@@ -1,6 +1,6 @@
 """One replay from the first submission to the last word on every workload."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import msgspec
@@ -11,7 +11,9 @@ from headgate.cli.executor.inbox import Inbox
 from headgate.cli.executor.roster import Roster
 from headgate.cli.failures import problem_in
 from headgate.cli.replay.arrivals import Arrival, Play
+from headgate.cli.replay.figures import Resilience
 from headgate.cli.replay.journal import JOURNAL_TYPES, Journal
+from headgate.cli.replay.outages import Failing, Outage
 from headgate.cli.replay.trace_time import FreeTime, TraceTime
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
@@ -41,8 +43,16 @@ class Player:
     key, reports by uid, events by position, after a reset the server's list of assignments.
     """
 
-    def __init__(self, connection: Connection, play: Play, pace: Pace, time: TraceTime) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        play: Play,
+        pace: Pace,
+        time: TraceTime,
+        outages: Sequence[Outage] = (),
+    ) -> None:
         self._play = play
+        self._failing = Failing(play, outages)
         self._pace = pace
         self._time = time
         self._runs = {arrival.key: arrival.run_length for arrival in play.arrivals}
@@ -66,10 +76,18 @@ class Player:
         inbox = Inbox(listening, after=self.first_position, types=JOURNAL_TYPES, streams=streams)
         while not self._is_over():
             self._hear(inbox, reading)
+            if self._failing.pass_time(reading, self._time.now()):
+                self._heard_at = elapsed_seconds()
             self._collect()
             self._submit()
             self._report()
             tell(self.journal)
+        self._failing.restore(reading)
+
+    def resilience(self) -> Resilience | None:
+        """How it came through its outages; None where there were none."""
+        found = self._failing.aftermath.resilience()
+        return found if found.hosts_failed else None
 
     def close(self) -> None:
         """Let go of threads and connections."""
@@ -89,13 +107,14 @@ class Player:
             else:
                 self._roster.observe(item, self._time.now())
                 self.journal.observe(item)
+                self._failing.aftermath.observe(item)
         if self._roster.needs_assignments:
             position, assignments = reading.assignments()
             ours = [each for each in assignments if each.workload in self._runs]
             self._roster.reconcile(position, ours, self._time.now())
 
     def _idle_seconds(self) -> float:
-        instants = [self._roster.next_due()]
+        instants = [self._roster.next_due(), self._failing.next_at]
         if self._next < len(self._play.arrivals):
             instants.append(self._play.arrivals[self._next].at)
         waits = [self._time.seconds_until(at) for at in instants if at is not None]
@@ -148,10 +167,11 @@ class Player:
         """Report what is due; once nothing else is to come, go to the next ends."""
         if self._reports:
             return
-        if self._may_jump():
-            ahead = self._roster.due_after(STEP_OF_ENDS)
-            if ahead is not None:
-                self._time.reach(ahead)
+        if self._may_jump() and self._is_settled():
+            ahead = (self._roster.due_after(STEP_OF_ENDS), self._failing.next_at)
+            instants = [at for at in ahead if at is not None]
+            if instants:
+                self._time.reach(min(instants))
         reports = self._roster.take_due(self._time.now(), REPORT_BATCH)
         if reports:
             future = self._threads[1].submit(self._clients[3].report, reports)
@@ -166,12 +186,17 @@ class Player:
             and self.journal.undecided == 0
         )
 
+    def _is_settled(self) -> bool:
+        """Whether nobody is being moved; who waits for a host to return is not waited for."""
+        return not self._failing.aftermath.is_open or self._is_silent(SILENCE_SECONDS)
+
     def _is_over(self) -> bool:
         if not self._may_jump() or self._reports:
             return False
         if self.journal.finished + self._refused() == len(self.journal.lives):
             return True
-        return not self._roster.runs and self._is_silent(END_SILENCE_SECONDS)
+        is_still = not self._roster.runs and self._failing.next_at is None
+        return is_still and self._is_silent(END_SILENCE_SECONDS)
 
     def _refused(self) -> int:
         return sum(1 for life in self.journal.lives.values() if life.problem)

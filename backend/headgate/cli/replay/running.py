@@ -2,9 +2,11 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
+from msgspec.structs import replace
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from headgate.cli.exit_codes import ExitCode
@@ -13,8 +15,15 @@ from headgate.cli.presentation.consoles import show, talk
 from headgate.cli.presentation.tables import columns, fields
 from headgate.cli.replay.arrivals import Object, Play
 from headgate.cli.replay.audit import Outcome, audit
-from headgate.cli.replay.figures import Figures, mean_use, waiting_by_class, wall_seconds
+from headgate.cli.replay.figures import (
+    Figures,
+    Resilience,
+    mean_use,
+    waiting_by_class,
+    wall_seconds,
+)
 from headgate.cli.replay.journal import Journal
+from headgate.cli.replay.outages import Outage
 from headgate.cli.replay.player import Pace, Player
 from headgate.cli.replay.process_times import cpu_seconds, spent_between
 from headgate.cli.replay.trace_time import TraceTime
@@ -25,17 +34,25 @@ CONFIGURATION_BATCH = 400
 PARTS = "the whole system over REST: API, log and read models in Postgres, workers, broker"
 
 
-def run_play(
-    connection: Connection, play: Play, begin: Callable[[], TraceTime], pace: Pace, directory: Path
-) -> Figures:
-    """Apply the configuration, play all arrivals, and compute the figures.
+class Staging(msgspec.Struct, frozen=True, kw_only=True):
+    """How a play is put on: `begin` starts its time once everything is applied.
 
-    `begin` starts the time of the trace, once everything is applied.
+    `directory` is where servers of this machine keep their files.
     """
+
+    begin: Callable[[], TraceTime]
+    pace: Pace = Pace()
+    directory: Path
+    outages: Sequence[Outage] = ()
+
+
+def run_play(connection: Connection, play: Play, staging: Staging) -> Figures:
+    """Apply the configuration, play all arrivals, and compute the figures."""
+    directory = staging.directory
     with HeadgateClient(connection, patience_seconds=120.0) as client:
         configure(client, play.configuration)
         before = cpu_seconds(directory)
-        player = Player(connection, play, pace, begin())
+        player = Player(connection, play, staging.pace, staging.begin(), staging.outages)
         try:
             _watched(player, len(play.arrivals))
         finally:
@@ -43,7 +60,8 @@ def run_play(
         spent = spent_between(before, cpu_seconds(directory))
         outcome = audit(client, play)
         events = client.head() - player.first_position
-    return _figures(play, player.journal, outcome, spent, events)
+    figures = _figures(play, player.journal, outcome, spent, events)
+    return replace(figures, outages=player.resilience())
 
 
 def configure(client: HeadgateClient, configuration: list[Object]) -> None:
@@ -78,6 +96,7 @@ def show_figures(figures: Figures) -> None:
                     f"{figures.admissions}, {figures.admissions_per_second:.1f} a second",
                 ),
                 ("Preemptions", str(figures.preemptions)),
+                *_outages(figures.outages),
                 ("Log events", str(figures.log_events)),
                 ("CPU seconds", _numbers(figures.cpu_seconds)),
                 ("Ran", f"{figures.parts}, on {figures.cores} cores"),
@@ -93,6 +112,27 @@ def show_figures(figures: Figures) -> None:
     show(columns(["class", "workloads", "admitted", "mean s", "p99 s"], rows))
     for reason, count in figures.problems.items():
         show(f"  {count} x {reason}")
+
+
+def _outages(found: Resilience | None) -> list[tuple[str, str]]:
+    if found is None:
+        return []
+    went = {
+        "moved": found.moved,
+        "evicted": found.evicted,
+        "kept until their hosts returned": found.recovered,
+        "gone for another reason": found.left,
+        "still searching": found.searching,
+    }
+    told = ", ".join(f"{number} {how}" for how, number in went.items() if number)
+    again = f"; {found.admitted_again} of the evicted admitted again" if found.evicted else ""
+    moves = f"mean {_seconds(found.mean_seconds_to_move)} s, "
+    return [
+        ("Outages", f"{found.hosts_failed} hosts failed, {found.hosts_returned} returned"),
+        ("Hit by them", f"{found.workloads_hit} workloads, {found.hits} times"),
+        ("What became", f"{told or 'nothing'}{again}"),
+        ("Time to move", f"{moves}p99 {_seconds(found.p99_seconds_to_move)} s"),
+    ]
 
 
 def _watched(player: Player, total: int) -> None:
