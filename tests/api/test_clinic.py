@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.api.callers import Api, workload
 
 HERE = "/v1/namespaces/team-a/workloads"
@@ -161,3 +163,28 @@ def test_a_users_bulk_release_leaves_admins_holds(
     refused = callers["submitter"].post("/v1/batches", asked).json()
     assert keys(refused, "refused") == ["team-a/kept-1"]
     assert refused["items"][0]["reason"] == "It is held by admin:admin: audit"
+
+
+def test_of_very_many_a_preview_says_whom_it_did_not_try_out(
+    admin: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headgate.application.bulk.acting.MOST_FORECASTS", 1)
+    deactivate(admin, "many-1", "many-2")
+    submit(admin, "many-0")
+    asked = {"verb": "activate", "reason": "back", "query": {"name": "many-"}, "dryRun": "All"}
+    items = admin.post("/v1/batches", asked).json()["items"]
+    assert [item["outcome"] for item in items] == ["ineligible", "eligible", "eligible"]
+    assert not items[1]["next"].startswith("Not tried out")
+    assert items[2]["next"].startswith("Not tried out")
+
+
+def test_a_batch_about_too_many_is_refused_and_nobody_is_left_out_silently(
+    admin: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headgate.application.bulk.acting.MOST_ITEMS", 1)
+    submit(admin, "crowd-1", "crowd-2")
+    asked = {"verb": "hold", "reason": "too many", "query": {"name": "crowd-"}}
+    answer = admin.post("/v1/batches", asked)
+    assert answer.status_code == 422
+    assert "2 match" in answer.json()["errors"][0]["rule"]
+    assert admin.get(f"{HERE}/crowd-1").json()["status"]["phase"] != "Held"

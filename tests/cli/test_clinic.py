@@ -51,3 +51,10 @@ def test_a_bulk_action_is_shown_before_it_is_done_and_can_be_taken_back(
 def test_a_bulk_action_on_everything_is_refused(headgate: Invoker) -> None:
     refused = headgate("bulk", "cancel", "-A", "--reason", "x", code=2).output
     assert "this would be every workload there is" in refused
+
+
+def test_a_bulk_action_may_be_looked_at_without_a_reason_but_not_done(headgate: Invoker) -> None:
+    headgate("submit", "--queue", "main", "--cpu", "1", "--name", "quiet")
+    assert "default/quiet" in headgate("bulk", "hold", "--name", "quiet", "--dry-run").stdout
+    refused = headgate("bulk", "hold", "--name", "quiet", "--yes", code=2)
+    assert "--reason" in refused.stderr

@@ -16,7 +16,7 @@ from headgate.application.deciding import SECONDS_TO_CATCH_UP, catch_up
 from headgate.application.handle_command import handle, handle_each
 from headgate.application.installation import Installation
 from headgate.domain.facts import Origin
-from headgate.domain.rejection import IllegalNow, Rejection
+from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection, Violation
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.views.forecasts import forecast
@@ -26,6 +26,7 @@ from headgate.domain.workloads.state import Workload, phase_of
 
 MOST_FORECASTS = 100
 MOST_ITEMS = 10_000
+NOT_FORETOLD = f"Not tried out: that is done for the first {MOST_FORECASTS} only"
 UNCHANGED = "There is nothing to do: it is so already"
 
 
@@ -55,13 +56,15 @@ async def preview(installation: Installation, call: Call, bulk: Bulk) -> BulkRes
     await catch_up(installation)
     cell, at = installation.reader.cell, installation.clock.now()
     position = cell.position if bulk.position is None else bulk.position
-    items = []
-    for number, (key, uid, workload) in enumerate(_frozen(installation, call, bulk)):
+    items, foretold = [], 0
+    for key, uid, workload in _frozen(installation, call, bulk):
         events, refusal = _answer(call, bulk, workload, uid, at)
-        tells = bool(events) and number < MOST_FORECASTS
-        then = forecast(cell, key, events, at) if tells else ""
         items.append(_item(key, uid, workload, "ineligible" if refusal else "eligible", refusal))
+        if not events:
+            continue
+        then = forecast(cell, key, events, at) if foretold < MOST_FORECASTS else NOT_FORETOLD
         items[-1] = msgspec.structs.replace(items[-1], next=then)
+        foretold += 1
     return _result("", bulk.verb, position, items)
 
 
@@ -128,9 +131,19 @@ def _frozen(
     cell, scope = installation.reader.cell, call.identity.namespaces
     if bulk.query is not None:
         found = selected(cell, bulk.query, scope, installation.clock.now())
-        return [(w.key, w.uid, w) for w in found[:MOST_ITEMS]]
+        _refuse_too_many(len(found))
+        return [(w.key, w.uid, w) for w in found]
     seen = (c for c in bulk.chosen if call.identity.sees(c.workload.partition("/")[0]))
     return [(c.workload, c.uid, cell.workloads.get(c.workload)) for c in seen]
+
+
+def _refuse_too_many(count: int) -> None:
+    """Nobody is left out silently."""
+    if count > MOST_ITEMS:
+        rule = f"A batch is about {MOST_ITEMS:,} workloads at most, and {count:,} match."
+        remedy = "Narrow the query, and take one part after the other."
+        violation = Violation(pointer="/query", rule=rule, remedy=remedy)
+        raise InvalidObject("Too many match.", remedy=remedy, violations=(violation,))
 
 
 def _answer(

@@ -10,7 +10,7 @@ Outcome = Literal["eligible", "ineligible", "done", "refused"]
 class BulkItem(Shape, kw_only=True, frozen=True):
     """One workload: what becomes of it, or why nothing does.
 
-    `next` says what it would do then; it is told only of the first of very many.
+    `next` says what it would do then, or of very many that this was not tried out.
     """
 
     workload: str

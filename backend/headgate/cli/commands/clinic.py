@@ -97,11 +97,13 @@ def bulk(
         ends_at = wall_clock() + int(seconds_of(expires_in) * MICROSECONDS_PER_SECOND)
         asked["expiresAt"] = timestamp_of(ends_at)
     with client_of(ctx) as client:
-        preview = client.act("/v1/batches", {**asked, "query": query, "dryRun": "All"})
+        looking = {**asked, "reason": reason or "preview", "query": query, "dryRun": "All"}
+        preview = client.act("/v1/batches", looking)
         _show_items(preview)
         if dry_run or not preview["eligible"]:
             say(f"{preview['eligible']} of {len(preview['items'])} would be changed")
             return
+        _ask_why(reason)
         _make_sure(verb, preview["eligible"], yes)
         chosen = [
             {"workload": item["workload"], "uid": item["uid"]}
@@ -184,6 +186,15 @@ def _refuse_everything(query: Object, everywhere: bool) -> None:
         raise CommandFailed(
             "this would be every workload there is",
             remedy="narrow it with -l, --cause, --phase, --cluster-queue or --name",
+            code=ExitCode.USAGE,
+        )
+
+
+def _ask_why(reason: str) -> None:
+    if not reason:
+        raise CommandFailed(
+            "nothing is done without a reason, which is kept in the log",
+            remedy='add --reason "why"',
             code=ExitCode.USAGE,
         )
 
