@@ -3,7 +3,7 @@
 from headgate.cli.executor.behaviour import Behaviour, Habits, behaviour_of
 from headgate.cli.executor.outages import Outages, Turn
 from headgate.cli.executor.roster import Roster
-from headgate.client.shapes import Assignment, Event, EvictionNotice, Report
+from headgate.client.shapes import Assignment, Event, EvictionNotice, Report, Shrinking
 
 STEADY = Behaviour(start_delay=2, run_length=10, stop_delay=3)
 
@@ -52,6 +52,33 @@ def test_an_evicted_workload_stops_and_never_finishes() -> None:
     found.observe(event(3, "evicted", eviction="r1"), 105)
     reports = found.take_due(10_000, 10)
     assert [(each.type, each.eviction) for each in reports] == [("stopped", "r1")]
+
+
+def test_who_gives_up_pods_says_so_and_does_its_work_to_the_end() -> None:
+    found = begun()
+    found.take_due(102, 10)
+    found.observe(event(3, "pods_evicted", eviction="r1", pods={"main": 2}), 103)
+    assert [(each.type, each.eviction) for each in found.take_due(106, 10)] == [("stopped", "r1")]
+    found.observe(event(4, "shrunk", eviction="r1"), 106)
+    assert told(found.take_due(10_000, 10)) == [("finished", "u1")]
+
+
+def test_pods_whose_time_is_up_stop_without_saving_further() -> None:
+    found = begun(SAVES)
+    found.observe(event(3, "pods_evicted", eviction="r1", soft={"handler": "ckpt"}), 105)
+    assert told(found.take_due(110, 10)) == [("podsReady", "u1")]
+    found.observe(event(4, "eviction_forced", eviction="r1"), 110)
+    assert told(found.take_due(113, 10)) == [("stopped", "u1")]
+
+
+def test_pods_to_be_given_up_are_taken_from_the_list_after_a_cut() -> None:
+    found = begun()
+    notice = Shrinking(eviction=EvictionNotice(id="r1"))
+    still = Assignment(workload="a/x", uid="u1", phase="Running", shrinking=notice)
+    found.reconcile(9, [still], 103)
+    found.reconcile(10, [still], 104)
+    kinds = [each.type for each in found.take_due(107, 10)]
+    assert kinds == ["podsReady", "stopped"]
 
 
 SAVES = Behaviour(start_delay=2, run_length=100, stop_delay=3, save_delay=8)

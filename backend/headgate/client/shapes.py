@@ -79,7 +79,6 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 ReportType = Literal[
     "podsReady",
     "podsNotReady",
-    "podsGone",
     "reclaimable",
     "finished",
     "failed",
@@ -98,7 +97,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     eviction: str = ""
     message: str = ""
     pods: dict[str, int] = {}
-    hosts: list[str] = []
 
 
 class ReportResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

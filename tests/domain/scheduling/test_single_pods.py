@@ -130,6 +130,16 @@ def test_example_20_the_last_pods_beyond_the_core_go() -> None:
     assert used(world, ACTUAL) == used(world, PROJECTED) == 24
 
 
+def test_the_one_who_waits_is_told_how_many_pods_of_whom_must_go() -> None:
+    world, _ = example_20()
+    p = world.submit("p", "q", {"gpu": 8}, priority=50)
+    world.settle()
+    explained = world[p].explanation
+    assert explained is not None
+    assert explained.sentence.endswith("makes room for it: 2 pods of team/semi")
+    assert explained.would_unblock == ("team/semi has given up 2 pods",)
+
+
 def test_example_20_the_core_is_never_touched() -> None:
     world, semi = example_20()
     p = world.submit("p", "q", {"gpu": 20}, priority=50)
@@ -416,6 +426,8 @@ def test_pods_nobody_has_taken_over_stay_when_they_are_not_needed_any_more() -> 
     assert world[low].shrinking is None
     assert counts(world, low) == {"main": 4}
     assert used(world, PROJECTED) == 4
+    (found,) = world.cell.rounds.values()
+    assert found.called_back == (low,)
 
 
 def test_pods_that_were_taken_over_run_out_and_their_room_is_free() -> None:

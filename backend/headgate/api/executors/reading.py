@@ -2,7 +2,10 @@
 
 from bisect import bisect_right
 
-from headgate.adapters.manifests.rendering.preemption_settings import rendered_eviction
+from headgate.adapters.manifests.rendering.preemption_settings import (
+    rendered_eviction,
+    rendered_shrinking,
+)
 from headgate.adapters.manifests.rendering.workloads import (
     rendered_admission,
     rendered_checks,
@@ -16,6 +19,7 @@ from headgate.api.paging import after_token, continue_token
 from headgate.domain.cell import Cell
 from headgate.domain.workloads.checking import updates_of
 from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.shrinking import present_eviction
 from headgate.domain.workloads.state import Workload, is_admitted, phase_of
 
 QUESTION = "assignments"
@@ -62,19 +66,21 @@ async def evictions(
 
 
 def _is_for(workload: Workload, handler: str | None) -> bool:
-    eviction = workload.eviction
+    eviction = present_eviction(workload)
     return eviction is not None and (handler is None or eviction.handler == handler)
 
 
 def _open_eviction(workload: Workload) -> dict[str, object]:
     assert workload.admission is not None, "it holds quota"
-    assert workload.eviction is not None, "it is being evicted"
-    return {
+    body: dict[str, object] = {
         "workload": workload.key,
         "uid": workload.uid,
         "clusterQueue": workload.admission.cluster_queue,
-        "eviction": rendered_eviction(workload.eviction),
     }
+    if workload.eviction is not None:
+        return body | {"eviction": rendered_eviction(workload.eviction)}
+    assert workload.shrinking is not None, "all of it or some of its pods are on their way out"
+    return body | rendered_shrinking(workload.shrinking)
 
 
 def _holders(cell: Cell) -> list[str]:
@@ -105,4 +111,6 @@ def _assignment(workload: Workload) -> dict[str, object]:
         body["unhealthyNodes"] = rendered_unhealthy_nodes(workload)
     if workload.eviction is not None:
         body["eviction"] = rendered_eviction(workload.eviction)
+    if workload.shrinking is not None:
+        body["shrinking"] = rendered_shrinking(workload.shrinking)
     return body

@@ -9,8 +9,10 @@ from headgate.api.workloads.schemas import (
     AdmissionShape,
     CheckStateShape,
     EvictionShape,
+    GivenUpPodsShape,
     PodSetShape,
     PodSetUpdateShape,
+    ShrinkingShape,
     UnhealthyNodeShape,
 )
 from headgate.domain.workloads.state import Phase
@@ -29,6 +31,9 @@ Hosts = Annotated[list[str], msgspec.Meta(max_length=100_000)]
 class Assignment(Shape, kw_only=True, frozen=True):
     """One workload that has quota now, and where its pods go.
 
+    All its pods must stop while there is an `eviction`, some while it is `shrinking`; report these
+    stopped by the name of that eviction.
+
     `podSetUpdates` are what its admission checks together add to its pods once it is admitted.
     """
 
@@ -42,6 +47,7 @@ class Assignment(Shape, kw_only=True, frozen=True):
     unhealthy_nodes: list[UnhealthyNodeShape] = []
     pod_set_updates: list[PodSetUpdateShape] = []
     eviction: EvictionShape | None = None
+    shrinking: ShrinkingShape | None = None
 
 
 class AssignmentPage(Shape, kw_only=True, frozen=True):
@@ -53,12 +59,13 @@ class AssignmentPage(Shape, kw_only=True, frozen=True):
 
 
 class OpenEviction(Shape, kw_only=True, frozen=True):
-    """A workload on its way out."""
+    """A workload on its way out, or only its pods in `pod_sets`."""
 
     workload: str
     uid: str
     cluster_queue: str
     eviction: EvictionShape
+    pod_sets: list[GivenUpPodsShape] = []
 
 
 class EvictionPage(Shape, kw_only=True, frozen=True):

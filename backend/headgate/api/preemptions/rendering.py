@@ -8,8 +8,8 @@ from headgate.application.installation import Installation
 from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.application.visibility import Scope
 from headgate.domain.rounds.events import QuotaFigures, RoundVictim
-from headgate.domain.rounds.state import Round, is_guaranteeing
-from headgate.domain.workloads.state import Workload, condition
+from headgate.domain.rounds.state import Round, is_guaranteeing, is_open
+from headgate.domain.workloads.shrinking import open_eviction
 
 
 def rendered_round(installation: Installation, found: Round, scope: Scope) -> dict[str, Any]:
@@ -46,8 +46,8 @@ def _victim(
     installation: Installation, victim: RoundVictim, found: Round, scope: Scope
 ) -> dict[str, Any]:
     workload = installation.reader.cell.workloads.get(victim.workload)
-    eviction = workload.eviction if workload else None
-    leaves = eviction if eviction is not None and eviction.id == found.id else None
+    leaves = open_eviction(workload, found.id) if workload else None
+    stage = stage_of(leaves) if leaves else _stage_without(victim, found)
     soft = leaves.soft if leaves else None
     return {
         "workload": installation.tenants.redacted(victim.workload, scope),
@@ -57,12 +57,13 @@ def _victim(
         "priority": victim.priority,
         "protection": victim.protection,
         "pods": victim.pods,
+        "shrinksTo": dict(victim.shrinks_to),
         "freed": dict(victim.freed),
         "lost": {name: amount * victim.running_seconds for name, amount in victim.freed.items()},
         "runningSeconds": victim.running_seconds,
         "violates": list(victim.violates),
-        "released": victim.workload in found.released,
-        "stage": stage_of(leaves) if leaves else _stage_without(victim, found, workload),
+        "released": stage == "Released",
+        "stage": stage,
         "mode": victim.mode,
         "deadlineAt": timestamp_or_none(soft.deadline_at if soft else victim.deadline_at),
         "handler": leaves.handler if leaves else "",
@@ -70,18 +71,14 @@ def _victim(
     }
 
 
-def _stage_without(victim: RoundVictim, found: Round, workload: Workload | None) -> str:
-    """Gone, or called back: then it has run since before the round began."""
-    admitted = condition(workload, "Admitted") if workload else None
-    runs_on = (
-        victim.workload not in found.released
-        and admitted is not None
-        and admitted.status
-        and admitted.last_transition_at <= found.committed_at
-        and workload is not None
-        and workload.finished_at is None
-    )
-    return "Cancelled" if runs_on else "Released"
+def _stage_without(victim: RoundVictim, found: Round) -> str:
+    """Called back, gone, or gone only when the round was over already.
+
+    Of an open round who has gone is noted with its next step.
+    """
+    if victim.workload in found.called_back:
+        return "Cancelled"
+    return "Released" if is_open(found) or victim.workload in found.released else "LeftLater"
 
 
 def _figures(figures: QuotaFigures) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from headgate.api.shapes import Position, Shape, Timestamp
 from headgate.api.workloads.schemas import AdmissionShape
 
 VictimStage = Literal[
-    "Requested", "Acknowledged", "Stalled", "Forced", "Stopping", "Released", "Cancelled"
-]
+    "Requested", "Acknowledged", "Stalled", "Forced", "Stopping",
+    "Released", "Cancelled", "LeftLater",
+]  # fmt: skip
 
 
 class FiguresShape(Shape, kw_only=True, frozen=True):
@@ -28,6 +29,7 @@ class VictimShape(Shape, kw_only=True, frozen=True):
     """One workload that had to go; `freed` is in base units by `flavor/resource`.
 
     `lost` is that times the seconds it had run; `violates` names budgets that its going breaks.
+    With `shrinks_to` only `pods` of it go, so many of each of these pod sets stay, and it goes on.
     """
 
     workload: str
@@ -41,6 +43,7 @@ class VictimShape(Shape, kw_only=True, frozen=True):
     cohort: str = ""
     protection: int = 0
     lost: dict[str, int] = {}
+    shrinks_to: dict[str, int] = {}
     violates: list[str] = []
     stage: VictimStage
     mode: Literal["Immediate", "Soft"]

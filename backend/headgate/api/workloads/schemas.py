@@ -191,6 +191,21 @@ class EvictionShape(Shape, kw_only=True, frozen=True):
     note: str = ""
 
 
+class GivenUpPodsShape(Shape, kw_only=True, frozen=True):
+    """How many pods of a set must stop, its last ones in rank order, and how many go on."""
+
+    name: str
+    going: int
+    staying: int
+
+
+class ShrinkingShape(Shape, kw_only=True, frozen=True):
+    """Pods on their way out by an eviction, while the rest of the workload goes on."""
+
+    eviction: EvictionShape
+    pod_sets: list[GivenUpPodsShape]
+
+
 class HoldShape(Shape, kw_only=True, frozen=True):
     """Who keeps it out of the line, why, and until when."""
 
@@ -239,6 +254,7 @@ class WorkloadStatusShape(Shape, kw_only=True, frozen=True):
     diverging_pod_sets: list[Free] = []
     ignored: list[str] = []
     eviction: EvictionShape | None = None
+    shrinking: ShrinkingShape | None = None
     hold: HoldShape | None = None
     accumulated_past_execution_time_seconds: int | None = None
     scheduling_stats: SchedulingStatsShape | None = None

@@ -111,16 +111,22 @@ class RoundSuperseded(msgspec.Struct, frozen=True, kw_only=True, tag="round.supe
     """The preemptor found another place before all victims had gone.
 
     `admission` is that place where it was admitted there, `by_round` the round that makes another.
+    Victims that were `called_back` run on.
     """
 
     admission: Admission | None = None
     by_round: str = ""
+    called_back: tuple[str, ...] = ()
 
 
 class RoundAborted(msgspec.Struct, frozen=True, kw_only=True, tag="round.aborted"):
-    """The preemptor no longer wants the place, or the place can no longer be had."""
+    """The preemptor no longer wants the place, or the place can no longer be had.
+
+    Victims that were `called_back` run on.
+    """
 
     cause: str
+    called_back: tuple[str, ...] = ()
 
 
 class RoundExpired(msgspec.Struct, frozen=True, kw_only=True, tag="round.expired"):

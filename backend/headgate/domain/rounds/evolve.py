@@ -31,7 +31,8 @@ def evolve(state: RoundState, event: e.RoundEvent, at: Instant) -> RoundState:
         case e.RoundSuperseded():
             return _superseded(state, event, at)
         case e.RoundAborted():
-            return _ended(state, "Aborted", event.cause, at)
+            aborted = _ended(state, "Aborted", event.cause, at)
+            return replace(aborted, called_back=event.called_back)
         case e.RoundExpired():
             return _ended(state, "Expired", "still running: " + ", ".join(event.stalled), at)
         case _:
@@ -69,7 +70,8 @@ def _released(state: Round, workload: str) -> Round:
 def _superseded(state: Round, event: e.RoundSuperseded, at: Instant) -> Round:
     if event.by_round:
         return _ended(state, "Superseded", f"planned anew as round {event.by_round}", at)
-    return replace(_ended(state, "Superseded", "found another place", at), started_at=at)
+    ended = _ended(state, "Superseded", "found another place", at)
+    return replace(ended, started_at=at, called_back=event.called_back)
 
 
 def _ended(state: Round, stage: RoundStage, outcome: str, at: Instant) -> Round:

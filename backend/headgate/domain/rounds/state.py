@@ -20,6 +20,8 @@ OPEN_STAGES: tuple[RoundStage, ...] = ("Committed", "Draining", "Satisfied", "In
 class Round(msgspec.Struct, frozen=True, kw_only=True, tag="round"):
     """One preemption from decision to end; `released` names the victims gone, in order.
 
+    `called_back` are those who run on because it ended before they had begun to leave.
+
     Committed until the first has gone, then Draining; Satisfied when all have. Invalidated if the
     place is lost on the way and the preemptor has found no other yet; `taken_by` is the workload
     with a stronger claim that took it. `started_at` is when the preemptor got a place, this or
@@ -34,6 +36,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, tag="round"):
     admission: Admission
     victims: tuple[RoundVictim, ...]
     released: tuple[str, ...] = ()
+    called_back: tuple[str, ...] = ()
     considered: int
     refused: tuple[Refused, ...] = ()
     basis_position: int

@@ -63,11 +63,20 @@ def _finding(
     workload = evaluation.workload
     own = partition.rounds.get(workload.round_id) if workload.round_id else None
     leaving: tuple[str, ...] = ()
+    pods: dict[str, int] = {}
     if own is not None:
-        leaving = tuple(v.workload for v in own.victims if v.workload not in own.released)
+        going = [victim for victim in own.victims if victim.workload not in own.released]
+        leaving = tuple(victim.workload for victim in going)
+        pods = {victim.workload: victim.pods for victim in going if victim.shrinks_to}
     elif evaluation.mode == Mode.DEFERRED:
         held = (key for name in partition.cluster_queues for key in partition.holding[name])
-        leaving = tuple(sorted(key for key in held if is_leaving(workloads[key])))
+        known = [workloads[key] for key in sorted(held)]
+        leaving = tuple(each.key for each in known if is_leaving(each) or each.shrinking)
+        pods = {
+            each.key: sum(each.shrinking.pods.values())
+            for each in known
+            if each.shrinking is not None and not is_leaving(each)
+        }
     return Finding(
         cluster_queue=evaluation.cluster_queue,
         tries=evaluation.tries,
@@ -76,4 +85,5 @@ def _finding(
         leaving=leaving,
         is_deferred=evaluation.mode == Mode.DEFERRED,
         has_round=own is not None,
+        pods=pods,
     )

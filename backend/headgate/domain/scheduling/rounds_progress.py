@@ -6,6 +6,8 @@ Reference preemption.md §6.8 and §6.10.
 from collections.abc import Iterable
 from typing import Literal
 
+from msgspec.structs import replace
+
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import (
     InvalidatedBy,
@@ -55,10 +57,11 @@ def end_round(run: CycleRun, found: Round, end: RoundAborted | RoundExpired) -> 
 
     An aborted round calls back whom it can; victims of an expired one are leaving already.
     """
-    events: Facts = [(round_stream(found.id), end), *_withdrawn(run, found)]
+    called: Facts = []
     if isinstance(end, RoundAborted):
-        events += call_back(run, found, f"round {found.id} was aborted: {end.cause}")
-    run.decide(*events)
+        called = call_back(run, found, f"round {found.id} was aborted: {end.cause}")
+        end = replace(end, called_back=_named(called))
+    run.decide((round_stream(found.id), end), *_withdrawn(run, found), *called)
 
 
 def invalidate(run: CycleRun, found: Round) -> None:
@@ -89,9 +92,11 @@ def superseded(run: CycleRun, preemptor: Workload, end: RoundSuperseded) -> Fact
         if found.stage != "Invalidated" and not place_is_there(run, found):
             lost = PlacementInvalidated(by=_why_lost(run, found))
             facts.append((round_stream(found.id), lost))
-        facts.append((round_stream(found.id), end))
+        called: Facts = []
         if end.admission is not None:
-            facts += call_back(run, found, f"{preemptor.key} found another place")
+            called = call_back(run, found, f"{preemptor.key} found another place")
+        facts.append((round_stream(found.id), replace(end, called_back=_named(called))))
+        facts += called
     return facts
 
 
@@ -106,6 +111,11 @@ def how_it_went(victim: Workload | None, round_id: str, *, shrinks: bool) -> Gon
     if open_eviction(victim, round_id) is not None:
         return None
     return "Shrunk" if shrinks else "Eviction"
+
+
+def _named(called: Facts) -> tuple[str, ...]:
+    """The workloads that are called back."""
+    return tuple(stream.removeprefix("workload/") for stream, _ in called)
 
 
 def _withdrawn(run: CycleRun, found: Round) -> Facts:

@@ -6,7 +6,7 @@ from headgate.adapters.manifests.rendering.metadata import rendered_condition
 from headgate.adapters.manifests.times import rfc3339
 from headgate.domain.workloads.preempting import closed_gates
 from headgate.domain.workloads.specs import EvictionPolicy, WorkloadSpec
-from headgate.domain.workloads.state import Eviction, Workload
+from headgate.domain.workloads.state import Eviction, Shrinking, Workload
 
 
 def rendered_settings(spec: WorkloadSpec) -> dict[str, Any]:
@@ -67,9 +67,24 @@ def settings_conditions(workload: Workload) -> list[dict[str, Any]]:
 
 
 def eviction_status(workload: Workload) -> dict[str, Any]:
-    """How it leaves, while it does."""
-    eviction = workload.eviction
-    return {} if eviction is None else {"eviction": rendered_eviction(eviction)}
+    """How it leaves, or gives up pods, while it does."""
+    rendered: dict[str, Any] = {}
+    if workload.eviction is not None:
+        rendered["eviction"] = rendered_eviction(workload.eviction)
+    if workload.shrinking is not None:
+        rendered["shrinking"] = rendered_shrinking(workload.shrinking)
+    return rendered
+
+
+def rendered_shrinking(shrinking: Shrinking) -> dict[str, Any]:
+    """Pods that a workload gives up: how many last ones of each set, and how many of it stay."""
+    return {
+        "eviction": rendered_eviction(shrinking.eviction),
+        "podSets": [
+            {"name": name, "going": going, "staying": shrinking.counts[name]}
+            for name, going in shrinking.pods.items()
+        ],
+    }
 
 
 def rendered_eviction(eviction: Eviction) -> dict[str, Any]:

@@ -35,8 +35,9 @@ NeededBlocker: TypeAlias = tuple[Need, Blocker]
 class Finding(msgspec.Struct, frozen=True, gc=False):
     """What a look at a workload found, as far as it matters to people.
 
-    `leaving` names those whose leaving will make room; `holders` tells who holds most of a flavor's
-    resource where this workload would get it from.
+    `leaving` names those whose leaving will make room, and `pods` how many of theirs do where they
+    go on with the others; `holders` tells who holds most of a flavor's resource where this workload
+    would get it from.
     """
 
     cluster_queue: str
@@ -46,6 +47,7 @@ class Finding(msgspec.Struct, frozen=True, gc=False):
     leaving: tuple[str, ...] = ()
     is_deferred: bool = False
     has_round: bool = False
+    pods: dict[str, int] = {}
 
 
 def explain_finding(
@@ -66,7 +68,7 @@ def explain_finding(
 
 
 def _deferred(finding: Finding, blockers: tuple[Blocker, ...]) -> Explanation:
-    who = _some(finding.leaving)
+    who = _some(tuple(_leaver(finding, name) for name in finding.leaving))
     what = "makes room for it" if finding.has_round else "frees enough room"
     sentence = f"It starts once what is already leaving {what}"
     sentence += f": {who}" if who else ""
@@ -80,8 +82,22 @@ def _deferred(finding: Finding, blockers: tuple[Blocker, ...]) -> Explanation:
         dominant="WaitingForPreemptedWorkloads",
         sentence=sentence,
         blockers=(waiting, *(b for b in blockers if b.type == "Topology")),
-        would_unblock=tuple(f"{name} has stopped" for name in finding.leaving[:5]),
+        would_unblock=tuple(_has_gone(finding, name) for name in finding.leaving[:5]),
     )
+
+
+def _leaver(finding: Finding, name: str) -> str:
+    pods = finding.pods.get(name)
+    return name if pods is None else f"{_pods(pods)} of {name}"
+
+
+def _has_gone(finding: Finding, name: str) -> str:
+    pods = finding.pods.get(name)
+    return f"{name} has stopped" if pods is None else f"{name} has given up {_pods(pods)}"
+
+
+def _pods(count: int) -> str:
+    return "1 pod" if count == 1 else f"{count} pods"
 
 
 def _deciding(needed: tuple[NeededBlocker, ...]) -> Blocker | None:

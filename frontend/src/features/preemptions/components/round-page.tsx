@@ -14,12 +14,14 @@ import { ruleWords } from "@/lib/format/rules";
 import { formatDuration } from "@/lib/format/times";
 
 import { chainQuery, roundQuery } from "../api/preemptions";
-import { amountOfFlavor, freedWords, isOpen, lostWords, outcomeWords, releasedCount, stageWords } from "../model/rounds";
+import { amountOfFlavor, freedWords, isOpen, lostWords, outcomeWords, podsWords, releasedCount, stageWords } from "../model/rounds";
 import { StageBadge } from "./stage-badge";
 import { StorylineView } from "./storyline-view";
 import styles from "./preemptions.module.css";
 
-const TONES: Record<string, Tone> = { Released: "good", Cancelled: "idle", Acknowledged: "move", Forced: "bad", Stalled: "hold" };
+const OVER: readonly string[] = ["Released", "Cancelled", "LeftLater"];
+
+const TONES: Record<string, Tone> = { Released: "good", Cancelled: "idle", LeftLater: "idle", Acknowledged: "move", Forced: "bad", Stalled: "hold" };
 
 export function RoundPage({ id }: { id: string }) {
   const round = useQuery(roundQuery(id));
@@ -197,7 +199,7 @@ function VictimRow({ victim }: { victim: RoundVictim }) {
         <Go to={workloadAddress(victim.workload)}>{victim.workload}</Go>
         <span className={styles.soft}>
           {" "}
-          in {victim.clusterQueue}, {victim.pods} pods
+          in {victim.clusterQueue}, {podsWords(victim)}
         </span>
       </th>
       <td>{ruleWords(victim.reason)}</td>
@@ -208,10 +210,10 @@ function VictimRow({ victim }: { victim: RoundVictim }) {
       <td className="number">{freed.join(", ")}</td>
       <td className="number">{formatDuration(victim.runningSeconds)}</td>
       <td>
-        <Badge tone={TONES[victim.stage] ?? "wait"} icon={victim.stage === "Released" ? CircleCheck : victim.stage === "Cancelled" ? Undo2 : Hourglass}>
+        <Badge tone={TONES[victim.stage] ?? "wait"} icon={victim.stage === "Released" || victim.stage === "LeftLater" ? CircleCheck : victim.stage === "Cancelled" ? Undo2 : Hourglass}>
           {stageWords(victim)}
         </Badge>
-        {victim.mode === "Soft" && victim.stage !== "Released" && victim.stage !== "Cancelled" && (
+        {victim.mode === "Soft" && !OVER.includes(victim.stage) && (
           <span className={styles.soft}>
             {" "}
             {victim.handler && `by ${victim.handler}, `}time is up <Moment at={victim.deadlineAt} />

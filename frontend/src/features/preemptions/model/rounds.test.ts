@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Round, RoundVictim } from "@/lib/api/types";
 import { ruleWords } from "@/lib/format/rules";
 
-import { freedWords, lostHours, lostWords, outcomeWords, releasedCount, stageWords } from "./rounds";
+import { freedWords, lostHours, lostWords, outcomeWords, podsWords, releasedCount, stageWords } from "./rounds";
 
 function victim(name: string, released: boolean): RoundVictim {
   return {
@@ -34,6 +34,16 @@ const ROUND: Round = {
   basisPosition: 7,
   committedAt: "2026-05-04T12:00:00Z",
 };
+
+test("who goes on with fewer pods is told apart from who goes as a whole", () => {
+  expect(podsWords(victim("x", false))).toBe("2 pods");
+  expect(podsWords({ ...victim("x", false), pods: 1, shrinksTo: { main: 4 } })).toBe("1 pod; 4 of main go on");
+});
+
+test("who left after the end of a round did not leave for it", () => {
+  expect(stageWords({ ...victim("x", false), stage: "LeftLater" })).toBe("Gone after the round had ended");
+  expect(releasedCount({ ...ROUND, victims: [{ ...victim("x", false), stage: "LeftLater" }] })).toBe(0);
+});
 
 test("a draining round says how many victims have gone", () => {
   expect(releasedCount(ROUND)).toBe(1);

@@ -17,6 +17,7 @@ const STAGES: Record<string, string> = {
   Stopping: "Stopping",
   Released: "Gone",
   Cancelled: "Called back",
+  LeftLater: "Gone after the round had ended",
 };
 
 /** How many victims have gone already. */
@@ -89,6 +90,13 @@ export function outcomeWords(round: Round): string {
 /** Why a place that was kept could not be had any more. */
 export function lossWords(cause: string): string {
   return LOSSES[cause] ?? cause;
+}
+
+/** How many of its pods have to go, and how many go on if not all of them have to. */
+export function podsWords({ pods, shrinksTo = {} }: RoundVictim): string {
+  const words = `${pods} ${pods === 1 ? "pod" : "pods"}`;
+  const stay = Object.entries(shrinksTo).map(([name, count]) => `${count} of ${name}`);
+  return stay.length > 0 ? `${words}; ${stay.join(", ")} go on` : words;
 }
 
 /** Where a victim stands, as a person says it. */

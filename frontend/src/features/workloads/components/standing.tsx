@@ -40,11 +40,12 @@ export function Standing({ workload }: { workload: WorkloadObject }) {
         {unhealthyNodes.map(({ name, reason }) => (
           <UnhealthyNode key={name} name={name} reason={reason ?? ""} />
         ))}
-        {lines.map(({ term, words, workload: other, warns }, index) => (
+        {lines.map(({ term, words, workload: other, round, warns }, index) => (
           <div key={index} className={styles.fact}>
             <dt>{term}</dt>
             <dd className={warns ? styles.warning : undefined}>
               {words} {other && <Go to={workloadAddress(other)}>{other}</Go>}
+              {round && <Go to={`/preemptions/${encodeURIComponent(round)}`}>For whom, and why</Go>}
             </dd>
           </div>
         ))}

@@ -30,6 +30,19 @@ describe("how a workload stands", () => {
     ]);
   });
 
+  it("tells which pods it gives up, and for which round", () => {
+    const shrinking = { eviction: SOFT, podSets: [{ name: "main", going: 2, staying: 4 }] };
+    const [first] = standingOf(workload({ shrinking }));
+    expect(first).toEqual({ term: "Gives up pods", words: "the last 2 of main stop, 4 go on", round: "r", warns: true });
+  });
+
+  it("tells that it runs with fewer pods than it asked for", () => {
+    const admission = { podSetAssignments: [{ name: "main", count: 4 }] };
+    const [first] = standingOf(workload({ admission }, { podSets: [{ name: "main", count: 6 }] }));
+    expect(first).toEqual({ term: "Runs smaller", words: "with 4 of the 6 pods of main" });
+    expect(standingOf(workload({ admission }, { podSets: [{ name: "main", count: 4 }] }))).toEqual([]);
+  });
+
   it("counts evictions and names the workload it grew from", () => {
     const evictions = [{ reason: "Preempted", underlyingCause: "InCohortReclamation", count: 2 }];
     const found = standingOf(workload({ schedulingStats: { evictions } }, {}, { "kueue.x-k8s.io/workload-slice-replacement-for": "n/old" }));

@@ -27,6 +27,8 @@ export interface Standing {
   words: string;
   /** Another workload that is meant, as `namespace/name`. */
   workload?: string;
+  /** The preemption round it is for. */
+  round?: string;
   warns?: boolean;
 }
 
@@ -39,6 +41,10 @@ export function standingOf(workload: WorkloadObject): Standing[] {
 
 function leaving({ status, spec }: WorkloadObject): Standing[] {
   const found: Standing[] = [];
+  for (const { name, going, staying } of status?.shrinking?.podSets ?? []) {
+    const round = status?.shrinking?.eviction.id ?? "";
+    found.push({ term: "Gives up pods", words: `the last ${going} of ${name} stop, ${staying} go on`, round, warns: true });
+  }
   const setting = status?.preemptibility;
   if (setting) {
     const words = LEAVES[String(setting.value)] ?? String(setting.value);
@@ -83,12 +89,16 @@ function comingBack({ status }: WorkloadObject): Standing[] {
   return found;
 }
 
-function pods({ status, metadata }: WorkloadObject): Standing[] {
+function pods({ status, spec, metadata }: WorkloadObject): Standing[] {
   const found: Standing[] = [];
   const annotations = metadata.annotations ?? {};
   if (annotations[ELASTIC] === "true") found.push({ term: "Elastic", words: "it may grow and shrink while it runs" });
   const replaced = annotations[REPLACES];
   if (replaced) found.push({ term: "Grown from", words: "it took over the pods of", workload: replaced });
+  for (const { name, count = 0 } of status?.admission?.podSetAssignments ?? []) {
+    const asked = spec.podSets.find((each) => (each.name ?? "main") === name)?.count ?? 0;
+    if (count < asked) found.push({ term: "Runs smaller", words: `with ${count} of the ${asked} pods of ${name}` });
+  }
   for (const { name, count } of status?.reclaimablePods ?? []) {
     found.push({ term: "Done already", words: `${count} of the pods of ${name}; their quota is free again` });
   }

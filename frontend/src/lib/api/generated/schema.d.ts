@@ -2131,6 +2131,7 @@ export interface components {
             unhealthyNodes?: components["schemas"]["UnhealthyNodeShape"][];
             podSetUpdates?: components["schemas"]["PodSetUpdateShape"][];
             eviction?: components["schemas"]["EvictionShape"] | null;
+            shrinking?: components["schemas"]["ShrinkingShape"] | null;
         };
         /** AssignmentPage */
         AssignmentPage: {
@@ -3108,6 +3109,12 @@ export interface components {
             /** @enum {string} */
             position: "Open" | "Closed";
         };
+        /** GivenUpPodsShape */
+        GivenUpPodsShape: {
+            name: string;
+            going: number;
+            staying: number;
+        };
         /** Health */
         Health: {
             status: string;
@@ -3429,6 +3436,7 @@ export interface components {
             uid: string;
             clusterQueue: string;
             eviction: components["schemas"]["EvictionShape"];
+            podSets?: components["schemas"]["GivenUpPodsShape"][];
         };
         /** Overview */
         Overview: {
@@ -4066,6 +4074,11 @@ export interface components {
             value: string | boolean;
             source: string;
         };
+        /** ShrinkingShape */
+        ShrinkingShape: {
+            eviction: components["schemas"]["EvictionShape"];
+            podSets: components["schemas"]["GivenUpPodsShape"][];
+        };
         /** SimulationView */
         SimulationView: {
             asOf: components["schemas"]["AsOf"];
@@ -4413,9 +4426,12 @@ export interface components {
             lost?: {
                 [key: string]: number;
             };
+            shrinksTo?: {
+                [key: string]: number;
+            };
             violates?: string[];
             /** @enum {string} */
-            stage: "Requested" | "Acknowledged" | "Stalled" | "Forced" | "Stopping" | "Released" | "Cancelled";
+            stage: "Requested" | "Acknowledged" | "Stalled" | "Forced" | "Stopping" | "Released" | "Cancelled" | "LeftLater";
             /** @enum {string} */
             mode: "Immediate" | "Soft";
             /**
@@ -4534,6 +4550,7 @@ export interface components {
             }[];
             ignored?: string[];
             eviction?: components["schemas"]["EvictionShape"] | null;
+            shrinking?: components["schemas"]["ShrinkingShape"] | null;
             hold?: components["schemas"]["HoldShape"] | null;
             accumulatedPastExecutionTimeSeconds?: number | null;
             schedulingStats?: components["schemas"]["SchedulingStatsShape"] | null;

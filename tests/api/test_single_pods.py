@@ -1,0 +1,97 @@
+"""A preemption that takes some pods of a workload, over REST."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+
+HERE = "/v1/namespaces/team-a/workloads"
+POD = {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]}}
+SINGLE = [{"name": "main", "count": 4, "disruptionMode": "Pod", "template": POD}]
+SOFT = {"mode": "Soft", "gracePeriodSeconds": 300, "handler": "ckpt"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _queues(admin: Api) -> None:
+    lower = {"withinClusterQueue": "LowerPriority"}
+    admin.post("/v1/resourceflavors", flavor())
+    for name in ("shrinks", "called"):
+        made = admin.post("/v1/clusterqueues", cluster_queue(name, cpu="4", preemption=lower))
+        assert made.status_code == 201, made.text
+        admin.post("/v1/namespaces/team-a/localqueues", local_queue(name, name))
+
+
+@pytest.fixture
+def submitted(admin: Api, schedule: Callable[[], int]) -> Callable[..., dict[str, Any]]:
+    def submit(name: str, queue: str, **spec: Any) -> dict[str, Any]:
+        made = admin.post(HERE, workload(name, queue=queue, **spec))
+        assert made.status_code == 201, made.text
+        found: dict[str, Any] = admin.caught_up(f"{HERE}/{name}", schedule()).json()
+        return found
+
+    return submit
+
+
+def test_an_executor_stops_the_last_pods_and_the_rest_goes_on(
+    admin: Api,
+    callers: dict[str, Api],
+    schedule: Callable[[], int],
+    submitted: Callable[..., dict[str, Any]],
+) -> None:
+    executor = callers["executor"]
+    low = submitted("low", "shrinks", podSets=SINGLE)
+    assert low["spec"]["podSets"][0]["disruptionMode"] == "Single"
+    submitted("high", "shrinks", priority=9)
+    assignments = executor.get("/v1/assignments").json()["items"]
+    (told,) = [one for one in assignments if one["workload"] == "team-a/low"]
+    gone = [{"name": "main", "going": 2, "staying": 2}]
+    assert told["shrinking"]["podSets"] == gone
+    (listed,) = executor.get("/v1/evictions").json()["items"]
+    assert (listed["workload"], listed["podSets"]) == ("team-a/low", gone)
+    status = admin.get(f"{HERE}/low").json()["status"]
+    assert (status["phase"], status["shrinking"]["podSets"]) == ("Starting", gone)
+
+    (found,) = admin.get("/v1/preemptions?clusterQueue=shrinks").json()["items"]
+    (victim,) = found["victims"]
+    assert (victim["pods"], victim["shrinksTo"], victim["stage"]) == (2, {"main": 2}, "Requested")
+    at = f"{HERE}/low/evictions/{listed['eviction']['id']}"
+    uid = low["metadata"]["uid"]
+    assert executor.post(f"{at}/stopped", {"uid": uid}).status_code == 200
+
+    position = schedule()
+    after = admin.caught_up(f"{HERE}/low", position).json()["status"]
+    assert "shrinking" not in after
+    assert after["admission"]["podSetAssignments"][0]["count"] == 2
+    assert admin.caught_up(f"{HERE}/high", position).json()["status"]["phase"] == "Starting"
+    (ended,) = admin.caught_up("/v1/preemptions?clusterQueue=shrinks", position).json()["items"]
+    assert (ended["stage"], ended["victims"][0]["stage"]) == ("Completed", "Released")
+    titles = [one["title"] for one in admin.get(f"{HERE}/low/timeline").json()["entries"]]
+    assert "Pods evicted: 2 of main" in titles
+    assert "Goes on with 2 of main" in titles
+
+
+def test_who_is_called_back_and_who_leaves_too_late_are_told_apart(
+    admin: Api,
+    callers: dict[str, Api],
+    schedule: Callable[[], int],
+    submitted: Callable[..., dict[str, Any]],
+) -> None:
+    executor = callers["executor"]
+    submitted("spared", "called", podSets=[{**SINGLE[0], "count": 2}], evictionPolicy=SOFT)
+    hasty = submitted("hasty", "called", priority=-1)["metadata"]["uid"]
+    submitted("urgent", "called", priority=9, podSets=[{**SINGLE[0], "count": 3}])
+    (found,) = admin.get("/v1/preemptions?clusterQueue=called").json()["items"]
+    assert len(found["victims"]) == 2
+    assert admin.delete(f"{HERE}/urgent").status_code in {200, 202, 204}
+    schedule()
+    at = f"{HERE}/hasty/evictions/{found['id']}"
+    assert executor.post(f"{at}/stopped", {"uid": hasty}).status_code == 200
+    position = schedule()
+    (over,) = admin.caught_up("/v1/preemptions?clusterQueue=called", position).json()["items"]
+    stages = {each["workload"]: (each["stage"], each["released"]) for each in over["victims"]}
+    assert stages == {
+        "team-a/spared": ("Cancelled", False),
+        "team-a/hasty": ("LeftLater", False),
+    }
