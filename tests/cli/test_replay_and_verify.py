@@ -9,8 +9,9 @@ from headgate.bootstrap import open_platform
 from headgate.cli.replay.arrivals import Play
 from headgate.cli.replay.openb import openb_play
 from headgate.cli.replay.openb_trace import read_hosts, read_pods
+from headgate.cli.replay.outages import planned_outages
 from headgate.cli.replay.player import Pace
-from headgate.cli.replay.running import run_play
+from headgate.cli.replay.running import Staging, run_play
 from headgate.cli.replay.scenario import read_scenario, scenario_play
 from headgate.cli.replay.trace_time import FreeTime, ScaledTime, TraceTime
 from headgate.client.connection import Connection
@@ -32,7 +33,8 @@ def pods(count: int) -> str:
 def play_all(
     connection: Connection, play: Play, begin: Callable[[], TraceTime], pace: Pace
 ) -> tuple[int, int, int]:
-    figures = run_play(connection, play, begin, pace, Path("nowhere"))
+    staging = Staging(begin=begin, pace=pace, directory=Path("nowhere"))
+    figures = run_play(connection, play, staging)
     return figures.finished, figures.explained, figures.lost
 
 
@@ -54,6 +56,30 @@ def test_a_scenario_ends_with_every_workload_finished(
     play = scenario_play(read_scenario(path), "t")
     finished = play_all(connection, play, lambda: ScaledTime(1.0), Pace(window=1_000, batch=50))
     assert finished == (12, 0, 0)
+    assert_verified(database_url)
+
+
+def test_hosts_that_fail_lose_no_workload_and_break_no_rule(
+    connection: Connection, database_url: str, tmp_path: Path
+) -> None:
+    (tmp_path / "hosts.csv").write_text("\n".join(HOSTS.splitlines()[:8]) + "\n")
+    (tmp_path / "pods.csv").write_text(HEAD + pods(80))
+    hosts, trace = read_hosts(tmp_path / "hosts.csv"), read_pods(tmp_path / "pods.csv")
+    play = openb_play(hosts, trace, "outages")
+    staging = Staging(
+        begin=FreeTime,
+        pace=Pace(window=16, batch=8),
+        directory=Path("nowhere"),
+        outages=planned_outages(play, "12", 1, 1),
+    )
+    figures = run_play(connection, play, staging)
+    assert (figures.finished, figures.explained, figures.lost) == (80, 0, 0)
+    found = figures.outages
+    assert found is not None
+    assert found.hosts_failed == found.hosts_returned > 0
+    assert found.hits == found.moved + found.evicted + found.recovered + found.left > 0
+    assert found.admitted_again == found.evicted
+    assert found.searching == 0
     assert_verified(database_url)
 
 

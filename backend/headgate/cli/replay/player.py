@@ -76,8 +76,7 @@ class Player:
         inbox = Inbox(listening, after=self.first_position, types=JOURNAL_TYPES, streams=streams)
         while not self._is_over():
             self._hear(inbox, reading)
-            if self._failing.pass_time(reading, self._time.now()):
-                self._heard_at = elapsed_seconds()
+            self._fail_hosts(reading)
             self._collect()
             self._submit()
             self._report()
@@ -157,11 +156,21 @@ class Player:
         taken: list[Arrival] = []
         while self._next < len(self._play.arrivals) and (len(taken) < room or not free):
             arrival = self._play.arrivals[self._next]
-            if len(taken) >= self._pace.batch or not self._time.reach(arrival.at):
+            if self._is_before(arrival) or len(taken) >= self._pace.batch:
+                break
+            if not self._time.reach(arrival.at):
                 break
             taken.append(arrival)
             self._next += 1
         return taken
+
+    def _is_before(self, arrival: Arrival) -> bool:
+        """Whether a host fails or returns before a workload arrives; free time goes there."""
+        change = self._failing.next_at
+        if change is None or change >= arrival.at:
+            return False
+        self._time.reach(change)
+        return True
 
     def _report(self) -> None:
         """Report what is due; once nothing else is to come, go to the next ends."""
@@ -185,6 +194,16 @@ class Player:
             and not self._submissions
             and self.journal.undecided == 0
         )
+
+    def _fail_hosts(self, client: HeadgateClient) -> None:
+        """Change the hosts whose time has come; free time waits for what follows from each."""
+        self._failing.report_pods(client)
+        while (at := self._failing.next_at) is not None and at <= self._time.now():
+            free = isinstance(self._time, FreeTime)
+            if free and (self.journal.undecided or not self._is_settled()):
+                break
+            self._failing.take_step(client)
+            self._heard_at = elapsed_seconds()
 
     def _is_settled(self) -> bool:
         """Whether nobody is being moved; who waits for a host to return is not waited for."""

@@ -1,0 +1,172 @@
+"""Hosts of a trace that fail and return while it is replayed: when, and how the server is told."""
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from headgate.adapters.system.chance import seeded
+from headgate.cli.exit_codes import ExitCode
+from headgate.cli.failures import CommandFailed
+from headgate.cli.replay.aftermath import Aftermath
+from headgate.cli.replay.arrivals import Object, Play
+from headgate.client.client import HeadgateClient
+from headgate.client.shapes import Report
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+
+COLUMNS = ("host", "fails_at", "returns_at")
+MOST_LOTS = 1_000_000
+
+
+class Outage(msgspec.Struct, frozen=True, kw_only=True):
+    """One host is not ready from one instant of trace time to another, in microseconds.
+
+    Without a name it is one of those that have pods then; `lot` draws it.
+    """
+
+    host: str = ""
+    fails_at: int
+    returns_at: int
+    lot: int = 0
+
+
+def planned_outages(play: Play, wish: str, minutes: int, seed: int) -> list[Outage]:
+    """The outages that `--outages` asks for: so many at seeded times, or those of a file."""
+    known = {node["metadata"]["name"]: None for node in _nodes(play)}
+    if not wish:
+        return []
+    if not known:
+        raise CommandFailed("--outages: this replay has no hosts", code=ExitCode.USAGE)
+    if not wish.isdecimal():
+        return _read(Path(wish), known)
+    arrivals = [arrival.at for arrival in play.arrivals] or [0]
+    chance = seeded("outages", seed)
+    starts = [chance.randint(min(arrivals), max(arrivals)) for _ in range(int(wish))]
+    length = minutes * 60 * MICROSECONDS_PER_SECOND
+    return [
+        Outage(fails_at=start, returns_at=start + length, lot=chance.randrange(MOST_LOTS))
+        for start in sorted(starts)
+    ]
+
+
+class Failing:
+    """Brings outages about: nodes report what they are, and pods are gone with their host.
+
+    A host that fails once more before it is back stays away until the last of its outages ends.
+    """
+
+    def __init__(self, play: Play, outages: Sequence[Outage]) -> None:
+        self._capacity = {
+            node["metadata"]["name"]: node["status"]["allocatable"] for node in _nodes(play)
+        }
+        self._outages = outages
+        self._hosts = [outage.host for outage in outages]
+        self._changes = sorted(
+            change
+            for number, outage in enumerate(outages)
+            for change in ((outage.fails_at, 1, number), (outage.returns_at, -1, number))
+        )
+        self._next = 0
+        self._down: Counter[str] = Counter()
+        self._told: set[tuple[str, str]] = set()
+        self.aftermath = Aftermath()
+
+    @property
+    def next_at(self) -> int | None:
+        """When the next host fails or returns; None if all is over."""
+        return self._changes[self._next][0] if self._next < len(self._changes) else None
+
+    def take_step(self, client: HeadgateClient) -> None:
+        """The next change."""
+        _, change, number = self._changes[self._next]
+        self._next += 1
+        self._hosts[number] = self._hosts[number] or self._draw(self._outages[number].lot)
+        self._change(client, self._hosts[number], change)
+        self.report_pods(client)
+
+    def report_pods(self, client: HeadgateClient) -> None:
+        """Pods on a host that is down are gone, those that were sent there just before too."""
+        found = [
+            (workload, host)
+            for host in self._down
+            for workload in self.aftermath.standing_on(host)
+            if (workload, host) not in self._told
+        ]
+        self._told.update(found)
+        reports = [
+            Report(
+                workload=workload,
+                uid=self.aftermath.uid_of(workload),
+                type="podsGone",
+                hosts=[host],
+            )
+            for workload, host in found
+        ]
+        if reports:
+            results = client.report(reports)
+            self.aftermath.told(each.workload for each in results if each.outcome == "recorded")
+
+    def restore(self, client: HeadgateClient) -> None:
+        """Have every host back that is still away, so that the cluster is left as it was."""
+        for host in sorted(self._down):
+            self._change(client, host, -self._down[host])
+
+    def _draw(self, lot: int) -> str:
+        """One of the hosts that have pods now, or any where none has."""
+        up = [host for host in self.aftermath.in_use() if host not in self._down]
+        hosts = up or list(self._capacity)
+        return hosts[lot % len(hosts)]
+
+    def _change(self, client: HeadgateClient, host: str, change: int) -> None:
+        was_down = self._down[host] > 0
+        self._down[host] += change
+        is_down = self._down[host] > 0
+        if not is_down:
+            del self._down[host]
+            self._told = {pair for pair in self._told if pair[1] != host}
+        if was_down != is_down:
+            said = {"ready": not is_down, "allocatable": self._capacity[host]}
+            client.act(f"/v1/nodes/{host}/heartbeat", said)
+            self.aftermath.changed(is_down=is_down)
+
+
+def _nodes(play: Play) -> list[Object]:
+    return [each for each in play.configuration if each["kind"] == "Node"]
+
+
+def _read(path: Path, known: dict[str, None]) -> list[Outage]:
+    if not path.is_file():
+        raise CommandFailed(
+            f"--outages {path}: say how many, or name a file with the columns {', '.join(COLUMNS)}",
+            code=ExitCode.USAGE,
+        )
+    with path.open(newline="") as file:
+        reader = csv.DictReader(file)
+        if set(COLUMNS) - set(reader.fieldnames or ()):
+            raise CommandFailed(
+                f"{path} needs the columns {', '.join(COLUMNS)}, times in seconds of the trace",
+                code=ExitCode.USAGE,
+            )
+        return [_outage(path, line, row, known) for line, row in enumerate(reader, 2)]
+
+
+def _outage(path: Path, line: int, row: dict[str, str], known: dict[str, None]) -> Outage:
+    try:
+        fails_at, returns_at = (
+            int(float(row[name]) * MICROSECONDS_PER_SECOND) for name in COLUMNS[1:]
+        )
+    except (TypeError, ValueError):
+        raise CommandFailed(
+            f"{path}:{line}: fails_at and returns_at are seconds of the trace", code=ExitCode.USAGE
+        ) from None
+    if row["host"] not in known:
+        raise CommandFailed(
+            f"{path}:{line}: the replay has no host {row['host']}", code=ExitCode.USAGE
+        )
+    if returns_at <= fails_at:
+        raise CommandFailed(
+            f"{path}:{line}: the host returns no later than it fails", code=ExitCode.USAGE
+        )
+    return Outage(host=row["host"], fails_at=fails_at, returns_at=returns_at)

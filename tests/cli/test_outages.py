@@ -1,0 +1,135 @@
+"""Hosts of a replay that fail and return, and what became of the workloads on them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from headgate.cli.failures import CommandFailed
+from headgate.cli.replay.aftermath import Aftermath
+from headgate.cli.replay.arrivals import Play
+from headgate.cli.replay.openb import openb_play
+from headgate.cli.replay.openb_trace import read_hosts, read_pods
+from headgate.cli.replay.outages import Outage, planned_outages
+from headgate.cli.replay.scenario import read_scenario, scenario_play
+from headgate.client.shapes import Event
+from tests.cli.test_replay import HOSTS, PODS, SCENARIO
+
+SECOND = 1_000_000
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Play:
+    (tmp_path / "hosts.csv").write_text(HOSTS)
+    (tmp_path / "pods.csv").write_text(PODS)
+    return openb_play(read_hosts(tmp_path / "hosts.csv"), read_pods(tmp_path / "pods.csv"), "r")
+
+
+def test_seeded_outages_are_the_same_every_time_and_within_the_trace(play: Play) -> None:
+    found = planned_outages(play, "20", 30, 7)
+    assert found == planned_outages(play, "20", 30, 7)
+    assert found != planned_outages(play, "20", 30, 8)
+    assert len(found) == 20
+    assert all(5 * SECOND <= each.fails_at <= 10 * SECOND for each in found)
+    assert all(each.returns_at - each.fails_at == 1_800 * SECOND for each in found)
+
+
+def test_outages_of_a_file_are_taken_as_they_are(play: Play, tmp_path: Path) -> None:
+    path = tmp_path / "outages.csv"
+    path.write_text("host,fails_at,returns_at\ng0,5,60.5\n")
+    assert planned_outages(play, str(path), 1, 0) == [
+        Outage(host="g0", fails_at=5 * SECOND, returns_at=60_500_000)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("host,fails_at\ng0,5\n", "needs the columns"),
+        ("host,fails_at,returns_at\nnobody,5,6\n", "no host nobody"),
+        ("host,fails_at,returns_at\ng0,soon,6\n", ":2: fails_at and returns_at are seconds"),
+        ("host,fails_at,returns_at\ng0,6,6\n", "no later than it fails"),
+    ],
+)
+def test_a_file_that_makes_no_sense_is_refused(
+    play: Play, tmp_path: Path, text: str, complaint: str
+) -> None:
+    path = tmp_path / "outages.csv"
+    path.write_text(text)
+    with pytest.raises(CommandFailed, match=complaint):
+        planned_outages(play, str(path), 1, 0)
+
+
+def test_a_replay_without_hosts_has_no_outages(tmp_path: Path) -> None:
+    path = tmp_path / "flat.json"
+    flat = {key: value for key, value in SCENARIO.items() if key != "topology"}
+    path.write_text(json.dumps(flat))
+    flat_play = scenario_play(read_scenario(path), "r")
+    assert planned_outages(flat_play, "", 1, 0) == []
+    with pytest.raises(CommandFailed, match="no hosts"):
+        planned_outages(flat_play, "3", 1, 0)
+
+
+def on(*hosts: str) -> dict[str, object]:
+    domains = [[[host], 1] for host in hosts]
+    return {"pod_set_assignments": [{"topology_assignment": {"levels": ["h"], "domains": domains}}]}
+
+
+def told(aftermath: Aftermath, *facts: tuple[str, str, int, dict[str, object]]) -> None:
+    for position, (name, kind, second, data) in enumerate(facts, start=1):
+        aftermath.observe(
+            Event(
+                position=position,
+                stream=f"workload/n/{name}",
+                type=f"workload.{kind}",
+                at=f"2026-01-01T00:00:{second:02d}Z",
+                data=data,
+            )
+        )
+
+
+def test_everyone_who_lost_a_host_is_counted_by_what_became_of_it() -> None:
+    aftermath = Aftermath()
+    starts = [
+        (name, kind, 0, data)
+        for name in "mervs"
+        for kind, data in (
+            ("submitted", {"uid": f"u-{name}"}),
+            ("quota_reserved", {"admission": on("a", "b")}),
+            ("admitted", {}),
+        )
+    ]
+    hits = [(name, "hosts_failed", 2, {"hosts": {"a": "NotReady"}}) for name in "mervs"]
+    told(
+        aftermath,
+        *starts,
+        ("m", "pods_gone", 1, {"hosts": ["a"]}),
+        *hits,
+        ("m", "placed", 3, {"admission": on("b", "c"), "replaced": ["a"]}),
+        ("e", "evicted", 3, {"reason": "NodeFailures"}),
+        ("e", "stopped", 4, {}),
+        ("r", "hosts_recovered", 5, {}),
+        ("v", "evicted", 5, {"reason": "Preempted"}),
+        ("e", "quota_reserved", 6, {"admission": on("d")}),
+        ("e", "admitted", 6, {}),
+    )
+    aftermath.changed(is_down=True)
+    found = aftermath.resilience()
+    assert (found.hosts_failed, found.workloads_hit, found.hits) == (1, 5, 5)
+    assert (found.moved, found.evicted, found.admitted_again) == (1, 1, 1)
+    assert (found.recovered, found.left, found.searching) == (1, 1, 1)
+    assert found.mean_seconds_to_move == 2.0
+    assert sorted(aftermath.standing_on("a")) == ["n/r", "n/s", "n/v"]
+    assert list(aftermath.standing_on("c")) == ["n/m"]
+    assert list(aftermath.standing_on("d")) == ["n/e"]
+    assert aftermath.in_use() == ["a", "b", "c", "d"]
+
+
+def test_who_holds_hosts_and_is_not_admitted_has_no_pods_there() -> None:
+    aftermath = Aftermath()
+    told(
+        aftermath,
+        ("w", "submitted", 0, {"uid": "u"}),
+        ("w", "quota_reserved", 0, {"admission": on("a")}),
+    )
+    assert list(aftermath.standing_on("a")) == []
