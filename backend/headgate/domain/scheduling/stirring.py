@@ -9,7 +9,7 @@ from enum import IntEnum
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.claimed import claims, frees_room
 from headgate.domain.scheduling.competing import preempts, reclaims
-from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, condition
 
@@ -40,7 +40,10 @@ def stirred_by(old: Workload | None, new: Workload | None) -> Stirred:
         return Stirred.EVERYONE
     if old is None:
         return Stirred.NOBODY if new is None or not holds_quota(new) else Stirred.ALERT
-    leaves = claims(old)[PROJECTED] is not None and claims(new)[PROJECTED] is None
+    before, after = claims(old), claims(new)
+    if before[ACTUAL] not in (None, after[ACTUAL]):
+        return Stirred.EVERYONE
+    leaves = before[PROJECTED] is not None and after[PROJECTED] is None
     is_another = new is not None and holds_quota(new) and old.spec is not new.spec
     return Stirred.PREEMPTORS if leaves or is_another else Stirred.ALERT
 
