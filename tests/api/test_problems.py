@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from httpx import Response
 
+from headgate.api.problems import problem_of
+from headgate.application.failures import Archived
 from tests.api.callers import Api, workload
 
 HERE = "/v1/namespaces/team-a/workloads"
@@ -159,3 +161,10 @@ def test_a_request_is_named_by_its_caller_or_by_us(admin: Api) -> None:
     assert admin.get("/v1/queues", X_Request_Id="mine-1").headers["x-request-id"] == "mine-1"
     ours = admin.get("/v1/queues", X_Request_Id="not fine\t!").headers["x-request-id"]
     assert len(ours) == 36
+
+
+def test_what_was_archived_is_gone_and_that_is_said() -> None:
+    problem = problem_of(Archived("The log begins at position 5: what was before was archived."))
+    assert (problem.status, problem.type) == (410, "/problems/archived")
+    assert "position 5" in problem.detail
+    assert "later moment" in problem.remedy

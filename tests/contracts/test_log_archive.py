@@ -9,6 +9,8 @@ from psycopg import sql
 from headgate.adapters.postgres.archive import LogArchive, LogPart
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.followers import PostgresFollowers
+from headgate.application.failures import Archived
+from headgate.application.past.cells import PastCells
 from headgate.application.ports import EventFilter
 from headgate.application.verify.verify import Verifier
 from tests.contracts.adapters import Adapters, on_postgres
@@ -92,6 +94,18 @@ def test_the_log_goes_on_and_everything_holds(
         followers.rebuild(name)
     verifier = Verifier(adapters.log, adapters.models, followers)
     assert verifier.verify(lambda *_: None).findings == ()
+
+
+def test_of_what_was_archived_and_taken_away_that_is_said(
+    adapters: Adapters, pool: Pool, database_of_small_parts: str
+) -> None:
+    archive_all(pool, 10)
+    with psycopg.connect(database_of_small_parts, autocommit=True) as connection:
+        connection.execute("DROP TABLE event_0")
+    past = PastCells(adapters.log, adapters.state_cache, lambda: "of-the-test")
+    for position in (3, 9, 10, 25):
+        with pytest.raises(Archived, match="begins at position 10"):
+            past.at(position)
 
 
 def test_archived_facts_cannot_be_changed(

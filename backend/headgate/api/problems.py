@@ -14,6 +14,7 @@ from headgate.api.body_problems import error_at
 from headgate.api.request_ids import request_id_of
 from headgate.api.shapes import Problem, ProblemError
 from headgate.application.failures import (
+    Archived,
     Contended,
     KeyUsedDifferently,
     NotYetThere,
@@ -121,6 +122,12 @@ BY_FAILURE: dict[type[Exception], Kind] = {
     ),
     Contended: Kind(409, "contended", "Others changed it again and again", RETRY, 1),
     Overloaded: TOO_MANY,
+    Archived: Kind(
+        410,
+        "archived",
+        "That part of the log was archived",
+        "Ask for a later moment, or bring the archived part back.",
+    ),
     TooMuch: Kind(
         413,
         "too-much-to-work-out",

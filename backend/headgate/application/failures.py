@@ -21,5 +21,9 @@ class NotYetThere(Exception):
     """The position asked for was not reached in the time one may wait."""
 
 
+class Archived(Exception):
+    """It takes facts from before the beginning of the log: they were archived and taken away."""
+
+
 class TooMuch(Exception):
     """What is asked for takes more time or memory than one request may have."""

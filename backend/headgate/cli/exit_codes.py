@@ -29,6 +29,7 @@ _BY_STATUS = {
     403: ExitCode.FORBIDDEN,
     404: ExitCode.NOT_FOUND,
     409: ExitCode.CONFLICT,
+    410: ExitCode.NOT_FOUND,
     412: ExitCode.CONFLICT,
     422: ExitCode.REFUSED,
     428: ExitCode.CONFLICT,

@@ -10,7 +10,8 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
-from headgate.application.ports import EventLog
+from headgate.application.past.beginning import telling_what_is_archived
+from headgate.application.ports import EventLog, GapInLog
 from headgate.application.state_cache import StateCache
 from headgate.application.state_keeping import StateKeeper
 from headgate.domain.cell import Cell
@@ -55,9 +56,10 @@ class PastCells:
     def at(self, position: int) -> Cell:
         """The fold of the first `position` events, with its partitions; not to be changed.
 
-        `position` must not lie past the head of the log.
+        `position` must not lie past the head of the log. Raises `Archived` where neither the log
+        from its beginning nor a cached fold leads there.
         """
-        with self._lock:
+        with self._lock, telling_what_is_archived(self.event_log):
             self._forget_another_log()
             found = self._known.get(position)
             if found is None:
@@ -73,7 +75,7 @@ class PastCells:
         """
         cell = self.at(positions[0]).fork() if positions else Cell()
         for position in positions:
-            with self._lock:
+            with self._lock, telling_what_is_archived(self.event_log):
                 after = cell.position + DECODING
                 nearer = self._keeper.newest(self.fold_version(), at_most=position, after=after)
                 cell = self._go_on(nearer or cell, position)
@@ -95,7 +97,8 @@ class PastCells:
             for recorded in self.event_log.read_all(cell.position, up_to=position):
                 cell.apply(recorded)
                 self._cache_on_the_way(cell, recorded)
-            assert cell.position == position, f"the log ends at {cell.position}, not {position}"
+            if cell.position != position:
+                raise GapInLog(f"the log can be read up to {cell.position}, not to {position}")
             # Built here, in the caller's thread, for whoever reads it must not wait for it.
             assert cell.partitioning is not None
         finally:

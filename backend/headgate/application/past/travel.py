@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from headgate.application.installation import Installation
+from headgate.application.past.beginning import telling_what_is_archived
 from headgate.application.past.cells import PastCells
 from headgate.application.past.followers import PastFollowers
 from headgate.application.past.log import PastLog
@@ -25,10 +26,11 @@ class Wish:
 async def as_it_was(installation: Installation, wish: Wish) -> Installation:
     """The installation at a past moment; reads of it answer as they would have answered then.
 
-    Raises `InvalidObject` for what lies in the future, `Overloaded` when too many ask.
+    Raises `InvalidObject` for what lies in the future, `Archived` for what was taken away,
+    `Overloaded` when too many ask.
     """
     machine = installation.past
-    moment, cell = await machine.backstage.do(lambda: _go(installation, machine.cells, wish))
+    moment, cell = await machine.backstage.do(lambda: _tell(installation, machine.cells, wish))
     log = PastLog(installation.log, moment)
     return replace(
         installation,
@@ -38,6 +40,11 @@ async def as_it_was(installation: Installation, wish: Wish) -> Installation:
         clock=PastClock(moment.at),
         reader=PastReader(cell),
     )
+
+
+def _tell(installation: Installation, cells: PastCells, wish: Wish) -> tuple[Moment, Cell]:
+    with telling_what_is_archived(installation.log):
+        return _go(installation, cells, wish)
 
 
 def _go(installation: Installation, cells: PastCells, wish: Wish) -> tuple[Moment, Cell]:
