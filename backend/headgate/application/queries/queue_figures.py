@@ -72,6 +72,15 @@ def nominal_below(tree: QuotaTree, node: str, key: FlavorResource) -> int:
     return tree.nominal(node, key) + below
 
 
+def used_beyond_quota(partition: Partition, node: str, key: FlavorResource) -> int:
+    """What the ClusterQueues at or below a node use beyond their own quota, borrowed or not."""
+    if node.startswith("clusterqueue/"):
+        used = partition.usage[ACTUAL][node].get(key, 0)
+        return max(0, used - partition.tree.nominal(node, key))
+    below = partition.tree.children[node]
+    return sum(used_beyond_quota(partition, child, key) for child in below)
+
+
 def loans(partition: Partition, key: FlavorResource) -> list[Loan]:
     """Who uses whose quota, in every tree of the partition."""
     tree = partition.tree

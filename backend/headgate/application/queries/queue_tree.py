@@ -10,6 +10,7 @@ from headgate.application.queries.queue_figures import (
     loans,
     nominal_below,
     used_below,
+    used_beyond_quota,
 )
 from headgate.application.queries.queue_status import weighted_share_of
 from headgate.application.queries.queue_views import (
@@ -25,7 +26,7 @@ from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.application.visibility import Scope
 from headgate.domain.cell import Cell
 from headgate.domain.configured import Configured
-from headgate.domain.queues.activity import cluster_queue_activity
+from headgate.domain.queues.activity import Activity, cluster_queue_activity, cohort_cycle
 from headgate.domain.queues.specs import ClusterQueueSpec, Stop
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL
@@ -60,7 +61,7 @@ def _node(cell: Cell, partition: Partition, node: str, all_loans: Loans, scope: 
     lines = [
         _line(partition, node, key, found)
         for key, found in sorted(all_loans.items())
-        if key in partition.tree.subtree[node]
+        if key in partition.tree.subtree[node] or used_below(partition, node, key)
     ]
     if kind == "clusterqueue":
         return _cluster_queue(cell, cell.config.cluster_queues[name], lines, scope)
@@ -84,20 +85,28 @@ def _cluster_queue(
     cell: Cell, queue: Configured[ClusterQueueSpec], lines: list[QueueLine], scope: Scope
 ) -> QueueNode:
     activity = cluster_queue_activity(cell.config, queue.name)
+    circle = cohort_cycle(cell.config, queue.spec.cohort_name)
     return QueueNode(
         kind="ClusterQueue",
         name=queue.name,
         children=[],
         lines=lines,
         weighted_share=weighted_share_of(cell, f"clusterqueue/{queue.name}") or 0,
-        active=activity.active,
-        inactive_reason=None if activity.active else activity.message,
+        active=activity.active and not circle,
+        inactive_reason=_inactive_reason(activity, circle),
         stop_policy=queue.spec.stop_policy,
         stop=_stop(queue.spec.stop),
         strategy=queue.spec.queueing_strategy,
         counts=queue_counts(cell, queue.name),
         local_queues=_local_queues(cell, queue.name, scope),
     )
+
+
+def _inactive_reason(activity: Activity, circle: tuple[str, ...]) -> str | None:
+    """Also of a queue that counts as active and admits nothing, as one below a circle in Kueue."""
+    if not activity.active:
+        return activity.message
+    return f"The cohorts above it form a circle: {', '.join(circle)}." if circle else None
 
 
 def queue_counts(cell: Cell, cluster_queue: str) -> QueueCounts:
@@ -140,7 +149,9 @@ def _local_queue(cell: Cell, key: str) -> LocalQueueLine:
 
 
 def _lines_of(partition: Partition) -> list[FlavorResource]:
-    return sorted({key for amounts in partition.tree.subtree.values() for key in amounts})
+    """Everything with quota, and what is still used where the quota was taken away."""
+    amounts = (*partition.tree.subtree.values(), *partition.usage[ACTUAL].values())
+    return sorted({key for of_node in amounts for key in of_node})
 
 
 def _line(partition: Partition, node: str, key: FlavorResource, found: list[Loan]) -> QueueLine:
@@ -160,12 +171,21 @@ def _line(partition: Partition, node: str, key: FlavorResource, found: list[Loan
         used=used_below(partition, node, key),
         borrowed=sum(amount for _, _, amount in borrowed),
         lent=sum(amount for _, _, amount in lent),
-        available=available(tree, partition.usage[ACTUAL], node, key),
+        overcommitted=used_beyond_quota(partition, node, key)
+        - sum(amount for borrower, _, amount in inside),
+        available=_available(partition, node, key),
         borrowing_limit=quota.borrowing_limit if quota else None,
         lending_limit=quota.lending_limit if quota else None,
         borrowed_from=_by_queue((lender, amount) for _, lender, amount in borrowed),
         lent_to=_by_queue((borrower, amount) for borrower, _, amount in lent),
     )
+
+
+def _available(partition: Partition, node: str, key: FlavorResource) -> int:
+    """Nothing where a ClusterQueue does not list the flavor any more, though others may have it."""
+    if node.startswith("clusterqueue/") and key not in partition.tree.quotas[node]:
+        return 0
+    return available(partition.tree, partition.usage[ACTUAL], node, key)
 
 
 def _is_inside(partition: Partition, node: str, above: str) -> bool:

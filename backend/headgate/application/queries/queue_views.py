@@ -26,7 +26,11 @@ class Lent(Whole, kw_only=True, frozen=True):
 
 
 class QueueLine(Shape, kw_only=True, frozen=True):
-    """One flavor and resource of a queue; amounts are integers in base units."""
+    """One flavor and resource of a queue; amounts are integers in base units.
+
+    `overcommitted` is what is used beyond one's own quota and borrowed of nobody: what is left over
+    when quota was taken away from those who use it.
+    """
 
     flavor: str
     resource: str
@@ -35,6 +39,7 @@ class QueueLine(Shape, kw_only=True, frozen=True):
     borrowed: int
     lent: int
     available: int
+    overcommitted: int = 0
     borrowing_limit: int | None = None
     lending_limit: int | None = None
     borrowed_from: list[Lent] = []
@@ -125,7 +130,7 @@ class PendingWorkload(Shape, kw_only=True, frozen=True):
     sentence: str = ""
 
 
-class PendingWorkloadsSummary(Shape, kw_only=True, frozen=True):
+class PendingWorkloadsSummary(Whole, kw_only=True, frozen=True):
     """Who waits, in order (positions from 0, as in Kueue)."""
 
     api_version: str = "visibility.kueue.x-k8s.io/v1beta2"

@@ -62,6 +62,8 @@ def _line(line: Object) -> str:
     if line["lent"]:
         borrowers = _by_name(resource, line.get("lentTo", []))
         parts.append(f"{amount(resource, line['lent'])} lent{borrowers and ' to ' + borrowers}")
+    if line.get("overcommitted"):
+        parts.append(f"[red]{amount(resource, line['overcommitted'])} over all quota[/red]")
     parts.append(f"{amount(resource, line['available'])} available")
     return ", ".join(parts)
 

@@ -32,6 +32,7 @@ function QuotaBar({ line }: { line: QuotaLine }) {
         <span className={styles.lent} style={width(pieces.lent)} />
         <span className={styles.free} style={width(pieces.nominalAt - pieces.own - pieces.lent)} />
         <span className={styles.borrowed} style={width(pieces.borrowed)} />
+        <span className={styles.over} style={width(pieces.over)} />
       </span>
       <span className={styles.words}>
         {words}
@@ -56,6 +57,9 @@ export function QuotaLegend() {
       </li>
       <li>
         <span className={`${styles.swatch ?? ""} ${styles.borrowed ?? ""}`} /> borrowed
+      </li>
+      <li>
+        <span className={`${styles.swatch ?? ""} ${styles.over ?? ""}`} /> over all quota
       </li>
       <li>
         <span className={`${styles.swatch ?? ""} ${styles.bar ?? ""}`} /> unused

@@ -15,7 +15,7 @@ const LINE: QuotaLine = {
 };
 
 test("own use is a share of the nominal quota", () => {
-  expect(piecesOf(LINE)).toEqual({ own: 0.75, lent: 0, borrowed: 0, nominalAt: 1 });
+  expect(piecesOf(LINE)).toEqual({ own: 0.75, lent: 0, borrowed: 0, over: 0, nominalAt: 1 });
 });
 
 test("what is borrowed lies past the mark of the nominal quota", () => {
@@ -25,8 +25,14 @@ test("what is borrowed lies past the mark of the nominal quota", () => {
 });
 
 test("a queue without quota of its own may still borrow", () => {
-  expect(piecesOf({ ...LINE, nominal: 0, used: 4, borrowed: 4 })).toEqual({ own: 0, lent: 0, borrowed: 1, nominalAt: 0 });
-  expect(piecesOf({ ...LINE, nominal: 0, used: 0 })).toEqual({ own: 0, lent: 0, borrowed: 0, nominalAt: 1 });
+  expect(piecesOf({ ...LINE, nominal: 0, used: 4, borrowed: 4 })).toEqual({ own: 0, lent: 0, borrowed: 1, over: 0, nominalAt: 0 });
+  expect(piecesOf({ ...LINE, nominal: 0, used: 0 })).toEqual({ own: 0, lent: 0, borrowed: 0, over: 0, nominalAt: 1 });
+});
+
+test("what is over all quota is told apart from own use and from loans", () => {
+  const cut = { ...LINE, nominal: 1, used: 9, borrowed: 3, overcommitted: 5, borrowedFrom: [{ clusterQueue: "b", amount: 3 }] };
+  expect(piecesOf(cut)).toEqual({ own: 1 / 9, lent: 0, borrowed: 3 / 9, over: 5 / 9, nominalAt: 1 / 9 });
+  expect(wordsOf(cut)).toBe("9 of 1 used, 3 borrowed from b, 5 over all quota");
 });
 
 test("words name who lends and who borrows", () => {

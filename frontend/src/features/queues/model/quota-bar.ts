@@ -7,18 +7,22 @@ export interface BarPieces {
   own: number;
   lent: number;
   borrowed: number;
+  /** Used beyond all quota, since some was taken away. */
+  over: number;
   /** Where the nominal quota ends. */
   nominalAt: number;
 }
 
-/** Own use, what is lent out, and what is borrowed past the nominal quota. */
+/** Own use, what is lent out, what is borrowed past the nominal quota, and what is beyond it all. */
 export function piecesOf(line: QuotaLine): BarPieces {
-  const own = Math.max(0, line.used - line.borrowed);
-  const whole = Math.max(line.nominal, own + line.lent) + line.borrowed;
+  const over = line.overcommitted ?? 0;
+  const own = Math.max(0, line.used - line.borrowed - over);
+  const whole = Math.max(line.nominal, own + line.lent) + line.borrowed + over;
   return {
     own: shareOf(own, whole),
     lent: shareOf(line.lent, whole),
     borrowed: shareOf(line.borrowed, whole),
+    over: shareOf(over, whole),
     nominalAt: whole === 0 ? 1 : shareOf(Math.max(line.nominal, own + line.lent), whole),
   };
 }
@@ -29,6 +33,7 @@ export function wordsOf(line: QuotaLine): string {
   const parts = [`${amount(line.used)} of ${amount(line.nominal)} used`];
   if (line.borrowed > 0) parts.push(`${amount(line.borrowed)} borrowed${named(line.borrowedFrom, "from", amount)}`);
   if (line.lent > 0) parts.push(`${amount(line.lent)} lent${named(line.lentTo, "to", amount)}`);
+  if (line.overcommitted) parts.push(`${amount(line.overcommitted)} over all quota`);
   return parts.join(", ");
 }
 

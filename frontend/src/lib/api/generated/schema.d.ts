@@ -3728,6 +3728,8 @@ export interface components {
             borrowed: number;
             lent: number;
             available: number;
+            /** @default 0 */
+            overcommitted?: number;
             borrowingLimit?: number | null;
             lendingLimit?: number | null;
             borrowedFrom?: components["schemas"]["Lent"][];
