@@ -129,3 +129,27 @@ def test_how_few_have_started_is_told_as_people_say_it(starts: int, words: str) 
     found = expected_start(world.cell, world["team/asked"], why, world.at)
     assert found is not None
     assert words in found.cannot_say
+
+
+def _told_of(world: World, key: str) -> str:
+    """Why nobody can say when it starts."""
+    why = explanation_of(world.cell, world[key], world.at)
+    found = expected_start(world.cell, world[key], why, world.at)
+    assert found is not None
+    return found.cannot_say
+
+
+def test_nobody_can_say_while_only_a_person_can_mend_the_queue() -> None:
+    world = _queue_with_history(20)
+    assert _told_of(world, "team/asked") == ""
+    world.change_cluster_queue("gpu", resource_groups=quotas(absent=4))
+    assert _told_of(world, "team/asked").endswith("until somebody mends it.")
+
+
+def test_nobody_can_say_behind_a_strict_head_that_may_never_start() -> None:
+    world = _queue_with_history(20)
+    world.change_cluster_queue("gpu", queueing_strategy="StrictFIFO")
+    world.submit("huge", "gpu", {"gpu": 9}, priority=5)
+    world.submit("behind", "gpu", {"gpu": 1})
+    world.settle()
+    assert _told_of(world, "team/behind").endswith("its strict queue may never start.")

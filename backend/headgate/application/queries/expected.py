@@ -22,9 +22,13 @@ UNFORESEEABLE = {
     "NoMatchingFlavor": "no flavor of its queue suits it",
     "OnHold": "somebody holds it",
     "Deactivated": "it is inactive",
+    "AdmissionGated": "somebody must open its gates",
     "Stopped": "its queue is stopped",
+    "LocalQueueStopped": "its queue is stopped",
     "SetAside": "it is left out",
 }
+BROKEN_QUEUE = "its queue admits nothing until somebody mends it"
+HOPELESS_HEAD = "the one before it in its strict queue may never start"
 
 
 class Calibration(Shape, kw_only=True, frozen=True):
@@ -51,8 +55,9 @@ def expected_start(
     phase = phase_of(workload)
     if phase not in {"Pending", "Nominated", "BackingOff", "Held", "Inactive"}:
         return None
-    if why.dominant in UNFORESEEABLE:
-        return ExpectedStart(cannot_say=f"{CANNOT_SAY}: {UNFORESEEABLE[why.dominant]}.")
+    obstacle = _unforeseeable(cell, why)
+    if obstacle:
+        return ExpectedStart(cannot_say=f"{CANNOT_SAY}: {obstacle}.")
     waits = _waits_like(cell, workload)
     waited = at - workload.created_at
     longer = sorted(wait for wait in waits if wait > waited)
@@ -61,13 +66,27 @@ def expected_start(
     if len(longer) < ENOUGH // 2:
         told = f"{CANNOT_SAY}: it has waited longer than nearly all of {len(waits)} like it."
         return ExpectedStart(cannot_say=told, calibration=_calibration(waits))
+    again = workload.requeue.requeue_at or 0
     return ExpectedStart(
-        earliest=timestamp(workload.created_at + _percentile(longer, HALF)),
-        latest=timestamp(workload.created_at + _percentile(longer, NINE_TENTHS)),
+        earliest=timestamp(max(again, workload.created_at + _percentile(longer, HALF))),
+        latest=timestamp(max(again, workload.created_at + _percentile(longer, NINE_TENTHS))),
         basis=f"Middle and nine of ten of {len(longer)} like it in its queue that waited longer "
         f"than it has so far ({waited // MICROSECONDS_PER_SECOND} s).",
         calibration=_calibration(waits),
     )
+
+
+def _unforeseeable(cell: Cell, why: Explanation) -> str:
+    """What only a person can end, in its own way or in that of who is before it; often nothing."""
+    if why.dominant in UNFORESEEABLE:
+        return UNFORESEEABLE[why.dominant]
+    if any(blocker.type == "Queue" for blocker in why.blockers):
+        return BROKEN_QUEUE
+    if why.dominant == "BehindHead":
+        head = cell.workloads.get(why.blockers[0].held_by[0])
+        if head and head.explanation and head.explanation.dominant in UNFORESEEABLE:
+            return HOPELESS_HEAD
+    return ""
 
 
 def _too_few(count: int) -> str:
