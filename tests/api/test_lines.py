@@ -48,7 +48,9 @@ def test_places_are_told_in_queue_and_cohort(admin: Api, schedule: Callable[[], 
         made = admin.post(f"{HERE}/workloads", workload(name, queue=queue, priority=priority))
         assert made.status_code == 201, made.text
     schedule()
-    line = admin.get("/v1/clusterqueues/main/pendingworkloads").json()["items"]
+    listed = admin.get("/v1/clusterqueues/main/pendingworkloads").json()
+    assert listed["kind"] == "PendingWorkloadsSummary"
+    line = listed["items"]
     assert [
         (i["metadata"]["name"], i["positionInClusterQueue"], i["positionInCohort"]) for i in line
     ] == [("a", 0, 1), ("c", 1, 2)]
