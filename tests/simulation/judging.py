@@ -126,8 +126,18 @@ def _wrong_room(cell: Cell, workload: Workload, found: Explanation, views: Views
     never = found.dominant == "ExceedsMaxQuota"
     if never and any(empty(cell).has_quota(workload, flavors) for flavors in combined):
         yield "there would be quota if nobody used any"
+    if found.dominant == "PreemptionRateLimited":
+        yield from _wrong_rate(cell, workload)
     if found.dominant == "NoMatchingFlavor" and combined:
         yield f"{combined} would serve it"
+
+
+def _wrong_rate(cell: Cell, workload: Workload) -> Iterator[str]:
+    name = workload.spec.queue_name
+    if cell.config.cluster_queues[name].spec.preemption.rate_limit is None:
+        yield f"{name} has no limit"
+    if all(one.cluster_queue != name for one in cell.rounds.values()):
+        yield f"{name} has started no round"
 
 
 def _wrong_leaving(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:

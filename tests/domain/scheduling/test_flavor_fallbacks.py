@@ -1,7 +1,7 @@
 """Which flavor a workload ends up with when the preferred one cannot be had (queueing.md §3.5)."""
 
 from headgate.domain.queues.specs import ClusterQueuePreemption, FlavorFungibility
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.waiting import explain_now, explain_waiting
 from headgate.domain.workloads.events import WorkloadSubmitted
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import phase_of
@@ -165,3 +165,27 @@ def test_full_hosts_of_one_flavor_do_not_keep_victims_in_another_safe() -> None:
     world.settle()
     assert flavor_of(world, key) == "new"
     assert phase_of(world["team/goes"]) == "Evicting"
+
+
+def test_flavors_behind_the_one_it_waits_for_are_told_as_not_reached() -> None:
+    world = two_flavors(STOP_AT_PREEMPTION)
+    fill(world, 1, 1)
+    key = world.submit("new", "q", {"gpu": 2}, priority=5)
+    world.settle()
+    found = explain_now(world.cell, world[key], world.at)
+    assert found is not None
+    assert found.dominant == "WaitingForPreemptedWorkloads"
+    (other,) = (blocker for blocker in found.blockers if blocker.reason == "NotReached")
+    assert other.flavor == "two"
+    assert other.message == "Flavor two was not looked at: the search ended at flavor one"
+
+
+def test_a_flavor_that_only_a_later_look_reached_is_in_the_matrix_too() -> None:
+    world = two_flavors(STOP_AT_PREEMPTION)
+    fill(world, 9, 9)
+    key = world.submit("new", "q", {"gpu": 2}, priority=5)
+    world.settle()
+    found = explain_now(world.cell, world[key], world.at)
+    assert found is not None
+    told = {blocker.flavor: blocker.reason for blocker in found.blockers if blocker.flavor}
+    assert told == {"one": "WaitingForQuota", "two": "WaitingForQuota"}

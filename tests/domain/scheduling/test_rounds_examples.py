@@ -11,6 +11,7 @@ from headgate.domain.queues.specs import (
     SoftEviction,
 )
 from headgate.domain.rounds.state import Round
+from headgate.domain.scheduling.waiting import explain_now
 from headgate.domain.topology.events import NodeReported
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
@@ -348,8 +349,16 @@ def test_a_queue_starts_no_more_rounds_than_it_may() -> None:
         world.submit(name, "q", priority=5)
         world.settle()
     assert len(world.cell.rounds) == 1
+    limit = "ClusterQueue q starts at most 1 round of preemption a minute"
+    known = world["team/p2"].explanation
+    assert known is not None
+    assert known.dominant == "PreemptionRateLimited"
+    assert known.sentence == f"Room could be made for it, but {limit}, and has started as many"
     world.wait(59)
     assert "RoundCommitted" not in names(world.settle())
+    fresh = explain_now(world.cell, world["team/p2"], world.at)
+    assert fresh is not None
+    assert fresh.sentence == f"{known.sentence}; the next may start in 1 s"
     world.wait(1)
     assert "RoundCommitted" in names(world.settle())
 

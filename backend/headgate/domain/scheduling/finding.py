@@ -8,7 +8,7 @@ from headgate.domain.scheduling.evaluation import Evaluation
 from headgate.domain.scheduling.explanation.explain import Finding, explain_finding
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.leaving import is_leaving
 from headgate.domain.workloads.state import Workload
 
@@ -87,3 +87,42 @@ def _finding(
         has_round=own is not None,
         pods=pods,
     )
+
+
+def not_reached(partition: Partition, evaluation: Evaluation) -> tuple[Blocker, ...]:
+    """The flavors that could serve it and were not looked at, and why: an earlier one will do."""
+    return tuple(
+        Blocker(
+            type="Quota",
+            reason="NotReached",
+            message=f"Flavor {name} was not looked at: the search ended at flavor {last}",
+            pod_set=pod_set,
+            flavor=name,
+        )
+        for pod_set, number, last in _ends_of_search(partition, evaluation)
+        for name in _flavors_of(partition, evaluation, number)
+        if name not in _looked_at(evaluation, pod_set, number) and name != last
+    )
+
+
+def _ends_of_search(
+    partition: Partition, evaluation: Evaluation
+) -> tuple[tuple[str, int, str], ...]:
+    """By pod set and resource group, the last flavor that was looked at, or that is kept for it."""
+    last = {(each.pod_set, each.group): each.flavor for each in evaluation.tries if each.flavor}
+    if not evaluation.tries and evaluation.admission is not None:
+        for given in evaluation.admission.pod_set_assignments:
+            for flavor in given.flavors.values():
+                for number in range(len(partition.specs[evaluation.cluster_queue].resource_groups)):
+                    if flavor in _flavors_of(partition, evaluation, number):
+                        last[given.name, number] = flavor
+    return tuple((pod_set, number, flavor) for (pod_set, number), flavor in last.items())
+
+
+def _flavors_of(partition: Partition, evaluation: Evaluation, number: int) -> tuple[str, ...]:
+    groups = partition.specs[evaluation.cluster_queue].resource_groups
+    return tuple(flavor.name for flavor in groups[number].flavors)
+
+
+def _looked_at(evaluation: Evaluation, pod_set: str, number: int) -> list[str]:
+    return [t.flavor for t in evaluation.tries if (t.pod_set, t.group) == (pod_set, number)]

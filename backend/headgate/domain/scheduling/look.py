@@ -5,6 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
+from msgspec import structs
+
 from headgate.domain.scheduling.answers import Mode, QuotaAnswer, Unplaced, VictimSearch
 from headgate.domain.scheduling.checks import hosts_come_later
 from headgate.domain.scheduling.evaluated import Evaluation
@@ -76,11 +78,13 @@ class Look:
         )
         choice = self._choose(offer, preempts=preempts)
         found = first = self._evaluate_choice(choice, offer, preempts=preempts)
+        vain = [first]
         while found.mode == Mode.NO_FIT and (barren := _barren(choice, found)):
             offer = replace(offer, barren=offer.barren + barren)
             choice = self._choose(offer, preempts=preempts)
             found = self._evaluate_choice(choice, offer, preempts=preempts)
-        return first if found.mode == Mode.NO_FIT else found
+            vain.append(found)
+        return _all_tries(vain) if found.mode == Mode.NO_FIT else found
 
     def _may_clear_hosts(self) -> bool:
         """Not beside pods on closed hosts: no round can keep a place that is partly there."""
@@ -223,6 +227,22 @@ def _no_domains(evictable: Evictable) -> Sequence[Sequence[Prospect]]:
     """Pods that stand are in their domains already; who must leave is sought anywhere."""
     del evictable
     return ()
+
+
+def _all_tries(vain: list[Evaluation]) -> Evaluation:
+    """The first of several looks in vain, with what later ones found in flavors it did not reach.
+
+    A flavor that a later look refused because of an earlier one tells nothing new.
+    """
+    first, *others = vain
+    known = {(one.pod_set, one.group, one.flavor): one for one in first.tries}
+    for one in (tried for other in others for tried in other.tries):
+        known.setdefault((one.pod_set, one.group, one.flavor), one)
+    return (
+        first
+        if len(known) == len(first.tries)
+        else structs.replace(first, tries=tuple(known.values()))
+    )
 
 
 def _must_share_domain(pod_sets: tuple[PodSet, ...]) -> bool:

@@ -24,7 +24,7 @@ from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.preemption.budgets import by_protection, removal_of
 from headgate.domain.scheduling.preemption.claims import Victim
 from headgate.domain.scheduling.quota.usage import available
-from headgate.domain.scheduling.rate_limits import next_round_at
+from headgate.domain.scheduling.rate_limits import next_round_at, rate_limited
 from headgate.domain.scheduling.rounds_progress import invalidate_lost, superseded
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import round_stream, workload_stream
@@ -51,8 +51,7 @@ def start_round(run: CycleRun, evaluation: Evaluation) -> None:
     later = next_round_at(run, evaluation.cluster_queue)
     if later is not None:
         run.partition.rounds_wait_until[evaluation.cluster_queue] = later
-        reason = "its ClusterQueue has started as many rounds as it may"
-        _tell_why(run, evaluation, _unmade(run, evaluation, reason))
+        _tell_why(run, evaluation, _rate_limited(run, evaluation))
         return
     run.decide(*_round(run, evaluation))
     invalidate_lost(run, evaluation.breaks, evaluation.workload.key)
@@ -115,6 +114,13 @@ def _gated(found: Explanation, gates: tuple[str, ...]) -> Explanation:
             *found.would_unblock,
         ),
     )
+
+
+def _rate_limited(run: CycleRun, evaluation: Evaluation) -> Explanation:
+    """The rate is what keeps it: room could be made at once."""
+    told = rate_limited(run.cell, evaluation.cluster_queue)
+    found = _unmade(run, evaluation, "")
+    return structs.replace(told, blockers=(*told.blockers, *found.blockers))
 
 
 def _unmade(run: CycleRun, evaluation: Evaluation, reason: str) -> Explanation:

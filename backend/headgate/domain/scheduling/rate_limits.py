@@ -1,24 +1,48 @@
 """How many rounds a ClusterQueue may start in a stretch of time (preemption.md §6.2)."""
 
+from headgate.domain.cell import Cell
 from headgate.domain.queues.specs import PreemptionRate
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.explanation import Blocker, Explanation
 
+RATE_LIMITED = "PreemptionRateLimited"
 MINUTE = 60 * MICROSECONDS_PER_SECOND
 
 
 def next_round_at(run: CycleRun, cluster_queue: str) -> Instant | None:
     """When the queue may start its next round; None for now."""
-    rate = run.cell.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
+    return held_until(run.cell, cluster_queue, run.at)
+
+
+def held_until(cell: Cell, cluster_queue: str, at: Instant) -> Instant | None:
+    """The same for a state and an instant."""
+    rate = cell.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
     if rate is None:
         return None
     started = sorted(
-        found.committed_at
-        for found in run.cell.rounds.values()
-        if found.cluster_queue == cluster_queue
+        found.committed_at for found in cell.rounds.values() if found.cluster_queue == cluster_queue
     )
     free_at = when_free(rate, started)
-    return free_at if free_at > run.at else None
+    return free_at if free_at > at else None
+
+
+def rate_limited(cell: Cell, cluster_queue: str) -> Explanation:
+    """Why one waits for whom room could be made: its queue has started as many rounds as it may."""
+    rate = cell.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
+    assert rate is not None, "only a rate holds rounds back"
+    rounds = "round of preemption" if rate.per_minute == 1 else "rounds of preemption"
+    burst = f", {rate.burst} of them at once" if rate.burst > 1 else ""
+    limit = (
+        f"ClusterQueue {cluster_queue} starts at most {rate.per_minute} {rounds} a minute{burst}"
+    )
+    sentence = f"Room could be made for it, but {limit}, and has started as many"
+    return Explanation(
+        dominant=RATE_LIMITED,
+        sentence=sentence,
+        blockers=(Blocker(type="Preemption", reason=RATE_LIMITED, message=sentence),),
+        would_unblock=("the next round may start", f"a higher rate limit of {cluster_queue}"),
+    )
 
 
 def when_free(rate: PreemptionRate, started: list[Instant]) -> Instant:

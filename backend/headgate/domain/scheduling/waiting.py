@@ -8,11 +8,12 @@ from msgspec.structs import replace
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.blocking import waiting_for_pods
-from headgate.domain.scheduling.evaluation import evaluate
-from headgate.domain.scheduling.finding import explain_evaluation
+from headgate.domain.scheduling.evaluation import Evaluation, evaluate
+from headgate.domain.scheduling.finding import explain_evaluation, not_reached
 from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.ranking import ranks_at
+from headgate.domain.scheduling.rate_limits import held_until, rate_limited
 from headgate.domain.scheduling.standing import (
     cluster_queue_of,
     local_queue_obstacle,
@@ -61,10 +62,12 @@ def explain_now(cell: Cell, workload: Workload, at: Instant) -> Explanation | No
     evaluation = evaluate(partition, cell.workloads, workload)
     kept_out = _kept_out_by_itself(cell, workload, at) or _out_of_turn(cell, workload, at)
     if evaluation.mode in {Mode.FIT, Mode.PREEMPT}:
-        return kept_out or _about_to_be_decided(workload, known, evaluation.mode)
+        return kept_out or _about_to_be_decided(cell, workload, known, evaluation, at)
     if evaluation.lost_place:
         return kept_out or _place_lost()
     fresh = explain_evaluation(partition, cell.workloads, evaluation)
+    others = not_reached(partition, evaluation)
+    fresh = replace(fresh, blockers=(*fresh.blockers, *others))
     if kept_out is None:
         return replace(fresh, evaluated=known.evaluated)
     return replace(kept_out, blockers=(*kept_out.blockers, *fresh.blockers))
@@ -80,12 +83,18 @@ def _out_of_turn(cell: Cell, workload: Workload, at: Instant) -> Explanation | N
     return _behind_the_head(cell, queue, queue.first(ranks_at(cell, name, at)), workload)
 
 
-def _about_to_be_decided(workload: Workload, known: Explanation, mode: Mode) -> Explanation:
+def _about_to_be_decided(
+    cell: Cell, workload: Workload, known: Explanation, found: Evaluation, at: Instant
+) -> Explanation:
+    if found.mode is Mode.PREEMPT and known.dominant == "AdmissionGated" and closed_gates(workload):
+        return known
+    later = held_until(cell, found.cluster_queue, at)
+    if found.mode is Mode.PREEMPT and later is not None:
+        told = rate_limited(cell, found.cluster_queue)
+        return replace(told, sentence=f"{told.sentence}; the next may start in {_in(later, at)}")
     if known.dominant in {"PendingEvaluation", "RoundDraining"}:
         return known
-    if mode is Mode.PREEMPT and known.dominant == "AdmissionGated" and closed_gates(workload):
-        return known
-    return _about_to_start(mode)
+    return _about_to_start(found.mode)
 
 
 def _about_to_start(mode: Mode) -> Explanation:
