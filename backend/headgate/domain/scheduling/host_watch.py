@@ -14,7 +14,7 @@ from headgate.domain.scheduling.placement.overcommitted import overcommitted
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests
-from headgate.domain.workloads.admission import awaits_topology, hosts_of
+from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.events import (
     WorkloadEvent,
     WorkloadHostsFailed,
@@ -165,9 +165,12 @@ def _concerns_hosts(workload: Workload | None) -> bool:
     """Whether it has, had or awaits hosts; who does not is known nowhere here."""
     if workload is None or workload.admission is None:
         return False
-    if workload.unhealthy_nodes or awaits_topology(workload.admission):
+    if workload.unhealthy_nodes:
         return True
-    return any(given.topology_assignment for given in workload.admission.pod_set_assignments)
+    return any(
+        given.topology_assignment is not None or given.delayed_topology_request == "Pending"
+        for given in workload.admission.pod_set_assignments
+    )
 
 
 def _is_watched(workload: Workload) -> bool:

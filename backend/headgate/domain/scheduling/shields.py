@@ -24,10 +24,10 @@ class Shields:
     def replace(self, key: str, new: Workload | None) -> None:
         """Someone got a place, changed, or has none any more."""
         until = None if new is None else self._shielded_until(new)
-        if until is None:
-            self._until.pop(key, None)
-        else:
+        if until is not None:
             self._until[key] = until
+        elif self._until.pop(key, None) is None:
+            return
         self._ends.set(key, self._next_end(key))
 
     def look_at(self, at: Instant) -> bool:

@@ -48,7 +48,9 @@ def _needed(pod_set: PodSet, reclaimable: Reclaimable) -> PodSet:
 
 
 def _needed_count(pod_set: PodSet, reclaimable: Reclaimable) -> int:
-    left = max(0, pod_set.count - reclaimable.get(pod_set.name, 0))
+    if pod_set.name not in reclaimable:
+        return pod_set.count
+    left = max(0, pod_set.count - reclaimable[pod_set.name])
     layers = pod_set.topology_request.slice_layers if pod_set.topology_request else ()
     size = max(1, layers[0].size) if layers else 1
     return min(pod_set.count, -(-left // size) * size)

@@ -55,8 +55,8 @@ class _Group(msgspec.Struct, frozen=True, gc=False):
     flavors: dict[str, str]
 
     def together(self) -> Requests:
-        """What they need together, in the order of names."""
-        total = dict(sorted(self.needs[0].items()))
+        """What they need together."""
+        total = self.needs[0]
         for need in self.needs[1:]:
             total = added(total, need)
         return total
@@ -111,8 +111,8 @@ def _groups(pod_sets: tuple[PodSet, ...], per_pod: Mapping[str, Requests]) -> li
 
 
 def _amounts(per_pod: Requests, count: int) -> Requests:
-    """What all pods of a set are charged."""
-    return {**scaled(per_pod, count), PODS: count}
+    """What all pods of a set are charged, in the order of names."""
+    return dict(sorted({**scaled(per_pod, count), PODS: count}.items()))
 
 
 def _chosen(groups: list[_Group], pod_sets: tuple[PodSet, ...]) -> tuple[PodSetFlavors, ...]:
@@ -121,7 +121,7 @@ def _chosen(groups: list[_Group], pod_sets: tuple[PodSet, ...]) -> tuple[PodSetF
         pod_set.name: PodSetFlavors(
             pod_set,
             dict(group.flavors),
-            {name: need[name] for name in sorted(need) if name in group.flavors},
+            {name: amount for name, amount in need.items() if name in group.flavors},
         )
         for group in groups
         for pod_set, need in zip(group.pod_sets, group.needs, strict=True)
@@ -171,22 +171,23 @@ def _choose(
             for pod_set in group.pod_sets
         ]
         tries.extend(looked_at)
-        if reason or looked_at[0].mode == Mode.NO_FIT:
+        first, mode = looked_at[0], looked_at[0].mode
+        if mode == Mode.NO_FIT:
             continue
-        if best is None or _is_better(looked_at[0], best, offer.spec.flavor_fungibility):
-            best = looked_at[0]
-        if not _should_try_next(looked_at[0], offer.spec.flavor_fungibility):
-            return looked_at[0]
+        if best is None or _is_better(first, best, offer.spec.flavor_fungibility):
+            best = first
+        if not _should_try_next(mode, first.level, offer.spec.flavor_fungibility):
+            return first
     return best
 
 
-def _should_try_next(looked_at: FlavorTry, fungibility: FlavorFungibility) -> bool:
+def _should_try_next(mode: Mode, level: int, fungibility: FlavorFungibility) -> bool:
     """The table of queueing.md §3.5."""
-    if looked_at.mode == Mode.NO_CANDIDATES:
+    if mode == Mode.NO_CANDIDATES:
         return True
-    if looked_at.level > 0 and fungibility.when_can_borrow == "TryNextFlavor":
+    if level > 0 and fungibility.when_can_borrow == "TryNextFlavor":
         return True
-    if looked_at.mode == Mode.FIT:
+    if mode == Mode.FIT:
         return False
     return fungibility.when_can_preempt == "TryNextFlavor"
 
