@@ -174,6 +174,19 @@ def test_deactivating_what_runs_keeps_its_quota_until_it_has_stopped() -> None:
     assert (story.state.admission, phase_of(story.state)) == (None, "Inactive")
 
 
+def test_conditions_give_the_reasons_that_kueue_gives() -> None:
+    story = story_of(running()).given(an_eviction("Preempted"), WorkloadStopped(eviction="e-1"))
+    waits = condition(story.state, "QuotaReserved")
+    assert waits is not None
+    assert waits.reason == "PendingEvaluation"
+    story.given(WorkloadDeactivated(cause="RequeuingLimitExceeded"))
+    requeued, evicted = (condition(story.state, kind) for kind in ("Requeued", "Evicted"))
+    assert requeued is not None
+    assert evicted is not None
+    assert requeued.reason == "DeactivatedDueToRequeuingLimitExceeded"
+    assert evicted.reason == "Preempted", "the eviction that it still is out for"
+
+
 def test_deactivating_a_reservation_evicts_it_at_once() -> None:
     story = story_of(a_workload(after=(RESERVED,)))
     _, evicted, stopped = story.when(DEACTIVATE)

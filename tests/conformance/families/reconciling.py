@@ -247,7 +247,7 @@ def _evicted_without_place(case: Case, workload: Workload | None) -> str:
     if workload is None or workload.admission or was_inactive or _is(before, "Evicted"):
         return ""
     evicted = condition(workload, "Evicted")
-    is_it = evicted is not None and evicted.status and evicted.reason == "Deactivated"
+    is_it = evicted is not None and evicted.status and evicted.reason.startswith("Deactivated")
     return "Deactivated" if is_it else ""
 
 

@@ -161,6 +161,11 @@ def test_a_rejection_deactivates_and_weighs_more_than_a_retry() -> None:
     out = condition(world[key], "Requeued")
     assert out is not None
     assert out.reason == "DeactivatedDueToAdmissionCheck"
+    told = {kind: condition(world[key], kind) for kind in ("Evicted", "QuotaReserved")}
+    assert {kind: found.reason for kind, found in told.items() if found} == {
+        "Evicted": "DeactivatedDueToAdmissionCheck",
+        "QuotaReserved": "Deactivated",
+    }
 
 
 def test_after_a_rejection_it_can_be_activated_again() -> None:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.conditions import Change, with_conditions
 from headgate.domain.workloads.events import WorkloadDeactivated
-from headgate.domain.workloads.leaving import counted
+from headgate.domain.workloads.leaving import counted, reason_in_condition
 from headgate.domain.workloads.state import (
     Deactivation,
     RequeueState,
@@ -25,13 +25,13 @@ def after_deactivation(workload: Workload, event: WorkloadDeactivated, at: Insta
     One without a place is evicted by that, and counted so, unless it was evicted before and had no
     place since (queueing.md §5.7); one with a place is when it is told to stop.
     """
-    reason = "Deactivated" if event.cause == "Requested" else f"DeactivatedDueTo{event.cause}"
+    cause = "" if event.cause == "Requested" else event.cause
+    reason = reason_in_condition("Deactivated", cause)
     changes = [Change("Requeued", status=False, reason=reason, message=event.message)]
     evictions = workload.evictions
     if workload.admission is None and not holds(workload, "Evicted"):
         why = event.message or "The workload is deactivated"
-        changes.append(Change("Evicted", status=True, reason="Deactivated", message=why))
-        cause = "" if event.cause == "Requested" else event.cause
+        changes.append(Change("Evicted", status=True, reason=reason, message=why))
         evictions = counted(workload, "Deactivated", cause)
     return replace(
         workload,

@@ -25,7 +25,8 @@ REQUEUED_AT_ONCE = ("Preempted", "NodeFailures", "Requeued")
 
 def evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Workload:
     """On its way out: it must stop, and still holds its quota and hosts."""
-    changes = [Change("Evicted", status=True, reason=event.reason, message=event.message)]
+    reason = reason_in_condition(event.reason, event.underlying_cause)
+    changes = [Change("Evicted", status=True, reason=reason, message=event.message)]
     if event.reason == "Preempted":
         changes.append(
             Change("Preempted", status=True, reason=event.underlying_cause, message=event.message)
@@ -52,10 +53,17 @@ def evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Workload
     )
 
 
+def reason_in_condition(reason: EvictionReason, underlying_cause: str) -> str:
+    """How the condition Evicted names it: of a deactivation it says why (queueing.md §5.3)."""
+    because = reason == "Deactivated" and underlying_cause
+    return f"{reason}DueTo{underlying_cause}" if because else reason
+
+
 def after_stop(workload: Workload, at: Instant) -> Workload:
     """Its pods are gone: quota and hosts are free, and it may compete again now or later."""
     reason = workload.eviction.reason if workload.eviction else "Requeued"
-    changes = list(_unreserved("Pending", "Its pods have stopped"))
+    waits = "PendingEvaluation" if workload.spec.active else "Deactivated"
+    changes = list(_unreserved(waits, "Its pods have stopped"))
     if workload.spec.active:
         at_once = reason in REQUEUED_AT_ONCE or (
             reason == "AdmissionCheck" and workload.requeue.requeue_at is None
