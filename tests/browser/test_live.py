@@ -12,7 +12,7 @@ from headgate.client.client import HeadgateClient
 from headgate.client.shapes import Report
 from tests.browser.cluster import NAMESPACE, workload
 from tests.browser.conftest import new_context, sign_in, token_of
-from tests.browser.screen import Screen
+from tests.browser.screen import SECONDS_TO_COME_BACK, Screen
 from tests.processes.up import HEADGATE, Up, environment
 
 pytestmark = pytest.mark.browser
@@ -122,6 +122,23 @@ def test_a_browser_that_was_cut_off_shows_what_a_reload_shows(
     assert screen.phases() == seen
     # The browser itself reports the requests that did not get through.
     screen.complaints = [text for text in screen.complaints if "ERR_INTERNET" not in text]
+
+
+def test_a_page_that_could_not_be_fetched_leaves_the_frame_and_comes_by_itself(
+    screen: Screen,
+) -> None:
+    screen.page.context.set_offline(True)
+    expect(screen.freshness).not_to_have_attribute("data-link", "connected")
+    pages = screen.page.get_by_role("navigation", name="Pages")
+    pages.get_by_role("link", name="Cycles").click()
+    expect(screen.page.get_by_role("alert")).to_contain_text("The server cannot be reached")
+    expect(pages).to_be_visible()
+    screen.page.context.set_offline(False)
+    expect(screen.page.get_by_role("heading", level=1, name="Cycles")).to_be_visible(
+        timeout=SECONDS_TO_COME_BACK
+    )
+    # The browser and the router report what did not get through.
+    screen.complaints.clear()
 
 
 def test_two_browsers_and_the_command_line_agree_at_the_end(

@@ -5,6 +5,7 @@ import { Empty, Failed, Skeleton } from "@/components/ui/states";
 import { Go } from "@/components/ui/go";
 
 import { Frame } from "./frame";
+import { PageFailure } from "./page-failure";
 
 // Each page is fetched when somebody goes to it, so that the first one is there soon.
 const BacktestPage = lazyRouteComponent(() => import("@/features/backtests/components/backtest-page"), "BacktestPage");
@@ -101,6 +102,8 @@ export const router = createRouter({
   // Only a slow network shows that a page is being fetched.
   defaultPendingComponent: () => <Skeleton rows={8} />,
   defaultPendingMs: 200,
+  // A page that fails leaves the frame around it standing.
+  defaultErrorComponent: PageFailure,
   // Parameters are plain text, so that addresses stay short and can be typed.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: (search) => {

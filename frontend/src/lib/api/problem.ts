@@ -29,9 +29,17 @@ export class ProblemError extends Error {
 /** The problem behind any thrown value. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ProblemError) return error.problem;
-  if (error instanceof TypeError) return UNREACHABLE;
+  if (error instanceof TypeError || isUnfetched(error)) return UNREACHABLE;
   const detail = error instanceof Error ? error.message : String(error);
   return { type: "/problems/unexpected", title: "Something unexpected happened", status: 0, detail };
+}
+
+// Each browser has words of its own for code of a page that could not be fetched.
+const UNFETCHED = /preload CSS|dynamically imported module|Importing a module script/;
+
+/** Whether it is the code of a page that did not arrive. */
+export function isUnfetched(error: unknown): boolean {
+  return error instanceof Error && UNFETCHED.test(error.message);
 }
 
 export const UNREACHABLE: Problem = {

@@ -70,6 +70,7 @@ function RevisionCard({ revision, onRevert, onOnly }: { revision: Revision; onRe
       padded
     >
       {revision.reason && <p className={styles.reason}>“{revision.reason}”</p>}
+      {revision.differences.length === 0 && <p className={styles.aside}>Nothing in its definition differs.</p>}
       <dl className={styles.differences}>
         {revision.differences.map((difference) => (
           <div key={difference.path}>

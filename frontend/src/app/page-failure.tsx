@@ -1,0 +1,28 @@
+// A page that failed, within the frame. One whose code did not arrive is fetched anew once the server answers again.
+import type { ErrorComponentProps } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
+
+import { Failed } from "@/components/ui/states";
+import { isUnfetched } from "@/lib/api/problem";
+import { useFreshness } from "@/lib/hooks/use-live";
+
+export function PageFailure({ error, reset }: ErrorComponentProps) {
+  const { link } = useFreshness();
+  const unfetched = isUnfetched(error);
+  const wasLost = useRef(false);
+  useEffect(() => {
+    if (!unfetched) return;
+    if (link !== "connected") wasLost.current = true;
+    else if (wasLost.current) window.location.reload();
+  }, [link, unfetched]);
+  return <Failed error={error} onRetry={unfetched ? () => void reloadIfServed() : reset} />;
+}
+
+// A reload while nothing answers would leave the browser's own error page.
+async function reloadIfServed(): Promise<void> {
+  const served = await fetch("/healthz").then(
+    () => true,
+    () => false,
+  );
+  if (served) window.location.reload();
+}
