@@ -9,7 +9,6 @@ from headgate.domain.scheduling.placement.sizes import (
     counted,
     first_of,
     moved,
-    next_in_line,
     tightest_of,
 )
 
@@ -47,28 +46,6 @@ def test_the_tightest_are_all_of_the_smallest_size_that_suffices(
     enough = of[of >= need]
     plain = np.flatnonzero(of == enough.min()).tolist() if len(enough) else []
     assert tightest_of(sizes, need).tolist() == plain
-
-
-@given(figures=_figures, need=st.integers(1, 400), best_fit=st.booleans())
-def test_those_next_in_line_stand_there_in_order(
-    figures: list[int], need: int, *, best_fit: bool
-) -> None:
-    of = np.array(figures, dtype=np.int64)
-    sizes = counted(of)
-    assert sizes is not None
-    need = min(need, int(of.sum()))
-    if not need:
-        return
-    order = np.argsort(-of if best_fit else of, kind="stable")
-    order = order[of[order] > 0]
-    last = int(np.searchsorted(np.cumsum(of[order]), need))
-    line = next_in_line(sizes, need, best_fit=best_fit, whole=False).tolist()
-    assert line[: last + 1] == order[: last + 1].tolist()
-    if best_fit:
-        rest = need - int(of[order[:last]].sum())
-        tail = order[last:]
-        tightest = min(tail.tolist(), key=lambda at: (of[at] < rest, of[at], at))
-        assert tightest in line[last:]
 
 
 def test_sizes_too_large_to_count_are_not_counted() -> None:

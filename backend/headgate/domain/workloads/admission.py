@@ -7,7 +7,7 @@ import msgspec
 from headgate.domain.values.quantities import Requests
 
 
-class TopologyDomain(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
+class TopologyDomain(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """`count` pods in the domain whose level values are `values`.
 
     There are as many as hosts; nothing in them can make a circle, so garbage is not sought there.

@@ -1,7 +1,8 @@
 """Taking domains in plain order without putting them in order (reference topology.md §4.4, §9.3).
 
 Where neither a leader nor scores count, who is taken follows from how many domains there are of
-each size. Few domains are gone through one by one, many as arrays.
+each size. Few domains are gone through one by one, many as arrays; where they are kept by size,
+only those that are taken are looked at.
 """
 
 from typing import TypeAlias
@@ -10,22 +11,26 @@ import msgspec
 import numpy as np
 
 from headgate.domain.scheduling.placement.hosts import Bools, Ints
-from headgate.domain.scheduling.placement.sizes import LARGEST
+from headgate.domain.scheduling.placement.sizes import LARGEST, Sizes, first_of
 
 FEW = 32
 """Going through so many domains takes less time than the arrays of them do."""
+NOWHERE: Ints = np.zeros(0, dtype=np.int64)
 
 Share: TypeAlias = tuple[Ints, Ints]
 """Domains, ascending, with what each takes, which is never nothing."""
+Census: TypeAlias = tuple[list[int], list[int]]
+"""The sizes there are, ascending, with the number of domains of each."""
 
 
 class Cut(msgspec.Struct, frozen=True, gc=False):
     """Where a need ends in the line of sizes.
 
-    Everyone before `size` is taken whole, and the first `number` of that size. The last domain is
-    the next one of size `closing`, which takes `rest`.
+    The `before` domains in front of `size` are taken whole, and the first `number` of that size.
+    The last domain is the next one of size `closing`, which takes `rest`.
     """
 
+    before: int
     size: int
     number: int
     closing: int
@@ -40,24 +45,41 @@ def take_by_size(slices: Ints, pods: Ints, need: int, *, best_fit: bool) -> Shar
     """
     if len(slices) <= FEW:
         return _take_few(slices, pods, need, best_fit=best_fit)
-    cut = cut_of(slices, need, best_fit=best_fit)
+    cut = cut_of(_counted(slices), need, best_fit=best_fit)
     if cut is None:
         return None
-    taken: Bools = slices > cut.size if best_fit else (slices > 0) & (slices < cut.size)
-    alike = _in_order(slices, pods, cut.size)
+    taken = _stands_before(slices, cut.size, best_fit=best_fit)
+    alike = _in_order((slices == cut.size).nonzero()[0], slices, pods)
     taken[alike[: cut.number]] = True
-    last = alike[cut.number] if cut.closing == cut.size else _in_order(slices, pods, cut.closing)[0]
+    last = alike[cut.number]
+    if cut.closing != cut.size:
+        last = _in_order((slices == cut.closing).nonzero()[0], slices, pods)[0]
     taken[last] = True
-    domains = taken.nonzero()[0]
-    units = slices[domains]
-    units[domains.searchsorted(last)] = cut.rest
-    return domains, units
+    return _shared_out(slices, taken.nonzero()[0], last, cut.rest)
 
 
-def cut_of(slices: Ints, need: int, *, best_fit: bool) -> Cut | None:
+def take_counted(sizes: Sizes, pods: Ints, need: int, *, best_fit: bool) -> Share | None:
+    """The same of domains that are kept by size."""
+    slices, numbers = sizes.of, sizes.numbers
+    cut = cut_of(_listed(numbers), need, best_fit=best_fit)
+    if cut is None:
+        return None
+    whole = NOWHERE
+    if cut.before:
+        whole = _stands_before(slices, cut.size, best_fit=best_fit).nonzero()[0]
+    alike = _first_of(sizes, pods, cut.size, cut.number + 1)
+    last = alike[cut.number]
+    if cut.closing != cut.size:
+        last = _first_of(sizes, pods, cut.closing, 1)[0]
+    domains = np.concatenate([whole, alike[: cut.number], [last]])
+    domains.sort()
+    return _shared_out(slices, domains, last, cut.rest)
+
+
+def cut_of(census: Census, need: int, *, best_fit: bool) -> Cut | None:
     """Where `need` slices end in domains of these sizes; None if they take less."""
-    sizes, numbers = _counted(slices)
-    left = need
+    sizes, numbers = census
+    before, left = 0, need
     for at in range(len(sizes) - 1, -1, -1) if best_fit else range(len(sizes)):
         size = sizes[at]
         together = size * numbers[at]
@@ -65,25 +87,52 @@ def cut_of(slices: Ints, need: int, *, best_fit: bool) -> Cut | None:
             number = (left - 1) // size
             rest = left - number * size
             closing = min([s for s in sizes[: at + 1] if s >= rest]) if best_fit else size
-            return Cut(size, number, closing, rest)
+            return Cut(before, size, number, closing, rest)
+        before += numbers[at]
         left -= together
     return None
 
 
-def _counted(slices: Ints) -> tuple[list[int], list[int]]:
-    """The sizes there are, ascending, with the number of domains of each."""
+def _counted(slices: Ints) -> Census:
     if slices[slices.argmax()] >= LARGEST:
         found, numbers = np.unique(slices, return_counts=True)
         return found.tolist(), numbers.tolist()
-    by_size = np.bincount(slices)
-    found = by_size.nonzero()[0]
-    return found.tolist(), by_size[found].tolist()
+    return _listed(np.bincount(slices))
 
 
-def _in_order(slices: Ints, pods: Ints, size: int) -> Ints:
-    """Domains of a size, those with few pods first."""
-    alike: Ints = (slices == size).nonzero()[0]
-    return alike if pods is slices else alike[pods[alike].argsort(kind="stable")]
+def _listed(numbers: Ints) -> Census:
+    found = numbers.nonzero()[0]
+    return found.tolist(), numbers[found].tolist()
+
+
+def _stands_before(slices: Ints, size: int, *, best_fit: bool) -> Bools:
+    """Who comes before those of a size and takes something."""
+    before: Bools = slices > size if best_fit else (slices > 0) & (slices < size)
+    return before
+
+
+def _in_order(alike: Ints, slices: Ints, pods: Ints) -> Ints:
+    """Domains of one size, those with few pods first."""
+    if pods is slices:
+        return alike
+    few = pods[alike]
+    if few[few.argmax()] < LARGEST:
+        few = few.astype(np.uint16)
+    ordered: Ints = alike[few.argsort(kind="stable")]
+    return ordered
+
+
+def _first_of(sizes: Sizes, pods: Ints, size: int, number: int) -> Ints:
+    if pods is sizes.of:
+        return first_of(sizes, size, number)
+    return _in_order(first_of(sizes, size, sizes.count(size)), sizes.of, pods)
+
+
+def _shared_out(slices: Ints, domains: Ints, last: int, rest: int) -> Share:
+    """Everyone takes all it can, the last one the rest."""
+    units = slices[domains]
+    units[domains.searchsorted(last)] = rest
+    return domains, units
 
 
 def _take_few(slices: Ints, pods: Ints, need: int, *, best_fit: bool) -> Share | None:

@@ -151,7 +151,7 @@ def _assumed_places(ground: Ground) -> Ints:
 
 
 def _needed(requests: Requests) -> list[str]:
-    return [name for name, amount in sorted(requests.items()) if amount > 0]
+    return [name for name, amount in requests.items() if amount > 0]
 
 
 def _pods(free: dict[str, Ints], requests: Requests, most: Ints) -> Ints:

@@ -6,11 +6,10 @@ that paths decide where all else is equal.
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.by_size import Share, take_by_size
-from headgate.domain.scheduling.placement.capacities import MANY, Capacities, sizes_of
+from headgate.domain.scheduling.placement.by_size import Share, take_by_size, take_counted
+from headgate.domain.scheduling.placement.capacities import Capacities, sizes_of
 from headgate.domain.scheduling.placement.choosing import Offer, take
 from headgate.domain.scheduling.placement.hosts import Ints
-from headgate.domain.scheduling.placement.sizes import next_in_line
 
 SMALL = 1 << 16
 """Numbers below this are sorted and counted by their digits."""
@@ -35,31 +34,26 @@ def leader_order(capacities: Capacities, level: int, domains: Ints, *, best_fit:
 
 def take_in_order(capacities: Capacities, level: int, *, best_fit: bool, need: int) -> Share | None:
     """Domains of a level in plain order until `need` slices lie somewhere, and what each takes."""
+    if capacities.score:
+        return _take_scored(capacities, level, best_fit=best_fit, need=need)
     slices, pods = capacities.slices[level], capacities.pods[level]
-    if not capacities.score and len(slices) < MANY:
+    sizes = sizes_of(capacities, level)
+    if sizes is None:
         return take_by_size(slices, pods, need, best_fit=best_fit)
-    if int(slices.sum()) < need:
-        return None
-    ordered = _line(capacities, level, need, best_fit=best_fit)
-    score = capacities.score[level][ordered] if capacities.score else None
+    return take_counted(sizes, pods, need, best_fit=best_fit)
+
+
+def _take_scored(capacities: Capacities, level: int, *, best_fit: bool, need: int) -> Share | None:
+    slices = capacities.slices[level]
+    ordered = plain_order(capacities, level, slice(None), best_fit=best_fit)
     offered = slices[ordered]
-    taken = take(Offer(offered, offered, offered, score, best_fit), need)
-    assert taken is not None, "who stands in line takes as much as everything"
+    taken = take(Offer(offered, offered, offered, capacities.score[level][ordered], best_fit), need)
+    if taken is None:
+        return None
     given = np.zeros(len(slices), dtype=np.int64)
     given[ordered[taken.chosen]] = taken.units
     domains = given.nonzero()[0]
     return domains, given[domains]
-
-
-def _line(capacities: Capacities, level: int, need: int, *, best_fit: bool) -> Ints:
-    """In plain order everyone, or where there are many, at least those who are reached."""
-    sizes = sizes_of(capacities, level)
-    if sizes is None:
-        return plain_order(capacities, level, slice(None), best_fit=best_fit)
-    if capacities.slices is capacities.pods:
-        return next_in_line(sizes, need, best_fit=best_fit, whole=False)
-    line = np.sort(next_in_line(sizes, need, best_fit=best_fit, whole=True))
-    return line[plain_order(capacities, level, line, best_fit=best_fit)]
 
 
 def _keys(capacities: Capacities, level: int, domains: "slice | Ints") -> list[Ints]:

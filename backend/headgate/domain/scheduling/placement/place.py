@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from headgate.domain.scheduling.answers import Unplaced
@@ -20,8 +21,7 @@ from headgate.domain.workloads.specs import PodSet
 MOST_ANSWERS = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
+class Seat(msgspec.Struct, frozen=True, gc=False):
     """A pod set with the ground it is to be placed on."""
 
     ground: Ground
@@ -120,11 +120,10 @@ def groups_of(seats: Sequence[Seat]) -> Iterable[Group]:
 
 def _placed(ground: Ground, places: Ints, counts: Ints) -> Placed:
     topology, rows = ground.topology, ground.topology.rows[places]
+    names, numbers = topology.paths, places
     if topology.goes_to_hosts:
-        values = [ground.table.places[row] for row in rows.tolist()]
-    else:
-        values = [topology.paths[place] for place in places.tolist()]
-    pairs = zip(values, counts.tolist(), strict=True)
-    domains = tuple([TopologyDomain(values=place, count=count) for place, count in pairs])
+        names, numbers = ground.table.places, rows
+    values = map(names.__getitem__, numbers.tolist())
+    domains = tuple(map(TopologyDomain, values, counts.tolist()))
     assignment = TopologyAssignment(levels=topology.assigned_levels(), domains=domains)
     return Placed(rows, counts, assignment)

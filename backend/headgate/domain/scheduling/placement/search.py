@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from headgate.domain.scheduling.placement.below import children, smallest_that_takes, take_below
+from headgate.domain.scheduling.placement.by_size import NOWHERE
 from headgate.domain.scheduling.placement.capacities import MANY, Capacities, sizes_of, stretches
 from headgate.domain.scheduling.placement.choosing import (
     Offer,
@@ -21,8 +22,6 @@ from headgate.domain.scheduling.placement.hosts import Ints
 from headgate.domain.scheduling.placement.orders import leader_order, plain_order, take_in_order
 from headgate.domain.scheduling.placement.sizes import tightest_of
 from headgate.domain.scheduling.placement.wanted import Wanted
-
-NOWHERE: Ints = np.zeros(0, dtype=np.int64)
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):

@@ -80,30 +80,3 @@ def tightest_of(sizes: Sizes, need: int) -> Ints:
         return enough
     size = need + int(enough[0])
     return first_of(sizes, size, sizes.count(size))
-
-
-def next_in_line(sizes: Sizes, need: int, *, best_fit: bool, whole: bool) -> Ints:
-    """Domains that `need` is taken from, large ones first for best fit, else small ones first.
-
-    The last of a best fit is the tightest for what remains, which is no more than the size at
-    which `need` is reached: it is the first of the smallest size that suffices. `whole` gives all
-    domains of the last sizes, where something else decides among them.
-    """
-    steps = sizes.numbers * np.arange(len(sizes.numbers))
-    if best_fit:
-        steps = steps[::-1]
-    reached = steps.cumsum()
-    step = int(reached.searchsorted(need))
-    size = len(steps) - 1 - step if best_fit else step
-    rest = need - (int(reached[step - 1]) if step else 0)
-    before = steps[:step].nonzero()[0]
-    if best_fit:
-        before = len(steps) - 1 - before
-    parts = [first_of(sizes, each, sizes.count(each)) for each in before.tolist()]
-    parts.append(first_of(sizes, size, sizes.count(size) if whole else -(-rest // size)))
-    if best_fit:
-        rest -= (rest - 1) // size * size
-        enough = rest + int((sizes.numbers[rest:] > 0).argmax())
-        if enough != size:
-            parts.append(first_of(sizes, enough, sizes.count(enough) if whole else 1))
-    return np.concatenate(parts) if len(parts) > 1 else parts[0]
