@@ -104,6 +104,7 @@ class Cluster:
         on_hosts = queue in {"batch", "tight"}
         pods = PodSet(
             count=self.chance.randint(1, 4),
+            disruption_mode=self.chance.choice(["All", "Single"]),
             scheduling=Scheduling(requests={"gpu": self.chance.randint(1, 4)}),
             topology_request=self.chance.choice(REQUESTS) if on_hosts else None,
         )
@@ -144,7 +145,10 @@ class Cluster:
         if found is None:
             return
         phase = phase_of(found)
-        if phase == "Evicting":
+        if found.shrinking is not None and phase != "Evicting":
+            eviction = found.shrinking.eviction.id
+            self.order(found.key, c.ReportStopped(uid=found.uid, eviction=eviction))
+        elif phase == "Evicting":
             self.order(found.key, c.ReportStopped(uid=found.uid, eviction=""))
         elif phase == "Starting":
             self.order(found.key, c.ReportPodsReady(uid=found.uid, ready=True))

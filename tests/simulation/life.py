@@ -227,7 +227,10 @@ def _settle(cluster: Cluster) -> None:
         cell = cluster.witness.cell
         busy = [w for _, w in sorted(cell.workloads.items()) if w.finished_at is None]
         for workload in busy:
-            if phase_of(workload) == "Starting":
+            if workload.shrinking is not None and workload.eviction is None:
+                gone = c.ReportStopped(uid=workload.uid, eviction=workload.shrinking.eviction.id)
+                cluster.order(workload.key, gone)
+            elif phase_of(workload) == "Starting":
                 cluster.order(workload.key, c.ReportPodsReady(uid=workload.uid, ready=True))
             elif phase_of(workload) == "Running":
                 cluster.order(workload.key, c.ReportFinished(uid=workload.uid, succeeded=True))

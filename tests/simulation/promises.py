@@ -9,36 +9,48 @@ from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.rounds.events import PlacementInvalidated, RoundCommitted
 from headgate.domain.rounds.state import Round, is_guaranteeing, is_open
-from headgate.domain.scheduling.disruption import budget_standings, violated_budgets, whole
+from headgate.domain.scheduling.disruption import Removal, budget_standings, violated_budgets
 from headgate.domain.scheduling.partition import Charge, Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.pledges import claim_of
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadQuotaReserved
 from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted, WorkloadShrunk
 from headgate.domain.workloads.protecting import protection_of
+from headgate.domain.workloads.shrinking import present_eviction
 from headgate.domain.workloads.state import Workload
 
 
 @dataclass
 class Promises:
-    """A fold that someone else moves on; `thieves` took what was promised to others."""
+    """A fold that someone else moves on; `thieves` took what was promised to others.
+
+    They are `unsettled` until whoever lost to them has been told.
+    """
 
     cell: Cell
     thieves: list[str] = field(default_factory=list)
+    unsettled: list[str] = field(default_factory=list)
 
     def before(self, recorded: Recorded) -> None:
         """Judge a fact by the state it was decided on."""
         event = recorded.event
         if isinstance(event, RoundCommitted):
             self._committed(event, recorded)
-        if isinstance(event, WorkloadEvicted) and event.reason == "Preempted":
-            assert event.eviction in self.cell.rounds, "I18: no eviction without its round"
+        preempts = isinstance(event, WorkloadEvicted) and event.reason == "Preempted"
+        if preempts or isinstance(event, WorkloadPodsEvicted):
+            name = getattr(event, "eviction", "")
+            assert name in self.cell.rounds, "I18: no eviction without its round"
+        if not recorded.stream.startswith(("workload/", "round/")):
+            self.unsettled.clear()
         if isinstance(event, PlacementInvalidated) and event.by == "Taken":
             self._taken(self.cell.rounds[recorded.stream.removeprefix("round/")], event)
         if isinstance(event, WorkloadQuotaReserved | RoundCommitted) and self.thieves:
             self._places_are_kept()
             self.thieves.clear()
+        if isinstance(event, WorkloadQuotaReserved | RoundCommitted):
+            self._fits_in_the_end()
 
     def after(self, recorded: Recorded) -> None:
         """Judge what a fact has led to."""
@@ -47,21 +59,36 @@ class Promises:
             self._reserved(self.cell.workloads[recorded.stream.removeprefix("workload/")])
         if isinstance(event, PlacementInvalidated) and event.taken_by in self.thieves:
             self.thieves.remove(event.taken_by)
+        if isinstance(event, WorkloadShrunk):
+            self._is_still_a_gang(self.cell.workloads[recorded.stream.removeprefix("workload/")])
 
     def at_rest(self) -> None:
         """Judge the state in which nothing is left to decide."""
         self._immunity_is_paid_for()
         self._places_are_kept()
+        self._fits_in_the_end()
 
     def _committed(self, event: RoundCommitted, recorded: Recorded) -> None:
         others = [found for found in self.cell.rounds.values() if is_open(found)]
-        serving = {v.workload for r in others for v in r.victims if v.workload not in r.released}
+        serving = {
+            v.workload: bool(v.shrinks_to)
+            for r in others
+            for v in r.victims
+            if v.workload not in r.released
+        }
         for victim in event.victims:
             held = self.cell.workloads[victim.workload]
-            assert victim.workload not in serving, "I2: a victim serves one round"
             assert holds_quota(held), "I2: a victim holds a place"
             assert held.eviction is None, "I2: who is leaving is credited, not chosen"
-            assert held.spec.preemptibility == "Preemptible", "I1: immunity holds"
+            if victim.shrinks_to:
+                assert victim.workload not in serving, "I2: its pods serve one round"
+                assert held.shrinking is None, "I2: pods on their way out are not chosen again"
+                assert held.spec.preemptibility != "NonPreemptible", "I1: immunity holds"
+                for name, stay in victim.shrinks_to.items():
+                    assert stay >= _least(held)[name], "I1, I9: the core stays"
+            else:
+                assert serving.get(victim.workload, True), "I2: a victim serves one round"
+                assert held.spec.preemptibility == "Preemptible", "I1: immunity holds"
         mine = [r for r in others if r.preemptor == event.preemptor]
         assert all(r.stage == "Invalidated" for r in mine), "I11: no second round"
         preemptor = self.cell.workloads[event.preemptor]
@@ -72,9 +99,11 @@ class Promises:
     def _recounted(self, event: RoundCommitted) -> None:
         cell = self.cell
         standings = budget_standings(cell.config.disruption_budgets, cell.workloads.values())
-        victims = [cell.workloads[v.workload] for v in event.victims]
-        ranked = sorted(victims, key=lambda w: (-protection_of(w.spec), w.uid))
-        broken = violated_budgets(standings, [whole(w) for w in ranked])
+        removals = [
+            Removal(cell.workloads[v.workload], v.pods, not v.shrinks_to) for v in event.victims
+        ]
+        ranked = sorted(removals, key=lambda r: (-protection_of(r.workload.spec), r.workload.uid))
+        broken = violated_budgets(standings, ranked)
         stored = sum(bool(v.violates) for v in event.victims)
         assert stored == sum(map(bool, broken)), "I10: violations are those of a recount"
 
@@ -113,11 +142,35 @@ class Promises:
         if not _fits(partition, PROJECTED, charge):
             assert partition.rounds, f"I12: {workload.key} takes what is promised to nobody"
             self.thieves.append(workload.key)
+            self.unsettled.append(workload.key)
         assert workload.admission is not None, "it was just given a place"
         least = {p.name: p.min_count or p.count for p in workload.spec.pod_sets}
         for given in workload.admission.pod_set_assignments:
             ended = workload.reclaimable.get(given.name, 0)
             assert given.count + ended >= least[given.name], "I9: no pod set below its minimum"
+
+    @staticmethod
+    def _is_still_a_gang(workload: Workload) -> None:
+        assert workload.admission is not None, "who shrinks holds a place"
+        for given in workload.admission.pod_set_assignments:
+            least = min(_least(workload)[given.name], given.count)
+            assert given.count >= max(least, 1), "I9: no pod set below its minimum"
+            places = given.topology_assignment
+            if places is not None and not workload.reclaimable:
+                placed = sum(domain.count for domain in places.domains)
+                assert placed == given.count, "I9: a place for each pod that stays"
+
+    def _fits_in_the_end(self) -> None:
+        """Who took what was promised fits in the projected view once the others have lost it."""
+        for key in self.unsettled:
+            workload = self.cell.workloads.get(key)
+            if workload is None or not holds_quota(workload):
+                continue
+            if present_eviction(workload) is None:
+                partition = self._partition_of(workload)
+                charge = partition.held_by(workload)
+                assert _fits(partition, PROJECTED, charge), f"I12: {key} fits both views"
+        self.unsettled.clear()
 
     def _immunity_is_paid_for(self) -> None:
         used: dict[tuple[str, str, str], int] = {}
@@ -168,3 +221,12 @@ def _fits(partition: Partition, view: int, charge: Charge) -> bool:
         return has_quota and partition.hosts.has_room(view, charge.pods)
     finally:
         partition.take(view, charge)
+
+
+def _least(workload: Workload) -> dict[str, int]:
+    """How many pods of each pod set must stay as long as the workload does."""
+    least = {}
+    for pod_set in workload.spec.pod_sets:
+        single = pod_set.disruption_mode == "Single"
+        least[pod_set.name] = pod_set.min_count or (1 if single else pod_set.count)
+    return least

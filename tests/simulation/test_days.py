@@ -29,6 +29,7 @@ def test_days_are_full_of_everything() -> None:
         "WorkloadEvicted",
         "WorkloadExplained",
         "WorkloadRequeued",
+        "WorkloadShrunk",
         "WorkloadStopped",
     }
     assert wanted <= set(seen)

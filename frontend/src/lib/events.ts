@@ -14,6 +14,8 @@ const TONES: Record<string, FactTone> = {
   "workload.explained": "wait",
   "workload.requeued": "wait",
   "workload.evicted": "bad",
+  "workload.pods_evicted": "bad",
+  "workload.shrunk": "move",
   "workload.pods_not_ready": "bad",
   "workload.pods_gone": "bad",
   "workload.hosts_failed": "bad",

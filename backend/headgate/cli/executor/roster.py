@@ -13,6 +13,7 @@ EVENT_TYPES = (
     "workload.admitted",
     "workload.placed",
     "workload.evicted",
+    "workload.pods_evicted",
     "workload.eviction_forced",
     "workload.eviction_cancelled",
     "workload.stopped",

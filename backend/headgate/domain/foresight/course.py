@@ -13,6 +13,7 @@ from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import ReportStopped
 from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.shrinking import present_eviction
 
 
 class Endless(Exception):
@@ -49,11 +50,12 @@ class Course:
     def let_victims_go(self) -> None:
         """Let everyone who is asked to stop do so at once, again and again until nobody is."""
         self.come_to_rest()
-        while leaving := [w for _, w in sorted(self.cell.workloads.items()) if w.eviction]:
+        while leaving := [w for _, w in sorted(self.cell.workloads.items()) if present_eviction(w)]:
             before = len(self.facts)
             for workload in leaving:
                 stream = workload_stream(workload.key)
-                command = ReportStopped(uid=workload.uid)
+                eviction = present_eviction(workload)
+                command = ReportStopped(uid=workload.uid, eviction=eviction.id if eviction else "")
                 events = WORKLOAD.decide(workload, command, self.at)
                 self.assume(*((stream, event) for event in events))
             if len(self.facts) == before:

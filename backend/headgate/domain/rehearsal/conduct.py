@@ -21,7 +21,13 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
     WorkloadStopped,
 )
-from headgate.domain.workloads.preemption_events import EvictionCancelled, WorkloadStopping
+from headgate.domain.workloads.preemption_events import (
+    EvictionCancelled,
+    WorkloadPodsEvicted,
+    WorkloadShrunk,
+    WorkloadStopping,
+)
+from headgate.domain.workloads.shrinking import present_eviction
 from headgate.domain.workloads.state import Workload, condition
 
 RESERVED, ADMITTED, EVICTED = 0, 1, 2
@@ -29,7 +35,8 @@ RESERVED, ADMITTED, EVICTED = 0, 1, 2
 
 LATER_THAN_ALL = 2**62
 RUNNING = (WorkloadPodsReady, WorkloadPodsNotReady, WorkloadPodsReclaimed)
-LEAVING = (EvictionAcknowledged, EvictionProgressed, WorkloadStopping, WorkloadStopped)
+GONE = (WorkloadStopped, WorkloadShrunk)
+LEAVING = (EvictionAcknowledged, EvictionProgressed, WorkloadStopping, *GONE)
 ENDED = ("Succeeded", "Failed", "FailedToStart")
 
 
@@ -77,8 +84,9 @@ class Conducts(msgspec.Struct, kw_only=True):
         for kind, found in ((RESERVED, reserved), (ADMITTED, admitted)):
             if found is not None and found.status:
                 conduct.scenes[kind].append(Scene(began_at=found.last_transition_at))
-        if workload.eviction is not None:
-            conduct.scenes[EVICTED].append(Scene(began_at=workload.eviction.started_at))
+        eviction = present_eviction(workload)
+        if eviction is not None:
+            conduct.scenes[EVICTED].append(Scene(began_at=eviction.started_at))
         conduct.under_way = [kind for kind, scenes in enumerate(conduct.scenes) if scenes]
 
     def observe(
@@ -93,7 +101,7 @@ class Conducts(msgspec.Struct, kw_only=True):
             conduct.scenes[kind].append(Scene(began_at=at))
             return False
         follows = _follows_from(event) if outside else None
-        if isinstance(event, EvictionCancelled):
+        if isinstance(event, EvictionCancelled | WorkloadShrunk):
             _close(conduct.scenes[EVICTED], at)
         if isinstance(event, WorkloadStopped | WorkloadFinished):
             for scenes in conduct.scenes:
@@ -132,7 +140,7 @@ class Conducts(msgspec.Struct, kw_only=True):
             return
         if isinstance(event, WorkloadPodsReady) and not scene.lines:
             self.ready_delays.append(line.after)
-        if isinstance(event, WorkloadStopped):
+        if isinstance(event, GONE):
             self.stop_delays.append(line.after)
         scene.lines.append(line)
 
@@ -151,7 +159,7 @@ class Conducts(msgspec.Struct, kw_only=True):
 
     def _stop(self, scene: Scene | None) -> tuple[Line, ...]:
         lines = tuple(scene.lines) if scene else ()
-        if any(isinstance(line.event, WorkloadStopped) for line in lines):
+        if any(isinstance(line.event, GONE) for line in lines):
             return lines
         after = max(middle(self.stop_delays), scene.until + 1 if scene else 0)
         stopped = WorkloadStopped(eviction="")
@@ -165,7 +173,7 @@ def scene_of(event: DomainEvent) -> int | None:
             return RESERVED
         case WorkloadAdmitted():
             return ADMITTED
-        case WorkloadEvicted():
+        case WorkloadEvicted() | WorkloadPodsEvicted():
             return EVICTED
         case _:
             return None

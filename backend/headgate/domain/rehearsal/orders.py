@@ -6,6 +6,7 @@ facts or to none.
 
 from headgate.domain.configured import Absent
 from headgate.domain.facts import DomainEvent
+from headgate.domain.rehearsal.conduct import GONE
 from headgate.domain.rejection import Rejection
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import commands as c
@@ -42,6 +43,7 @@ from headgate.domain.workloads.preemption_events import (
     ProtectionChanged,
     WorkloadStopping,
 )
+from headgate.domain.workloads.shrinking import present_eviction
 from headgate.domain.workloads.state import Workload, WorkloadState
 
 TAKEN_AS_SAID = (
@@ -132,12 +134,15 @@ def _end(state: Workload, event: DomainEvent) -> c.WorkloadCommand | None:
     if isinstance(event, WorkloadFinished):
         succeeded = event.reason == "Succeeded"
         return c.ReportFinished(uid=state.uid, succeeded=succeeded, message=event.message)
-    return c.ReportStopped(uid=state.uid) if isinstance(event, WorkloadStopped) else None
+    eviction = present_eviction(state)
+    name = eviction.id if eviction else ""
+    return c.ReportStopped(uid=state.uid, eviction=name) if isinstance(event, GONE) else None
 
 
 def _report(state: Workload, event: DomainEvent) -> c.WorkloadCommand | None:
     """What an executor or a check controller said, of the workload as it stands now."""
-    uid, eviction = state.uid, state.eviction.id if state.eviction else ""
+    known = present_eviction(state)
+    uid, eviction = state.uid, known.id if known else ""
     match event:
         case WorkloadPodsReady():
             return c.ReportPodsReady(uid=uid, ready=True)

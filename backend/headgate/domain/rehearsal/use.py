@@ -16,6 +16,7 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
 )
 from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.preemption_events import WorkloadShrunk
 from headgate.domain.workloads.remaining import needed_admission
 from headgate.domain.workloads.state import Workload
 
@@ -57,7 +58,11 @@ class Use(msgspec.Struct, kw_only=True):
         elif isinstance(event, WorkloadQuotaReserved | WorkloadPlaced):
             self.pass_time(at)
             self._hold(key, _amounts(event.admission, after))
-        elif isinstance(event, WorkloadPodsReclaimed) and after is not None and key in self.held:
+        elif (
+            isinstance(event, WorkloadPodsReclaimed | WorkloadShrunk)
+            and after is not None
+            and key in self.held
+        ):
             self.pass_time(at)
             self._hold(key, _amounts(after.admission, after))
 

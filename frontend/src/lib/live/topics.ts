@@ -25,6 +25,8 @@ const PLACE_CHANGING = new Set([
   "workload.finished",
   "workload.deleted",
   "workload.evicted",
+  "workload.pods_evicted",
+  "workload.shrunk",
 ]);
 
 // How far a victim is shows on the page of its round.
