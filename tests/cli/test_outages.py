@@ -16,6 +16,7 @@ from headgate.client.shapes import Event
 from tests.cli.test_replay import HOSTS, PODS, SCENARIO
 
 SECOND = 1_000_000
+Fact = tuple[str, str, int, dict[str, object]]
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def on(*hosts: str) -> dict[str, object]:
     return {"pod_set_assignments": [{"topology_assignment": {"levels": ["h"], "domains": domains}}]}
 
 
-def told(aftermath: Aftermath, *facts: tuple[str, str, int, dict[str, object]]) -> None:
+def told(aftermath: Aftermath, *facts: Fact) -> None:
     for position, (name, kind, second, data) in enumerate(facts, start=1):
         aftermath.observe(
             Event(
@@ -90,7 +91,7 @@ def told(aftermath: Aftermath, *facts: tuple[str, str, int, dict[str, object]]) 
 
 def test_everyone_who_lost_a_host_is_counted_by_what_became_of_it() -> None:
     aftermath = Aftermath()
-    starts = [
+    starts: list[Fact] = [
         (name, kind, 0, data)
         for name in "mervs"
         for kind, data in (
@@ -99,7 +100,7 @@ def test_everyone_who_lost_a_host_is_counted_by_what_became_of_it() -> None:
             ("admitted", {}),
         )
     ]
-    hits = [(name, "hosts_failed", 2, {"hosts": {"a": "NotReady"}}) for name in "mervs"]
+    hits: list[Fact] = [(name, "hosts_failed", 2, {"hosts": {"a": "NotReady"}}) for name in "mervs"]
     told(
         aftermath,
         *starts,
