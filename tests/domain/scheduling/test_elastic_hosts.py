@@ -115,7 +115,17 @@ def test_only_the_domain_of_those_that_run_is_near_to_what_is_added() -> None:
     new = grown(world, old, pods(6, RACK))
     (near,) = near_fits(world.cell, "tree", world[new])
     assert (near.nearest.domain, near.nearest.fits, near.nearest.needs) == (("b", "r1"), 1, 3)
-    assert [each.workload for each in near.in_the_way] == [old]
+    assert near.in_the_way == ()
+
+
+def test_who_may_lie_anywhere_is_told_of_all_hosts_together() -> None:
+    world = a_world({"b/r1/a": 2, "b/r2/x": 2})
+    other = running(world, pods(1), name="other")
+    key = world.submit_pod_sets("w", "q", pods(4))
+    world.settle()
+    (near,) = near_fits(world.cell, "tree", world[key])
+    assert (near.nearest.domain, near.nearest.fits, near.nearest.needs) == ((), 3, 4)
+    assert [each.workload for each in near.in_the_way] == [other]
 
 
 def test_growth_with_a_preferred_level_stays_near() -> None:

@@ -142,7 +142,8 @@ def _show_near_fits(answer: Object, form: Format, *, with_headers: bool) -> None
         return
     headers = ("pod set", "flavor", "level", "domain", "fits", "needs", "short of", "in the way")
     rows = [
-        [near["podSet"], near["flavor"], near["level"], "/".join(near["domain"]),
+        [near["podSet"], near["flavor"], near["level"] or "-",
+         "/".join(near["domain"]) or "all hosts together",
          str(near["fits"]), f"{near['needs']} {near['unit']}", near["resource"],
          _in_the_way(near["inTheWay"])]
         for near in answer["near"]

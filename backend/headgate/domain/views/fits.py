@@ -3,7 +3,7 @@
 Figures are those the scheduler places by (`scheduling.placement`): they never say otherwise.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from headgate.domain.cell import Cell
@@ -21,6 +21,7 @@ from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.slices import standing_pods, taken_over
 from headgate.domain.scheduling.standing import cluster_queue_of
 from headgate.domain.values.quantities import Requests
+from headgate.domain.workloads.annotations import replaced_key
 from headgate.domain.workloads.remaining import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
@@ -64,8 +65,9 @@ def near_fits(cell: Cell, topology: str, workload: Workload) -> tuple[NearFit, .
     """
     key = cell.partition_of_workload(workload)
     offered = _offered(cell, workload)
+    stays = {workload.key, replaced_key(workload.annotations)}
     return tuple(
-        NearFit(pod_set.name, flavor, near, _in_the_way(cell, partition, near))
+        NearFit(pod_set.name, flavor, near, _in_the_way(cell, partition, near, stays))
         for partition, flavor in _flavors(cell, topology)
         if partition.key == key and flavor in offered
         for ground, pod_set in _sought(cell, partition, flavor, workload)
@@ -110,11 +112,15 @@ def _ground(cell: Cell, partition: Partition, flavor: str, views: tuple[int, ...
     return Ground(partition.hosts, partition.topologies[flavor], spec, views, {}, rules=rules)
 
 
-def _in_the_way(cell: Cell, partition: Partition, near: Nearest) -> tuple[InTheWay, ...]:
+def _in_the_way(
+    cell: Cell, partition: Partition, near: Nearest, stays: Collection[str]
+) -> tuple[InTheWay, ...]:
     """Who takes most of what a domain is short of there, lowest priority first among equals."""
     found: list[tuple[int, InTheWay]] = []
     for held in partition.holding.values():
         for key, charge in held.items():
+            if key in stays:
+                continue
             here = [
                 (pods_within(near.rows, rows, counts), requests.get(near.resource, 0))
                 for rows, counts, requests in charge.pods

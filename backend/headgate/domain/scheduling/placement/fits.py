@@ -76,13 +76,28 @@ def largest_gangs(ground: Ground, requests: Requests) -> Iterator[LevelFit]:
 
 
 def nearest_domains(ground: Ground, pod_set: PodSet) -> Iterator[Nearest]:
-    """The domains of the level a pod set asks for that come nearest to taking it, nearest first."""
+    """The domains of the level a pod set asks for that come nearest to taking it, nearest first.
+
+    Who may lie anywhere is told of all hosts together, as of a domain without a name.
+    """
     topology = ground.topology
     wanted = wanted_of(pod_set, topology.levels, ground.rules)
     if isinstance(wanted, str) or not topology.paths:
         return
     slicing = slicing_of(pod_set, topology.levels)
     with capacities_for(ground, Shape(pod_set, None, slicing)) as capacities:
+        unit = "slices" if slicing.size > 1 else "pods"
+        if wanted.spreads:
+            yield Nearest(
+                level="",
+                domain=(),
+                unit=unit,
+                fits=int(capacities.slices[0].sum()),
+                needs=pod_set.count // slicing.size,
+                resource=_shortest_of(ground, pod_set, np.arange(len(topology.paths))),
+                rows=frozenset(topology.rows.tolist()),
+            )
+            return
         slices, pods = capacities.slices[wanted.level], capacities.pods[wanted.level]
         order = np.lexsort([np.arange(len(slices)), -pods, -slices])
         for domain in order[:MOST_DOMAINS].tolist():
@@ -92,7 +107,7 @@ def nearest_domains(ground: Ground, pod_set: PodSet) -> Iterator[Nearest]:
             yield Nearest(
                 level=topology.levels[wanted.level],
                 domain=topology.domain_path(wanted.level, domain),
-                unit="slices" if slicing.size > 1 else "pods",
+                unit=unit,
                 fits=int(slices[domain]),
                 needs=pod_set.count // slicing.size,
                 resource=_shortest_of(ground, pod_set, places),

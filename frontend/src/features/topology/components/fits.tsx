@@ -48,7 +48,7 @@ function FitTable({ fits }: { fits: LevelFit[] }) {
               Pods
             </th>
             <th scope="col">In</th>
-            <th scope="col" className={styles.number}>
+            <th scope="col" className={`${styles.number} ${styles.spare}`}>
               Anywhere
             </th>
             <th scope="col" className={styles.number}>
@@ -64,7 +64,7 @@ function FitTable({ fits }: { fits: LevelFit[] }) {
                 {flavors > 1 && <span className={styles.soft}> of {fit.flavor}</span>}
               </th>
               <td className={styles.number}>{fit.largest}</td>
-              <td>
+              <td className={styles.where}>
                 {fit.domain.length === 0 ? (
                   "nowhere"
                 ) : (
@@ -73,7 +73,7 @@ function FitTable({ fits }: { fits: LevelFit[] }) {
                   </Button>
                 )}
               </td>
-              <td className={styles.number}>{fit.together}</td>
+              <td className={`${styles.number} ${styles.spare}`}>{fit.together}</td>
               <td className={styles.number}>{formatShare(scattered(fit))}</td>
             </tr>
           ))}

@@ -19,7 +19,7 @@ export function Fragmentation({ topology, resource, at }: { topology: string; re
   const pod = podOf(resource, sizeOf(url.get("size") || "1"));
   const history = useQuery(fragmentationQuery(topology, pod, minutesBefore(at, Number(range))));
   return (
-    <section className={panel.panel} aria-labelledby="fragmentation">
+    <section className={`${panel.panel} ${panel.beside}`} aria-labelledby="fragmentation">
       <header className={panel.head}>
         <h2 id="fragmentation">Largest gang over time</h2>
         <SelectField

@@ -62,9 +62,13 @@ function Near({ fit, workload, onZoom }: { fit: NearFit; workload: string; onZoo
   return (
     <li className={styles.nearOne}>
       <span className={styles.line}>
-        <Button look="quiet" className={styles.place} onClick={onZoom}>
-          {fit.domain.join("/")}
-        </Button>
+        {fit.domain.length === 0 ? (
+          <b>All hosts together</b>
+        ) : (
+          <Button look="quiet" className={styles.place} onClick={onZoom}>
+            {fit.domain.join("/")}
+          </Button>
+        )}
         <span>
           {nearWords(fit)}
           <span className={styles.soft}> of {fit.podSet}</span>

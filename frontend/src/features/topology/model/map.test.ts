@@ -34,11 +34,29 @@ test("hosts are found below any domain, and domains by their path", () => {
   expect(domainAt([BLOCK], ["b9"])).toBeUndefined();
 });
 
-test("the largest group has the first colour", () => {
-  expect([...legendOf([FULL, HALF], "queue")]).toEqual([
+test("groups keep their colours whoever is the largest", () => {
+  const colours = [
     ["a", 1],
     ["b", 2],
+  ];
+  const turned = host("h1", 8, [
+    { key: "a/x", pods: 1, clusterQueue: "a", priority: 0 },
+    { key: "b/y", pods: 9, clusterQueue: "b", priority: 5 },
   ]);
+  expect([...legendOf([FULL, HALF], "queue")]).toEqual(colours);
+  expect([...legendOf([turned], "queue")]).toEqual(colours);
+});
+
+test("priorities are in order of their numbers", () => {
+  const hosts = [host("h1", 8, [9, 100, 20].map((priority) => ({ key: `a/${priority}`, pods: 1, clusterQueue: "a", priority })))];
+  expect([...legendOf(hosts, "priority").keys()]).toEqual(["priority 9", "priority 20", "priority 100"]);
+});
+
+test("beyond the colours there are, the smallest groups share the last one", () => {
+  const many = Array.from({ length: 10 }, (_, index) => ({ key: `n/${index}`, pods: index + 1, clusterQueue: `q${index}`, priority: 0 }));
+  const legend = legendOf([host("h1", 8, many)], "queue");
+  expect([legend.get("q3"), legend.get("q9")]).toEqual([1, 7]);
+  expect(["q0", "q1", "q2"].map((name) => legend.get(name))).toEqual([8, 8, 8]);
 });
 
 test("the used part is split by pods and never exceeds the fill", () => {

@@ -38,7 +38,10 @@ export function groupOf(workload: HostWorkload, colouring: Colouring): string {
   return colouring === "queue" ? workload.clusterQueue : `priority ${workload.priority}`;
 }
 
-/** The groups on the map, the largest first, each with its colour; the last colour stands for all the rest. */
+/**
+ * The groups on the map in order of name, each with its colour, so that none changes colour as work comes and goes.
+ * Where there are more than colours, the largest have their own and the last one stands for all the rest.
+ */
 export function legendOf(hosts: TopologyDomain[], colouring: Colouring): Map<string, number> {
   const pods = new Map<string, number>();
   for (const { host } of hosts) {
@@ -47,8 +50,14 @@ export function legendOf(hosts: TopologyDomain[], colouring: Colouring): Map<str
       pods.set(group, (pods.get(group) ?? 0) + workload.pods);
     }
   }
-  const ordered = [...pods].sort((left, right) => right[1] - left[1] || left[0].localeCompare(right[0]));
-  return new Map(ordered.map(([group], index) => [group, Math.min(index + 1, SERIES)]));
+  const bySize = [...pods].sort((left, right) => right[1] - left[1] || byName(left[0], right[0])).map(([group]) => group);
+  const own = bySize.length > SERIES ? bySize.slice(0, SERIES - 1) : bySize;
+  const named = [...own].sort(byName).concat(bySize.slice(own.length));
+  return new Map(named.map((group, index) => [group, Math.min(index + 1, SERIES)]));
+}
+
+function byName(left: string, right: string): number {
+  return left.localeCompare(right, "en", { numeric: true });
 }
 
 /** The used part of a host, split between groups by their pods. */
