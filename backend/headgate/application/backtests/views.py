@@ -17,7 +17,6 @@ ASSUMPTIONS = (
     "A run that had not ended by the end of the stretch goes on to its end.",
     "What never started then is ready after the middle of all delays, and does not end.",
     "The scheduler looks when it looked then, at the latest half a second after a cause.",
-    "What a worker remembered of who does not fit is not in the log and is found anew.",
     "Priorities are those that were resolved when workloads were submitted.",
 )
 

@@ -1,5 +1,6 @@
 """A round as it stands: who makes room for whom, who has gone, and how it ended."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -59,6 +60,14 @@ RoundState = Absent | Round
 def is_open(found: Round) -> bool:
     """Whether it still makes room."""
     return found.stage in OPEN_STAGES
+
+
+def oldest_first(rounds: Iterable[Round]) -> list[Round]:
+    """Rounds in the order they began in.
+
+    Not by their ids, which tell who gave them: other workers, what-ifs and backtests give others.
+    """
+    return sorted(rounds, key=lambda found: (found.committed_at, found.preemptor, found.id))
 
 
 def is_guaranteeing(found: Round) -> bool:

@@ -67,7 +67,7 @@ class Immunity(msgspec.Struct, frozen=True, gc=False):
             holder = self.workloads[key]
             if holder.admission is not None and key != self.workload.key:
                 yield holder.admission, holder.spec
-        for _, found in sorted(self.partition.rounds.items()):
+        for found in self.partition.rounds.values():
             nominated = self.workloads.get(found.preemptor)
             if nominated is None or nominated.nomination is None or nominated is self.workload:
                 continue

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 
 from headgate.domain.config import Config
-from headgate.domain.rounds.state import Round, is_guaranteeing
+from headgate.domain.rounds.state import Round, is_guaranteeing, oldest_first
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.evaluated import Evaluation
 from headgate.domain.scheduling.ordering.order import queued_at
@@ -40,7 +40,7 @@ def beside_rounds(
         return found
     rounds = [
         known
-        for _, known in sorted(partition.rounds.items())
+        for known in oldest_first(partition.rounds.values())
         if known.stage != "Invalidated" and known.preemptor != workload.key
     ]
     for may_take, suffices in (

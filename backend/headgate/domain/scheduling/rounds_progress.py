@@ -19,7 +19,7 @@ from headgate.domain.rounds.events import (
     RoundVictim,
     VictimReleased,
 )
-from headgate.domain.rounds.state import Round
+from headgate.domain.rounds.state import Round, oldest_first
 from headgate.domain.scheduling.evictions import call_back, place_is_there
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.run import CycleRun
@@ -37,8 +37,8 @@ Facts = list[tuple[str, DomainEvent]]
 
 def advance_rounds(run: CycleRun) -> None:
     """Record for every open round what has happened to its victims, its place and its preemptor."""
-    for round_id in sorted(run.partition.rounds):
-        found = run.partition.rounds.get(round_id)
+    for begun in oldest_first(run.partition.rounds.values()):
+        found = run.partition.rounds.get(begun.id)
         if found is None:
             continue
         cause = _cause_to_abort(run, found)
@@ -86,7 +86,7 @@ def superseded(run: CycleRun, preemptor: Workload, end: RoundSuperseded) -> Fact
     the old one sent away.
     """
     facts: Facts = []
-    for _, found in sorted(run.partition.rounds.items()):
+    for found in oldest_first(run.partition.rounds.values()):
         if found.preemptor != preemptor.key:
             continue
         if found.stage != "Invalidated" and not place_is_there(run, found):

@@ -6,6 +6,7 @@ What was looked at and recorded is told as recorded; `explain_now` looks again.
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
+from headgate.domain.rounds.state import oldest_first
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.blocking import waiting_for_pods
 from headgate.domain.scheduling.evaluation import Evaluation, evaluate
@@ -248,8 +249,7 @@ def _about_to_be_looked_at(
     partition: Partition, line: tuple[str, ...], workload: Workload, at: Instant
 ) -> Explanation:
     if partition.rounds:
-        first = next(iter(sorted(partition.rounds)))
-        making_room = partition.rounds[first].preemptor
+        making_room = oldest_first(partition.rounds.values())[0].preemptor
         sentence = f"It has not been looked at yet; room is being made for {making_room}"
         return _not_looked_at("Round", "RoundDraining", sentence, held_by=(making_room,))
     place = line.index(workload.key)
