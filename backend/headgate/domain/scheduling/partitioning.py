@@ -12,6 +12,7 @@ from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.partition_keys import INSTALLATION, partition_layout
 from headgate.domain.scheduling.readiness import blocks_admission
 from headgate.domain.scheduling.standing import cluster_queue_of, expiring_stops
+from headgate.domain.scheduling.stirring import Stirred, counts_otherwise
 from headgate.domain.scheduling.timers import due_at
 from headgate.domain.topology.rules import silent_at
 from headgate.domain.topology.specs import NodeSpec
@@ -101,6 +102,8 @@ class Partitioning:
         self._charge_strays(old, new)
         if self._may_block:
             self._block(old, new)
+        if self.config.disruption_budgets and counts_otherwise(old, new):
+            self.unpark(Stirred.PREEMPTORS)
 
     def _queues_of(self, old: Workload | None, new: Workload | None) -> tuple[str, str]:
         """The ClusterQueues of both; most facts leave a workload in its own."""
@@ -129,11 +132,11 @@ class Partitioning:
     def _watch_lease(self, node: Configured[NodeSpec]) -> None:
         self.partitions[INSTALLATION].leases.set(node.name, silent_at(node.spec))
 
-    def unpark(self) -> None:
-        """Nothing that is known not to fit is known any more."""
+    def unpark(self, stirred: Stirred = Stirred.EVERYONE) -> None:
+        """Look again everywhere at those of the stirred who were known not to fit."""
         for partition in self.partitions.values():
-            partition.unpark()
-            partition.watch.may_be_too_small = True
+            partition.unpark(stirred)
+            partition.watch.may_be_too_small |= stirred == Stirred.EVERYONE
 
     def _recount(self, before: Counted | None, after: Counted | None) -> None:
         """Most facts change nothing of what is counted."""
