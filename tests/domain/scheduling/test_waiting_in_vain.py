@@ -1,0 +1,230 @@
+"""Who waits in vain is passed over, which decides nothing: the log alone does (ADR 0017).
+
+`Lived` keeps its plans, so that it remembers who did not fit; `anew` is the cell of somebody who
+has just folded the same log and remembers nobody.
+"""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from headgate.domain.budgets.events import DisruptionBudgetCreated
+from headgate.domain.budgets.specs import DisruptionBudgetSpec
+from headgate.domain.cell import Cell
+from headgate.domain.queues.specs import BorrowWithinCohort, ClusterQueuePreemption
+from headgate.domain.scheduling.cycle import Plan, plan_cycle
+from headgate.domain.topology.events import NodeReported
+from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.workloads.events import (
+    WorkloadEvicted,
+    WorkloadHeld,
+    WorkloadReleased,
+    WorkloadSpecChanged,
+)
+from tests.builders.world import Fact, World, names, quotas
+
+LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+ANY = ClusterQueuePreemption(reclaim_within_cohort="Any")
+MOST_CYCLES = 50
+
+
+class Lived(World):
+    """A world whose cell keeps its plans, as that of a worker does; with the looks it took."""
+
+    def live(self) -> list[Fact]:
+        """Every partition until it settles."""
+        made = []
+        self.looks = 0
+        for key in self.cell.partition_keys():
+            with self.cell.trial() as trial:
+                for number in range(MOST_CYCLES):
+                    plan = plan_cycle(self.cell, key, self.at, f"{self.cell.position}.{number}")
+                    made += _facts(plan)
+                    self.looks += plan.looked_at
+                    if not plan.decisions:
+                        break
+                trial.keep(self.cell.position)
+        return made
+
+    def anew(self) -> list[Fact]:
+        """What somebody decides next who has only the log."""
+        return self._next_cycle(Cell.load(self.cell.dump()))
+
+    def remembered(self) -> list[Fact]:
+        """What this cell decides next."""
+        return self._next_cycle(self.cell)
+
+    def _next_cycle(self, cell: Cell) -> list[Fact]:
+        made: list[Fact] = []
+        for key in cell.partition_keys():
+            with cell.trial():
+                made += _facts(plan_cycle(cell, key, self.at, "next"))
+        return made
+
+
+def _facts(plan: Plan) -> list[Fact]:
+    return [fact for decision in plan.decisions for fact in decision.events]
+
+
+def cohort(**preemption: ClusterQueuePreemption) -> Lived:
+    """A queue that owns 4, and one that owns 2 and borrows."""
+    world = Lived()
+    world.flavor("default")
+    for name, nominal in (("own", 4), ("side", 2)):
+        rules = preemption.get(name, ClusterQueuePreemption())
+        world.cluster_queue(name, quotas(default=nominal), cohort_name="team", preemption=rules)
+    return world
+
+
+def one_queue(nominal: int = 4, **spec: Any) -> Lived:
+    world = Lived()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=nominal), **spec)
+    return world
+
+
+def test_who_waits_in_vain_keeps_no_room_from_those_after_it() -> None:
+    world = cohort()
+    world.submit("runs", "side", {"gpu": 3})
+    world.submit("large", "own", {"gpu": 4}, priority=1)
+    world.live()
+    small = world.submit("small", "side", {"gpu": 2})
+    assert world.anew() == world.remembered()
+    world.live()
+    assert small in world.admitted()
+
+
+def test_who_does_not_know_yet_why_it_waits_keeps_room_for_that_cycle() -> None:
+    world = cohort()
+    world.submit("runs", "side", {"gpu": 3})
+    world.live()
+    large = world.submit("large", "own", {"gpu": 4}, priority=1)
+    small = world.submit("small", "side", {"gpu": 2})
+    first = world.remembered()
+    assert [stream for stream, _ in first] == [f"workload/{large}", f"workload/{small}"]
+    assert set(names(first)) == {"WorkloadExplained"}
+
+
+def test_who_waits_in_vain_takes_nobodys_turn_in_its_queue() -> None:
+    world = cohort()
+    world.submit("never", "own", {"gpu": 9}, priority=9)
+    world.live()
+    urgent = world.submit("urgent", "own", {"gpu": 4}, priority=2)
+    world.submit("other", "side", {"gpu": 4}, priority=1)
+    assert world.anew() == world.remembered()
+    assert (f"workload/{urgent}", "WorkloadAdmitted") in [
+        (stream, type(event).__name__) for stream, event in world.anew()
+    ]
+
+
+def test_room_that_will_be_left_lets_preemptors_look_again() -> None:
+    """Nothing is free before the drained one stops, but now fewer others have to leave."""
+    world = one_queue(preemption=LOWER)
+    equal = world.submit("equal", "q", {"gpu": 2}, priority=1)
+    world.submit("lower", "q", {"gpu": 2})
+    world.live()
+    wants = world.submit("wants", "q", {"gpu": 4}, priority=1)
+    world.live()
+    assert world[wants].round_id is None
+    evicted = WorkloadEvicted(eviction="e", reason="Requeued", message="drained")
+    world.record(f"workload/{equal}", evicted)
+    assert world.anew() == world.remembered()
+    world.live()
+    assert world[wants].round_id is not None
+
+
+def test_who_borrows_lets_those_who_reclaim_look_again() -> None:
+    """With it that queue is above its quota, so that an older one there may have to leave."""
+    lower = BorrowWithinCohort(policy="LowerPriority")
+    rules = ClusterQueuePreemption(
+        reclaim_within_cohort="LowerPriority", borrow_within_cohort=lower
+    )
+    world = cohort(own=rules)
+    world.submit("owns its place", "side", {"gpu": 2})
+    wants = world.submit("wants", "own", {"gpu": 5}, priority=2)
+    world.live()
+    assert world[wants].round_id is None
+    world.submit("borrows", "side", {"gpu": 1}, priority=1)
+    world.live()
+    assert world.anew() == []
+    assert world[wants].round_id is not None
+
+
+def test_a_victims_lower_priority_lets_preemptors_look_again() -> None:
+    world = one_queue(preemption=LOWER)
+    runs = world.submit("runs", "q", {"gpu": 4}, priority=1)
+    world.live()
+    wants = world.submit("wants", "q", {"gpu": 4}, priority=1)
+    world.live()
+    changed = replace(world[runs].spec, priority=0)
+    world.record(f"workload/{runs}", WorkloadSpecChanged(spec=changed))
+    assert world.anew() == world.remembered()
+    world.live()
+    assert world[wants].round_id is not None
+
+
+def test_who_goes_before_the_first_of_its_shape_is_looked_at_for_itself() -> None:
+    """It is older than who runs, which the one of its shape that failed is not."""
+    newer = ClusterQueuePreemption(within_cluster_queue="LowerOrNewerEqualPriority")
+    world = one_queue(preemption=newer)
+    old = world.submit("old", "q", {"gpu": 4})
+    world.record(f"workload/{old}", WorkloadHeld(owner="someone", reason="later"))
+    world.wait(1)
+    world.submit("runs", "q", {"gpu": 4})
+    world.live()
+    world.wait(1)
+    world.submit("young", "q", {"gpu": 4})
+    world.live()
+    world.record(f"workload/{old}", WorkloadReleased())
+    assert world.anew() == world.remembered()
+    world.live()
+    assert world[old].round_id is not None
+
+
+def test_a_budget_that_allows_more_lets_preemptors_of_all_partitions_look_again() -> None:
+    world = one_queue(preemption=LOWER)
+    world.cluster_queue("apart", quotas(default=4))
+    spec = DisruptionBudgetSpec(selector=LabelSelector(), min_available=2, enforcement="Strict")
+    created = DisruptionBudgetCreated(uid="b", name="b", namespace="team", spec=spec)
+    world.record("disruptionbudget/team/b", created)
+    world.submit("lower", "q", {"gpu": 4})
+    world.submit("one", "apart")
+    world.live()
+    wants = world.submit("wants", "q", {"gpu": 4}, priority=1)
+    world.live()
+    assert world[wants].round_id is None
+    world.submit("two", "apart")
+    world.live()
+    assert world.anew() == world.remembered()
+    world.live()
+    assert world[wants].round_id is not None
+
+
+def test_a_lost_host_lets_those_who_counted_on_it_look_again() -> None:
+    world = Lived()
+    world.hosts({"b1/r1/h1": 4, "b1/r1/h2": 4}, resource="gpu")
+    world.cluster_queue("q", quotas(tas=8), preemption=LOWER)
+    world.submit("lower", "q", {"gpu": 4})
+    leaves = world.submit("leaves", "q", {"gpu": 4})
+    world.live()
+    world.record(
+        f"workload/{leaves}", WorkloadEvicted(eviction="e", reason="Requeued", message="drained")
+    )
+    world.submit("wants", "q", {"gpu": 4}, priority=1)
+    world.live()
+    host = world.placed(leaves)
+    for name in host:
+        lost = NodeReported(ready=False, allocatable={"gpu": 4, "pods": 110})
+        world.record(f"node/{name}", lost)
+    assert world.anew() == world.remembered()
+
+
+def test_a_submit_to_a_full_queue_costs_one_look_whoever_waits_there() -> None:
+    world = one_queue(preemption=LOWER)
+    world.submit("runs", "q", {"gpu": 4}, priority=9)
+    for number in range(20):
+        world.submit(f"w{number}", "q", {"gpu": 3}, priority=number % 5)
+    world.live()
+    world.submit("one more", "q", {"gpu": 2})
+    world.live()
+    assert world.looks == 1
