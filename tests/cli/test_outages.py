@@ -91,15 +91,12 @@ def told(aftermath: Aftermath, *facts: Fact) -> None:
 
 def test_everyone_who_lost_a_host_is_counted_by_what_became_of_it() -> None:
     aftermath = Aftermath()
-    starts: list[Fact] = [
-        (name, kind, 0, data)
-        for name in "mervs"
-        for kind, data in (
-            ("submitted", {"uid": f"u-{name}"}),
-            ("quota_reserved", {"admission": on("a", "b")}),
-            ("admitted", {}),
-        )
+    begun: list[tuple[str, dict[str, object]]] = [
+        ("quota_reserved", {"admission": on("a", "b")}),
+        ("admitted", {}),
     ]
+    starts: list[Fact] = [(name, "submitted", 0, {"uid": f"u-{name}"}) for name in "mervs"]
+    starts += [(name, kind, 0, data) for kind, data in begun for name in "mervs"]
     hits: list[Fact] = [(name, "hosts_failed", 2, {"hosts": {"a": "NotReady"}}) for name in "mervs"]
     told(
         aftermath,
