@@ -104,7 +104,7 @@ def test_growth_that_its_required_domain_cannot_take_waits_and_is_told_why() -> 
     found = explain_waiting(world.cell, world[new], world.at)
     assert found is not None
     assert found.sentence == (
-        "Needs room for 3 pods more beside the 3 pods that run in one rack; "
+        "Needs room for 3 more pods beside the 3 that run, in one rack; "
         "the best rack r1 has room for 1"
     )
 

@@ -30,18 +30,19 @@ def _sentence(flavor: str, why: Unplaced) -> str:
     if why.lacks_leader:
         where = f"in any {level}" if why.domain else f"of flavor {flavor}"
         return f"The leader of the group has no host {where} that its pods fit in"
-    needs = f"Needs room for {_counted(why.needs, why.unit)}{_added(why)}"
+    needs = f"Needs room for {_counted(why.needs, _added(why.unit, why))}"
     if not why.hosts:
         return f"{needs}; flavor {flavor} has no hosts"
     if not why.domain:
         return f"{needs}; {_all_together(flavor, why)}{_layers(why)}"
     best = why.domain[-1]
-    return f"{needs} in one {level}; the best {level} {best} has room for {why.fits}{_layers(why)}"
+    together = f" beside the {why.standing} that run, in" if why.standing else " in"
+    return f"{needs}{together} one {level}; the best {level} {best} has room for {why.fits}{_layers(why)}"
 
 
-def _added(why: Unplaced) -> str:
-    """That these come to pods which stay where they are."""
-    return f" more beside the {_counted(why.standing, 'pods')} that run" if why.standing else ""
+def _added(unit: str, why: Unplaced) -> str:
+    """The unit, or more of it where others stay where they are."""
+    return f"more {unit}" if why.standing else unit
 
 
 def _layers(why: Unplaced) -> str:
