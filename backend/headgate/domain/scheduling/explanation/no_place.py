@@ -37,7 +37,8 @@ def _sentence(flavor: str, why: Unplaced) -> str:
         return f"{needs}; {_all_together(flavor, why)}{_layers(why)}"
     best = why.domain[-1]
     together = f" beside the {why.standing} that run, in" if why.standing else " in"
-    return f"{needs}{together} one {level}; the best {level} {best} has room for {why.fits}{_layers(why)}"
+    room = f"the best {level} {best} has room for {why.fits}{_layers(why)}"
+    return f"{needs}{together} one {level}; {room}"
 
 
 def _added(unit: str, why: Unplaced) -> str:
