@@ -1,0 +1,64 @@
+"""Workers that live through a day decide what somebody would who has only the log (ADR 0017)."""
+
+import pytest
+from msgspec.structs import replace
+
+from headgate.adapters.memory.state_cache import MemoryStateCache
+from headgate.application.cycles.again import digest, run_again
+from headgate.application.past.cells import PastCells
+from headgate.domain.scheduling.cycle import plan_cycle
+from tests.cycles.news import Fact, told, without_news
+from tests.foresight.submits import rest
+from tests.simulation.cluster import Cluster
+from tests.simulation.life import install, step
+
+STEPS_TO_A_REST = 10
+MANY = 1_000_000
+
+
+def live(seed: int, rests: int) -> Cluster:
+    """A day of two workers that now and then decide all there is; then nobody else has more."""
+    cluster = Cluster(seed)
+    install(cluster)
+    for _ in range(rests):
+        for _ in range(STEPS_TO_A_REST):
+            step(cluster)
+        rest(cluster)
+        assert left_to_decide(cluster) == [], f"seed {seed}: overlooked"
+    return cluster
+
+
+def left_to_decide(cluster: Cluster) -> list[Fact]:
+    """What somebody still decides who has folded the log and remembers nobody."""
+    cell = cluster.witness.cell.fork()
+    known = told(cell)
+    with cell.trial():
+        plans = [plan_cycle(cell, key, cluster.now, "anew") for key in cell.partition_keys()]
+    made = [fact for plan in plans for decision in plan.decisions for fact in decision.events]
+    return without_news(made, known)
+
+
+def decided_otherwise(cluster: Cluster) -> list[str]:
+    """The plans that somebody without the memory of the worker that made them begins otherwise."""
+    cells = PastCells(cluster.log, MemoryStateCache(), lambda: "1")
+    found = []
+    for record in cluster.records:
+        if record.outcome != "Committed":
+            continue
+        cell = cells.at(record.input_position).fork()
+        known = told(cell)
+        count = record.last_position - record.first_position + 1
+        recorded = cluster.log.read(record.first_position - 1, limit=count)
+        forgotten = replace(record, parking={}, decisions=MANY)
+        rerun = run_again(cell, forgotten, recorded)
+        then, again = without_news(rerun.then, known), without_news(rerun.again, known)
+        if digest(then) != digest(again[: len(then)]):
+            found.append(record.id)
+    return found
+
+
+@pytest.mark.parametrize("seed", [2, 8])
+def test_what_a_worker_remembers_decides_nothing(seed: int) -> None:
+    cluster = live(seed, 30)
+    assert len(cluster.records) > 40
+    assert decided_otherwise(cluster) == []

@@ -1,0 +1,334 @@
+"""The same log gives the same decisions: what a worker lived through does not matter (ADR 0017).
+
+Beside a cell that follows everything, decides on it and remembers who is known not to fit, every
+cycle is planned on a cell that was just folded from the log. Both must decide the same to the byte.
+Left out is only what is told anew to somebody who knew already why he waits: nothing follows from
+it, and who looks more often has more to tell.
+"""
+
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from msgspec.structs import replace
+
+from headgate.application.cycles.again import digest
+from headgate.domain.budgets.events import DisruptionBudgetCreated
+from headgate.domain.budgets.specs import DisruptionBudgetSpec
+from headgate.domain.cell import Cell
+from headgate.domain.configuration.specs import AdmissionFairSharing, FairSharing
+from headgate.domain.facts import Recorded
+from headgate.domain.queues.specs import (
+    BorrowWithinCohort,
+    ClusterQueuePreemption,
+    MinimumRuntime,
+    PreemptionRate,
+)
+from headgate.domain.rejection import Rejection
+from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.topology.events import NodeCordoned, NodeEvent, NodeReported, NodeUncordoned
+from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.workloads.commands import (
+    CancelWorkload,
+    DeactivateWorkload,
+    HoldWorkload,
+    ReleaseWorkload,
+)
+from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.events import WorkloadSpecChanged
+from headgate.domain.workloads.preemption_events import PreemptionGateClosed, PreemptionGateOpened
+from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.state import phase_of
+from tests.builders.world import ORIGIN, Fact, World, quotas
+from tests.cycles.news import told, without_news
+
+QUEUES = ("a", "b", "c", "hosts", "more")
+HOSTS = ("b1/r1/h1", "b1/r1/h2", "b1/r2/h3", "b2/r3/h4")
+PICK = st.integers(0, 99)
+MOST_CYCLES = 300
+
+
+class Rules(NamedTuple):
+    """What is drawn once for an installation."""
+
+    policies: list[ClusterQueuePreemption]
+    strict: list[bool]
+    nested: bool
+    fair: bool
+    by_usage: bool
+    block: bool
+    budget: str
+
+
+POLICIES = st.builds(
+    lambda within, reclaim, borrow, others: ClusterQueuePreemption(
+        within_cluster_queue=within,
+        reclaim_within_cohort=reclaim,
+        borrow_within_cohort=BorrowWithinCohort(policy=borrow if reclaim != "Never" else "Never"),
+        **others,
+    ),
+    st.sampled_from(["Never", "LowerPriority", "LowerOrNewerEqualPriority"]),
+    st.sampled_from(["Never", "LowerPriority", "Any"]),
+    st.sampled_from(["Never", "LowerPriority"]),
+    st.sampled_from(
+        [
+            {},
+            {},
+            {"rate_limit": PreemptionRate(per_minute=2)},
+            {"min_runtime": MinimumRuntime(preempt_seconds=40, reclaim_seconds=20)},
+            {"reserve_for_pending_non_preemptible": True},
+        ]
+    ),
+)
+RULES = st.builds(
+    Rules,
+    policies=st.lists(POLICIES, min_size=len(QUEUES), max_size=len(QUEUES)),
+    strict=st.lists(st.booleans(), min_size=len(QUEUES), max_size=len(QUEUES)),
+    nested=st.booleans(),
+    fair=st.booleans(),
+    by_usage=st.booleans(),
+    block=st.sampled_from([False, False, False, True]),
+    budget=st.sampled_from(["", "", "BestEffort", "Strict"]),
+)
+WANTED = st.fixed_dictionaries(
+    {
+        "queue": st.sampled_from(QUEUES),
+        "amount": st.integers(1, 2),
+        "pods": st.integers(1, 3),
+        "priority": st.integers(0, 3),
+        "least": st.sampled_from([None, None, 1]),
+        "topology": st.sampled_from(
+            [
+                None,
+                TopologyRequest(required="rack"),
+                TopologyRequest(preferred="rack"),
+                TopologyRequest(unconstrained=True),
+            ]
+        ),
+        "others": st.sampled_from(
+            [
+                {},
+                {},
+                {},
+                {"can_preempt": False},
+                {"preemptibility": "NonPreemptible"},
+                {"preemptibility": "SemiPreemptible"},
+                {"preemption_gates": ("gate",)},
+            ]
+        ),
+    }
+)
+
+
+class Lives(RuleBasedStateMachine):
+    """An installation that lives on, and a fold of its log that never decides anything."""
+
+    @initialize(rules=RULES)
+    def install(self, rules: Rules) -> None:
+        self.world = world = World()
+        self.log = Cell()
+        self.submitted = 0
+        world.configure(
+            fair_sharing=FairSharing() if rules.fair else None,
+            admission_fair_sharing=AdmissionFairSharing(usage_half_life_seconds=90)
+            if rules.by_usage
+            else None,
+            block_admission=rules.block,
+        )
+        world.topology()
+        world.flavor("plain")
+        world.flavor("second")
+        world.flavor("tas", node_labels={"pool": "gpu"}, topology_name="tree")
+        for path in HOSTS:
+            world.node(path, allocatable={"gpu": 4, "pods": 110})
+        world.cohort("top")
+        world.cohort("side", parent="top" if rules.nested else "")
+        amounts: list[Any] = [
+            quotas(plain=(4, 4, None)),
+            quotas(plain=(3, 6, 2), second=2),
+            quotas(plain=4, second=(1, 2, None)),
+            quotas(tas=10),
+            quotas(tas=(6, 4, None)),
+        ]
+        cohorts = ("top", "top", "side", "side", "side")
+        for number, name in enumerate(QUEUES):
+            world.cluster_queue(
+                name,
+                amounts[number],
+                cohort_name=cohorts[number],
+                preemption=rules.policies[number],
+                queueing_strategy="StrictFIFO" if rules.strict[number] else "BestEffortFIFO",
+                admission_mode="UsageBasedAdmissionFairSharing" if rules.by_usage else None,
+            )
+            world.local_queue(f"{name}-2", name)
+        if rules.budget:
+            enforcement: Any = rules.budget
+            spec = DisruptionBudgetSpec(
+                selector=LabelSelector(), max_unavailable=1, enforcement=enforcement
+            )
+            created = DisruptionBudgetCreated(uid="b", name="b", namespace="team", spec=spec)
+            world.record("disruptionbudget/team/b", created)
+
+    @rule(wanted=st.lists(WANTED, min_size=1, max_size=6), door=st.booleans())
+    def submit(self, wanted: list[dict[str, Any]], door: bool) -> None:
+        for want in wanted:
+            self.submitted += 1
+            pods, least, queue = want["pods"], want["least"], want["queue"]
+            self.world.submit(
+                f"w{self.submitted}",
+                f"{queue}-2" if door else queue,
+                {"gpu": want["amount"]},
+                count=(pods, least) if least else pods,
+                priority=want["priority"],
+                topology=want["topology"] if queue in {"hosts", "more"} else None,
+                **want["others"],
+            )
+            self.decide()
+
+    @rule(pick=PICK, how=st.sampled_from(["finish", "finish", "ready", "stop", "stop", "reclaim"]))
+    def report(self, pick: int, how: str) -> None:
+        phases = {
+            "finish": {"Running", "Starting"},
+            "ready": {"Starting"},
+            "stop": {"Evicting"},
+            "reclaim": {"Running", "Pending"},
+        }
+        key = self._one(pick, lambda w: phase_of(w) in phases[how])
+        if key and how == "reclaim":
+            self.world.reclaim(key, 1)
+        elif key:
+            getattr(self.world, how)(key)
+        self.decide()
+
+    @rule(pick=PICK, how=st.sampled_from(["hold", "release", "cancel", "deactivate"]))
+    def disturb(self, pick: int, how: str) -> None:
+        key = self._one(pick, lambda w: w.finished_at is None)
+        if key is None:
+            return
+        eviction = f"e-{self.world.cell.position}"
+        command: Any = {
+            "hold": HoldWorkload(owner="x", reason="y"),
+            "release": ReleaseWorkload(),
+            "cancel": CancelWorkload(eviction=eviction, message="enough"),
+            "deactivate": DeactivateWorkload(eviction=eviction, message="not now"),
+        }[how]
+        self._order(key, command)
+        self.decide()
+
+    @rule(pick=PICK, priority=st.integers(0, 3))
+    def change_priority(self, pick: int, priority: int) -> None:
+        key = self._one(pick, lambda w: w.finished_at is None)
+        if key is None:
+            return
+        known = self.world[key]
+        changed = replace(known.spec, priority=priority)
+        event = WorkloadSpecChanged(
+            labels=known.labels, annotations=known.annotations, spec=changed
+        )
+        self.world.record(f"workload/{key}", event)
+        self.decide()
+
+    @rule(pick=PICK, opens=st.booleans())
+    def turn_a_gate(self, pick: int, opens: bool) -> None:
+        key = self._one(pick, lambda w: bool(w.spec.preemption_gates))
+        if key:
+            turned = PreemptionGateOpened if opens else PreemptionGateClosed
+            self.world.record(f"workload/{key}", turned(gate="gate"))
+            self.decide()
+
+    @rule(
+        host=st.sampled_from(HOSTS),
+        gpus=st.integers(0, 5),
+        how=st.sampled_from(["report", "report", "cordon", "uncordon"]),
+    )
+    def change_a_node(self, host: str, gpus: int, how: str) -> None:
+        reported = NodeReported(ready=gpus > 0, allocatable={"gpu": gpus, "pods": 110})
+        events: dict[str, NodeEvent] = {
+            "report": reported,
+            "cordon": NodeCordoned(),
+            "uncordon": NodeUncordoned(),
+        }
+        self.world.record(f"node/{host.rpartition('/')[2]}", events[how])
+        self.decide()
+
+    @rule(nominal=st.integers(0, 6))
+    def change_quota(self, nominal: int) -> None:
+        self.world.change_cluster_queue("a", resource_groups=quotas(plain=(nominal, 4, None)))
+        self.decide()
+
+    @rule(seconds=st.sampled_from([1, 10, 25, 45, 90]))
+    def time_passes(self, seconds: int) -> None:
+        self.world.wait(seconds)
+        self.decide()
+
+    def decide(self) -> None:
+        """Cycle after cycle, each on both; every one is committed before the next is planned."""
+        world = self.world
+        for key in world.cell.partition_keys():
+            for number in range(MOST_CYCLES):
+                if not self._cycle(key, f"{world.cell.position}.{number}"):
+                    break
+            else:
+                raise AssertionError("it never settles")
+
+    def _cycle(self, key: str, cycle_id: str) -> bool:
+        cell, at = self.world.cell, self.world.at
+        for recorded in self.world.history[self.log.position :]:
+            self.log.apply(recorded)
+        fresh = self.log.fork()
+        known = told(fresh)
+        with fresh.trial():
+            anew = _facts(plan_cycle(fresh, key, at, cycle_id))
+        with cell.trial() as trial:
+            made = _facts(plan_cycle(cell, key, at, cycle_id))
+            trial.keep(cell.position)
+        self._write_down(made)
+        ours, theirs = without_news(made, known), without_news(anew, known)
+        assert kinds(ours) == kinds(theirs)
+        assert digest(ours) == digest(theirs), "the same facts, byte by byte"
+        return bool(made)
+
+    def _write_down(self, made: list[Fact]) -> None:
+        history = self.world.history
+        versions = {stream: self.world.cell.version_of(stream) for stream, _ in made}
+        for stream, _ in made:
+            versions[stream] -= 1
+        for stream, event in made:
+            versions[stream] += 1
+            history.append(
+                Recorded(
+                    position=len(history) + 1,
+                    stream=stream,
+                    version=versions[stream],
+                    event=event,
+                    at=self.world.at,
+                    origin=ORIGIN,
+                )
+            )
+
+    def _one(self, pick: int, wanted: Any) -> str | None:
+        known = self.world.cell.workloads
+        keys = [key for key in sorted(known) if wanted(known[key])]
+        return keys[pick % len(keys)] if keys else None
+
+    def _order(self, key: str, command: Any) -> None:
+        with suppress(Rejection):
+            for event in WORKLOAD.decide(self.world[key], command, self.world.at):
+                self.world.record(f"workload/{key}", event)
+
+
+def kinds(facts: list[Fact]) -> list[tuple[str, str]]:
+    """What happens to whom, for people."""
+    return [(stream, type(event).__name__) for stream, event in facts]
+
+
+def _facts(plan: Any) -> list[Fact]:
+    return [fact for decision in plan.decisions for fact in decision.events]
+
+
+TestLives = Lives.TestCase
+TestLives.settings = settings(
+    stateful_step_count=40, suppress_health_check=[HealthCheck.too_slow], deadline=None
+)
