@@ -28,27 +28,24 @@ def take_below(
     return (numbers + inside.start if isinstance(inside, slice) else inside[numbers]), units
 
 
-def smallest_that_takes(need: int, slices: Ints, pods: Ints) -> int:
-    """The smallest domain that takes all, with fewest pods, by path; or -1.
+def smallest_that_takes(capacities: Capacities, level: int, need: int) -> int:
+    """The smallest domain that takes all, with fewest pods, by path; or -1."""
+    slices = capacities.slices[level]
+    best = _first_smallest(slices, need)
+    if best < 0 or capacities.slices is capacities.pods:
+        return best
+    alike = (slices == slices[best]).nonzero()[0]
+    return best if len(alike) == 1 else int(alike[capacities.pods[level][alike].argmin()])
 
-    `pods` is `slices` where that is the same.
-    """
+
+def _first_smallest(slices: Ints, need: int) -> int:
     if len(slices) <= FEW:
-        return _smallest_of_few(need, slices.tolist(), None if pods is slices else pods)
+        sizes = slices.tolist()
+        smallest = min([size for size in sizes if size >= need], default=-1)
+        return -1 if smallest < 0 else sizes.index(smallest)
     enough = np.where(slices >= need, slices, NEVER)
     best = int(enough.argmin())
-    if enough[best] == NEVER or pods is slices:
-        return -1 if enough[best] == NEVER else best
-    alike = (slices == slices[best]).nonzero()[0]
-    return int(alike[pods[alike].argmin()])
-
-
-def _smallest_of_few(need: int, sizes: list[int], pods: Ints | None) -> int:
-    smallest = min([size for size in sizes if size >= need], default=-1)
-    if smallest < 0 or pods is None:
-        return -1 if smallest < 0 else sizes.index(smallest)
-    alike = [number for number, size in enumerate(sizes) if size == smallest]
-    return min(alike, key=pods.tolist().__getitem__)
+    return -1 if enough[best] == NEVER else best
 
 
 def children(capacities: Capacities, level: int, domains: Ints) -> Ints:
@@ -64,5 +61,7 @@ def _side_by_side(capacities: Capacities, level: int, parents: Ints) -> "slice |
     if last - first == len(parents) - 1:
         return slice(int(bounds[first]), int(bounds[last + 1]))
     if len(parents) <= FEW_PARENTS:
-        return np.concatenate([np.arange(bounds[p], bounds[p + 1]) for p in parents.tolist()])
+        return np.concatenate(
+            [capacities.topology.numbers[bounds[p] : bounds[p + 1]] for p in parents.tolist()]
+        )
     return stretches(bounds[parents], bounds[parents + 1])[0]

@@ -86,6 +86,7 @@ def _topology(
             np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)) for bounds in first_child
         ),
         place_of_row=place_of_row,
+        numbers=np.arange(len(rows)),
         is_one_stretch=len(rows) > 0 and bool((np.diff(rows) == 1).all()),
     )
 

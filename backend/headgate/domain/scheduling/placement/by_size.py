@@ -15,6 +15,8 @@ from headgate.domain.scheduling.placement.sizes import LARGEST, Sizes, first_of
 
 FEW = 32
 """Going through so many domains takes less time than the arrays of them do."""
+SHORT = 256
+"""Sorting so many numbers by their digits would not be faster."""
 NOWHERE: Ints = np.zeros(0, dtype=np.int64)
 
 Share: TypeAlias = tuple[Ints, Ints]
@@ -115,10 +117,10 @@ def _in_order(alike: Ints, slices: Ints, pods: Ints) -> Ints:
     """Domains of one size, those with few pods first."""
     if pods is slices:
         return alike
-    few = pods[alike]
-    if few[few.argmax()] < LARGEST:
-        few = few.astype(np.uint16)
-    ordered: Ints = alike[few.argsort(kind="stable")]
+    key = pods[alike]
+    if len(key) > SHORT and key[key.argmax()] < LARGEST:
+        key = key.astype(np.uint16)
+    ordered: Ints = alike[key.argsort(kind="stable")]
     return ordered
 
 
@@ -136,20 +138,27 @@ def _shared_out(slices: Ints, domains: Ints, last: int, rest: int) -> Share:
 
 
 def _take_few(slices: Ints, pods: Ints, need: int, *, best_fit: bool) -> Share | None:
-    sizes = slices.tolist()
-    line = list(range(len(sizes)))
-    if pods is not slices:
-        line.sort(key=pods.tolist().__getitem__)
-    line.sort(key=sizes.__getitem__, reverse=best_fit)
+    key = -slices if best_fit else slices
+    order = key.argsort(kind="stable") if pods is slices else np.lexsort([pods, key])
+    sizes, line = slices.tolist(), order.tolist()
     number, left = 0, need
     while number < len(line) and sizes[line[number]] < left:
         left -= sizes[line[number]]
         number += 1
     if number == len(line):
         return None
-    last = line[number]
-    if best_fit:
-        last = min([each for each in line[number:] if sizes[each] >= left], key=sizes.__getitem__)
+    last = line[_tightest(sizes, line, number, left) if best_fit else number]
     sizes[last] = left
     domains = sorted([each for each in (*line[:number], last) if sizes[each]])
     return np.array(domains), np.array([sizes[each] for each in domains])
+
+
+def _tightest(sizes: list[int], line: list[int], first: int, need: int) -> int:
+    """Where in a line, large ones first, the first of the smallest stands that suffice."""
+    at = len(line) - 1
+    while sizes[line[at]] < need:
+        at -= 1
+    smallest = sizes[line[at]]
+    while at > first and sizes[line[at - 1]] == smallest:
+        at -= 1
+    return at

@@ -27,7 +27,8 @@ class FlavorTopology:
     `paths[i]` is the path of place `i`, `rows[i]` its row in the host table. `starts[l]` are the
     places at which the domains of level `l` begin, `first_child[l]` the domains of level `l + 1`
     at which they begin, with the end as last entry; `parent[l]` are the domains of level `l` that
-    those of level `l + 1` lie in. `place_of_row` is -1 for rows of no place.
+    those of level `l + 1` lie in. `place_of_row` is -1 for rows of no place. `numbers` count up
+    from 0, for stretches of places or domains to be cut out of.
     `eligible` and `shapes` keep what `eligibility` and `figures` have found out about the places,
     `parts` its domains as topologies of their own.
     """
@@ -41,6 +42,7 @@ class FlavorTopology:
     first_child: tuple[Ints, ...]
     parent: tuple[Ints, ...]
     place_of_row: Ints
+    numbers: Ints
     is_one_stretch: bool
     eligible: dict[object, Any] = field(default_factory=dict)
     shapes: dict[object, Any] = field(default_factory=dict)

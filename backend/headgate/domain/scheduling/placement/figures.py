@@ -160,13 +160,13 @@ def _pods(free: dict[str, Ints], requests: Requests, most: Ints) -> Ints:
     for name, amount in free.items():
         each = requests[name]
         least = np.minimum(least, amount if each == 1 else amount // each)
-    return np.maximum(least, 0, out=least if free else None)
+    return least if free else most.copy()
 
 
 def _asked(pod: Scheduling) -> object:
     return (
-        tuple(sorted(pod.requests.items())),
-        tuple(sorted(pod.node_selector.items())),
+        frozenset(pod.requests.items()),
+        frozenset(pod.node_selector.items()),
         pod.tolerations,
         pod.affinity,
         pod.preferred_affinity,

@@ -57,22 +57,30 @@ def assume(ground: Ground, placed: Placed, requests: Requests) -> None:
 
 
 def free_of(ground: Ground, resources: Iterable[str], places: "slice | Ints") -> dict[str, Ints]:
-    """What is free of resources in some of the flavor's places; a resource nobody has is 0."""
-    table, rows = ground.table, ground.topology.rows_at(places)
-    whole = isinstance(rows, slice)
-    views = (table.lowest(ground.views),) if whole else [table.free[v] for v in ground.views]
+    """What is free of resources in some of the flavor's places, nowhere less than nothing.
+
+    A resource that nobody has is 0.
+    """
+    rows, views = ground.topology.rows_at(places), ground.views
+    kept = ground.table.lowest(views) if isinstance(rows, slice) and len(views) > 1 else None
     found: dict[str, Ints] = {}
     for resource in resources:
-        line = table.resources.get(resource)
+        line = ground.table.resources.get(resource)
         if line is None:
             found[resource] = np.zeros(len(ground.topology.rows[places]), dtype=np.int64)
             continue
-        free: Ints = views[0][line, rows]
-        for view in views[1:]:
-            free = np.minimum(free, view[line, rows])
+        free = _lowest_at(ground, line, rows) if kept is None else kept[line, rows]
         taken = ground.assumed.get(resource)
-        found[resource] = free if taken is None else free - taken[rows]
+        found[resource] = free if taken is None else np.maximum(free - taken[rows], 0)
     return found
+
+
+def _lowest_at(ground: Ground, line: int, rows: "slice | Ints") -> Ints:
+    first, *others = ground.views
+    free: Ints = ground.table.free[first][line, rows]
+    for view in others:
+        free = np.minimum(free, ground.table.free[view][line, rows])
+    return np.maximum(free, 0)
 
 
 def open_places(ground: Ground, places: "slice | Ints") -> Bools:

@@ -130,9 +130,7 @@ class HostTable:
         self.version += 1
 
     def lowest(self, views: tuple[int, ...]) -> Ints:
-        """What is free in all of some views; not to be written to."""
-        if len(views) == 1:
-            return self.free[views[0]]
+        """What is free in all of some views, nowhere less than nothing; not to be written to."""
         known = self._lowest.get(views)
         if known is None or TRIAL in views:
             pairs = [(self.free[view], self.changes[view]) for view in views]

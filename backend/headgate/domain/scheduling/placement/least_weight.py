@@ -65,7 +65,7 @@ def _pods_that_leave(
         line = now.table.resources.get(name)
         if line is None or amount <= 0:
             continue
-        free = np.maximum(free_of(now, (name,), slice(0, len(pods)))[name], 0)
+        free = free_of(now, (name,), slice(0, len(pods)))[name]
         serves = np.where(is_held, free, pods * amount)
         lacks = pod_set.count * amount - np.add.reduceat(serves, now.topology.starts[level])[found]
         largest = np.maximum.reduceat(

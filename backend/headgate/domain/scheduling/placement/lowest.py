@@ -9,7 +9,10 @@ from headgate.domain.scheduling.placement.changed_rows import ChangedRows
 
 
 class Lowest:
-    """The least of some views, resource by row; whoever looks at it says how new it must be."""
+    """The least of some views, resource by row, and nothing where more is taken than there is.
+
+    Whoever looks at it says how new it must be.
+    """
 
     def __init__(self, views: Sequence[tuple[NDArray[np.int64], ChangedRows]]) -> None:
         """Of several views, each with its changes."""
@@ -25,10 +28,10 @@ class Lowest:
             return
         rows = self._changed()
         if rows is None:
-            self.free = np.minimum.reduce(self._views)
+            self.free = _least(self._views)
         elif rows:
             changed = np.concatenate(rows)
-            self.free[:, changed] = np.minimum.reduce([view[:, changed] for view in self._views])
+            self.free[:, changed] = _least([view[:, changed] for view in self._views])
         self._positions = tuple(changes.position for changes in self._changes)
         self._version = version
 
@@ -43,3 +46,8 @@ class Lowest:
                 return None
             rows.extend(since)
         return rows
+
+
+def _least(views: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    least: NDArray[np.int64] = np.minimum.reduce(views)
+    return np.maximum(least, 0, out=least)

@@ -92,7 +92,7 @@ def best_single(capacities: Capacities, wanted: Wanted, level: int, need: int) -
     """The smallest domain that takes all, then the one with fewest pods, then by path; or -1."""
     size = capacities.slices_led[level]
     if len(size) < MANY and not (capacities.has_leader or capacities.score):
-        return smallest_that_takes(need, size, capacities.pods_led[level])
+        return smallest_that_takes(capacities, level, need)
     fitting = _fitting(capacities, level, need)
     if not len(fitting):
         return -1
