@@ -181,6 +181,7 @@ def cohort_specs(draw: st.DrawFn) -> CohortSpec:
             st.one_of(st.just(()), groups(has_parent=bool(parent), lends_more=True))
         ),
         fair_weight_milli=draw(WEIGHTS),
+        min_runtime=draw(st.sampled_from([MinimumRuntime(), MinimumRuntime(reclaim_seconds=600)])),
     )
 
 

@@ -216,12 +216,19 @@ class LocalQueueList(Shape, kw_only=True, frozen=True):
     items: list[LocalQueueObject]
 
 
+class CohortPreemptionShape(Shape, kw_only=True, frozen=True):
+    """How long workloads below this Cohort run before they may be victims."""
+
+    min_runtime: MinimumRuntimeShape | None = None
+
+
 class CohortSpecShape(Shape, kw_only=True, frozen=True):
     """A group of ClusterQueues that lend to each other."""
 
     parent_name: str | None = None
     resource_groups: list[ResourceGroupShape] = []
     fair_sharing: FairSharingShape | None = None
+    preemption: CohortPreemptionShape | None = None
 
 
 class CohortStatusShape(Shape, kw_only=True, frozen=True):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.queues.specs import ClusterQueuePreemption, MinimumRuntime
 from headgate.domain.rejection import Violation
 
 LONGEST_GRACE_SECONDS = 86_400
@@ -22,19 +22,25 @@ def preemption_violations(preemption: ClusterQueuePreemption) -> Iterator[Violat
             rule="Preempting while borrowing needs reclaimWithinCohort to be other than Never.",
             remedy="Set reclaimWithinCohort to LowerPriority or Any, or this policy to Never.",
         )
-    runtime, soft = preemption.min_runtime, preemption.soft_eviction
-    for field, seconds, most in (
-        ("minRuntime/preempt", runtime.preempt_seconds, LONGEST_MINIMUM_SECONDS),
-        ("minRuntime/reclaim", runtime.reclaim_seconds, LONGEST_MINIMUM_SECONDS),
-        ("softEviction/maxGraceSeconds", soft.max_grace_seconds, LONGEST_GRACE_SECONDS),
-    ):
-        if not 0 <= seconds <= most:
-            yield Violation(
-                pointer=f"{_PREEMPTION}/{field}",
-                rule=f"{field.rpartition('/')[2]} lies between 0 and {most} seconds.",
-                remedy="Give a length in this range; who must never go is NonPreemptible.",
-            )
+    grace = preemption.soft_eviction.max_grace_seconds
+    yield from runtime_violations(preemption.min_runtime)
+    yield from _length("softEviction/maxGraceSeconds", grace, LONGEST_GRACE_SECONDS)
     yield from _rate_violations(preemption)
+
+
+def runtime_violations(runtime: MinimumRuntime) -> Iterator[Violation]:
+    """What is wrong with the times that a ClusterQueue or Cohort grants."""
+    yield from _length("minRuntime/preempt", runtime.preempt_seconds, LONGEST_MINIMUM_SECONDS)
+    yield from _length("minRuntime/reclaim", runtime.reclaim_seconds, LONGEST_MINIMUM_SECONDS)
+
+
+def _length(field: str, seconds: int, most: int) -> Iterator[Violation]:
+    if not 0 <= seconds <= most:
+        yield Violation(
+            pointer=f"{_PREEMPTION}/{field}",
+            rule=f"{field.rpartition('/')[2]} lies between 0 and {most} seconds.",
+            remedy="Give a length in this range; who must never go is NonPreemptible.",
+        )
 
 
 def _rate_violations(preemption: ClusterQueuePreemption) -> Iterator[Violation]:

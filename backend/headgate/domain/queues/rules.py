@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from headgate.domain.metadata import violation_of
 from headgate.domain.queues.group_rules import group_violations
-from headgate.domain.queues.preemption_rules import preemption_violations
+from headgate.domain.queues.preemption_rules import preemption_violations, runtime_violations
 from headgate.domain.queues.specs import (
     AdmissionCheckRule,
     ClusterQueueSpec,
@@ -95,6 +95,7 @@ def cohort_violations(spec: CohortSpec) -> tuple[Violation, ...]:
             lends_at_most_nominal=False,
         ),
         *_name_violations("/spec/parentName", spec.parent_name),
+        *runtime_violations(spec.min_runtime),
         *_weight_violations(spec.fair_weight_milli),
     )
 

@@ -56,7 +56,8 @@ class BorrowWithinCohort(msgspec.Struct, frozen=True, kw_only=True):
 class MinimumRuntime(msgspec.Struct, frozen=True, kw_only=True):
     """How long a workload runs before it may be a victim (preemption.md §6.6).
 
-    `preempt_seconds` shields it from its own ClusterQueue, `reclaim_seconds` from others.
+    `preempt_seconds` shields it from its own ClusterQueue, `reclaim_seconds` from others. Where a
+    ClusterQueue or Cohort says 0, the nearest Cohort above that says more counts.
     """
 
     preempt_seconds: int = 0
@@ -161,8 +162,12 @@ class LocalQueueSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CohortSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A group of ClusterQueues that lend to each other, with a pool of its own."""
+    """A group of ClusterQueues that lend to each other, with a pool of its own.
+
+    `min_runtime` shields everyone below it, in reclaims from those who are outside of it.
+    """
 
     parent_name: str = ""
     resource_groups: tuple[ResourceGroup, ...] = ()
     fair_weight_milli: int = 1000
+    min_runtime: MinimumRuntime = MinimumRuntime()

@@ -86,13 +86,11 @@ class Preemptor(msgspec.Struct, frozen=True, gc=False):
 
     def shield(self, other: Workload) -> str:
         """The rule by which someone is safe who has not run for long enough."""
-        assert other.admission is not None, "only who holds a place can be a victim"
-        from_own = f"clusterqueue/{other.admission.cluster_queue}" == self.node
-        return self.partition.shields.over(other, from_own=from_own)
+        return self.partition.shields.over(other, node=self.node)
 
     def safe_now(self, node: str) -> list[str]:
         """Those who are shielded from it in a ClusterQueue."""
-        return self.partition.shields.raised(from_own=node == self.node)
+        return self.partition.shields.raised(node, node=self.node)
 
     def candidates(self, names: Iterable[str]) -> Iterator[Candidate]:
         """Those who hold a place, with all that each holds; by parts whose single pods may go."""

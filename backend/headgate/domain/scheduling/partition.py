@@ -121,7 +121,7 @@ class Partition:
         self.rounds_wait_until: dict[str, Instant] = {}
         self.hosts, self.topologies = hosts_of(config, self.cluster_queues)
         self.watch = HostWatch(config, self.hosts)
-        self.shields = Shields(config)
+        self.shields = Shields(config, self.tree.path)
         self._crowd = Crowd(self.hosts)
         self._stirred: dict[str, Workload | None] = {}
         self.version = 0

@@ -1,32 +1,49 @@
-"""Who has not run long enough to be a victim: `minRuntime` of ClusterQueues (preemption.md §6.6).
+"""Who has not run long enough to be a victim: `minRuntime` of queues (preemption.md §6.6, C21).
 
-A ClusterQueue shields its workloads from each other for one time and from all others for another,
-so that nobody is evicted again and again before it has got anything done. A shield that runs out
-is a reason to look again at who waits.
+Within a ClusterQueue the time counts that it grants, or the nearest Cohort above it that grants
+any. From outside the time counts that is granted where both meet: by the child, on the victim's
+side, of their lowest common Cohort, or by the nearest Cohort above. So nobody is evicted again and
+again before it has got anything done. A shield that runs out is a reason to look again at who
+waits.
 """
 
+from collections.abc import Mapping
+from typing import TypeAlias
+
 from headgate.domain.config import Config
+from headgate.domain.queues.specs import MinimumRuntime
 from headgate.domain.scheduling.timers import Timers
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.leaving import holds_quota, is_leaving
 from headgate.domain.workloads.state import Workload, condition
 
+Grant: TypeAlias = tuple[int, str]
+"""How many seconds, and the ClusterQueue or Cohort that grants them."""
+
+NOTHING: Grant = (0, "")
+WITHIN = ""
+
 
 class Shields:
-    """Until when everyone who holds a place is shielded; `at` is when that is asked."""
+    """Until when everyone who holds a place is shielded; `at` is when that is asked.
 
-    def __init__(self, config: Config) -> None:
+    `path` is each ClusterQueue and Cohort with its ancestors up to the root.
+    """
+
+    def __init__(self, config: Config, path: Mapping[str, tuple[str, ...]]) -> None:
         self._config = config
-        self._until: dict[str, tuple[Instant, Instant]] = {}
+        self._path = path
+        self._grants: dict[str, dict[str, Grant]] = {}
+        self._began: dict[str, tuple[str, Instant]] = {}
         self._ends = Timers()
         self.at: Instant = 0
 
     def replace(self, key: str, new: Workload | None) -> None:
         """Someone got a place, changed, or has none any more."""
-        until = None if new is None else self._shielded_until(new)
-        if until is not None:
-            self._until[key] = until
-        elif self._until.pop(key, None) is None:
+        began = None if new is None else self._shielded_from(new)
+        if began is not None:
+            self._began[key] = began
+        elif self._began.pop(key, None) is None:
             return
         self._ends.set(key, self._next_end(key))
 
@@ -42,37 +59,73 @@ class Shields:
         """When the next shield runs out."""
         return self._ends.next_due()
 
-    def over(self, workload: Workload, *, from_own: bool) -> str:
-        """The rule that shields a workload now, from its own ClusterQueue or from others."""
-        until = self._until.get(workload.key)
-        if until is None or until[0 if from_own else 1] <= self.at:
+    def over(self, workload: Workload, *, node: str) -> str:
+        """The rule that shields a workload now from those who come through a ClusterQueue."""
+        known = self._began.get(workload.key)
+        if known is None:
             return ""
-        assert workload.admission is not None, "only who holds a place is shielded"
-        rules = self._config.cluster_queues[workload.admission.cluster_queue].spec.preemption
-        shield = rules.min_runtime
-        seconds = shield.preempt_seconds if from_own else shield.reclaim_seconds
-        return f"it has not yet run for {seconds} s, which its ClusterQueue grants it"
+        theirs, began = known
+        seconds, granter = self._granted(theirs, node)
+        if seconds_after(began, seconds) <= self.at:
+            return ""
+        who = "its ClusterQueue" if granter == theirs else f"Cohort {granter.partition('/')[2]}"
+        return f"it has not yet run for {seconds} s, which {who} grants it"
 
-    def raised(self, *, from_own: bool) -> list[str]:
-        """Everyone who is shielded now."""
-        return [k for k, until in self._until.items() if until[0 if from_own else 1] > self.at]
+    def raised(self, theirs: str, *, node: str) -> list[str]:
+        """Everyone in a ClusterQueue who is shielded now from those who come through another."""
+        if not self._began:
+            return []
+        seconds, _ = self._granted(theirs, node)
+        return [
+            key
+            for key, (queue, began) in self._began.items()
+            if queue == theirs and seconds_after(began, seconds) > self.at
+        ]
 
-    def _shielded_until(self, workload: Workload) -> tuple[Instant, Instant] | None:
+    def _shielded_from(self, workload: Workload) -> tuple[str, Instant] | None:
         if not holds_quota(workload) or is_leaving(workload) or workload.admission is None:
             return None
-        queue = self._config.cluster_queues.get(workload.admission.cluster_queue)
-        if queue is None:
+        node = f"clusterqueue/{workload.admission.cluster_queue}"
+        if not any(seconds for seconds, _ in self._grants_of(node).values()):
             return None
-        shield = queue.spec.preemption.min_runtime
-        if not (shield.preempt_seconds or shield.reclaim_seconds):
-            return None
-        began = _began(workload)
-        own = seconds_after(began, shield.preempt_seconds)
-        return own, seconds_after(began, shield.reclaim_seconds)
+        return node, _began(workload)
+
+    def _granted(self, theirs: str, mine: str) -> Grant:
+        grants = self._grants_of(theirs)
+        if theirs == mine:
+            return grants[WITHIN]
+        outside = self._path.get(mine, ())
+        below = [node for node in self._path.get(theirs, ()) if node not in outside]
+        return grants[below[-1]] if below else NOTHING
+
+    def _grants_of(self, node: str) -> dict[str, Grant]:
+        """What shields those of a ClusterQueue within it, and from outside of each node above."""
+        known = self._grants.get(node)
+        if known is None:
+            within, outside = NOTHING, NOTHING
+            known = self._grants[node] = {}
+            for above in reversed(self._path.get(node, ())):
+                runtime = self._runtime(above)
+                within = (runtime.preempt_seconds, above) if runtime.preempt_seconds else within
+                outside = (runtime.reclaim_seconds, above) if runtime.reclaim_seconds else outside
+                known[above] = outside
+            known[WITHIN] = within
+        return known
+
+    def _runtime(self, node: str) -> MinimumRuntime:
+        kind, _, name = node.partition("/")
+        if kind == "clusterqueue":
+            return self._config.cluster_queues[name].spec.preemption.min_runtime
+        cohort = self._config.cohorts.get(name)
+        return cohort.spec.min_runtime if cohort else MinimumRuntime()
 
     def _next_end(self, key: str) -> Instant | None:
-        ends = (end for end in self._until.get(key, ()) if end > self.at)
-        return min(ends, default=None)
+        known = self._began.get(key)
+        if known is None:
+            return None
+        node, began = known
+        ends = (seconds_after(began, seconds) for seconds, _ in self._grants_of(node).values())
+        return min((end for end in ends if end > self.at), default=None)
 
 
 def _began(workload: Workload) -> Instant:

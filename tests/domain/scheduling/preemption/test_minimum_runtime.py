@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
-from headgate.domain.queues.specs import MinimumRuntime
+from headgate.domain.queues.events import CohortCreated
+from headgate.domain.queues.specs import CohortSpec, MinimumRuntime
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadQuotaReserved
@@ -92,3 +94,55 @@ def test_on_hosts_too_only_those_are_evicted_who_have_run_long_enough() -> None:
     (found,) = world.cell.rounds.values()
     assert [victim.workload for victim in found.victims] == ["team/old"]
     assert [each.workload for each in found.refused] == ["team/young"]
+
+
+def tree(*, outer: int = 0, inner: int = 0, queue: int = 0, own: int = 0) -> Cohorts:
+    """Two borrowers in cohort inner and a lender beside it, all below cohort outer."""
+    world = Cohorts()
+    for name, parent, seconds in (("outer", "", outer), ("inner", "outer", inner)):
+        shield = MinimumRuntime(reclaim_seconds=seconds, preempt_seconds=own)
+        spec = CohortSpec(parent_name=parent, min_runtime=shield)
+        world.record(f"cohort/{name}", CohortCreated(uid=name, name=name, spec=spec))
+    lends, borrows = policies(reclaim="Any"), granting(reclaim=queue)
+    world.queue("lender", 4, lends, cohort="outer")
+    world.queue("guest", 0, borrows, cohort="inner")
+    world.queue("sibling", 2, policies(reclaim="Any", within="LowerPriority"), cohort="inner")
+    return world
+
+
+@pytest.mark.parametrize(
+    ("granted", "who"),
+    [
+        ({"inner": 30, "outer": 90, "queue": 500}, "Cohort inner"),
+        ({"outer": 30, "queue": 500}, "Cohort outer"),
+    ],
+)
+def test_from_outside_the_cohort_where_both_meet_says_how_long(
+    granted: dict[str, int], who: str
+) -> None:
+    world = tree(**granted)
+    world.runs("visitor@guest", 6, 9)
+    assert world.makes_leave("owner@lender", 4, 0) == {}
+    rule = f"it has not yet run for 30 s, which {who} grants it"
+    assert refused(world, "team/owner") == {"team/visitor": rule}
+    world.wait(30)
+    world.settle()
+    assert world.victims_of("owner") == {"visitor": "InCohortReclamation"}
+
+
+def test_between_siblings_the_queue_of_the_victim_says_how_long() -> None:
+    world = tree(inner=500, queue=30)
+    world.runs("visitor@guest", 6, 9)
+    assert world.makes_leave("owner@sibling", 2, 0) == {}
+    world.wait(30)
+    world.settle()
+    assert world.victims_of("owner") == {"visitor": "InCohortReclamation"}
+
+
+def test_within_a_queue_the_nearest_that_grants_a_time_says_how_long() -> None:
+    world = tree(own=60)
+    world.runs("low@sibling", 6, 0)
+    assert world.makes_leave("high@sibling", 2, 5) == {}
+    world.wait(60)
+    world.settle()
+    assert world.victims_of("high") == {"low": "InClusterQueue"}

@@ -40,6 +40,13 @@ def read_preemption(fields: Fields) -> ClusterQueuePreemption:
     return read
 
 
+def read_shield(fields: Fields) -> MinimumRuntime:
+    """What a Cohort says of preemption: for how long everyone below it is shielded."""
+    read = _runtime(fields.child_or_empty("minRuntime"))
+    fields.close()
+    return read
+
+
 def _borrow(fields: Fields) -> BorrowWithinCohort:
     read = BorrowWithinCohort(
         policy=fields.choice("policy", ("Never", "LowerPriority"), "Never"),

@@ -3,7 +3,7 @@
 from typing import get_args
 
 from headgate.adapters.manifests.fields import Fields
-from headgate.adapters.manifests.parsing.preemption import read_preemption
+from headgate.adapters.manifests.parsing.preemption import read_preemption, read_shield
 from headgate.adapters.manifests.parsing.selectors import read_label_selector
 from headgate.adapters.manifests.parsing.waiting import read_wait
 from headgate.domain.queues.specs import (
@@ -78,6 +78,7 @@ def read_cohort(spec: Fields) -> tuple[CohortSpec, tuple[str, ...]]:
         parent_name=spec.text("parentName") or spec.text("parent"),
         resource_groups=read_groups(spec),
         fair_weight_milli=read_weight(spec),
+        min_runtime=read_shield(spec.child_or_empty("preemption")),
     )
     return read, ()
 

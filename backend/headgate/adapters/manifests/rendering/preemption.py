@@ -21,16 +21,23 @@ def rendered_preemption(preemption: ClusterQueuePreemption) -> dict[str, Any]:
     }
 
 
+def rendered_runtime(runtime: MinimumRuntime) -> dict[str, Any]:
+    """The times that a ClusterQueue or Cohort grants; nothing where it grants none."""
+    if runtime == MinimumRuntime():
+        return {}
+    times = {
+        "preempt": duration_of(runtime.preempt_seconds),
+        "reclaim": duration_of(runtime.reclaim_seconds),
+    }
+    return {"minRuntime": times}
+
+
 def _unusual(preemption: ClusterQueuePreemption) -> dict[str, Any]:
     rendered: dict[str, Any] = {}
     if preemption.order_profile != "ScopeFirst":
         rendered["orderProfile"] = preemption.order_profile
     runtime, soft, rate = preemption.min_runtime, preemption.soft_eviction, preemption.rate_limit
-    if runtime != MinimumRuntime():
-        rendered["minRuntime"] = {
-            "preempt": duration_of(runtime.preempt_seconds),
-            "reclaim": duration_of(runtime.reclaim_seconds),
-        }
+    rendered |= rendered_runtime(runtime)
     if soft != SoftEviction():
         rendered["softEviction"] = {
             "default": soft.default,

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from headgate.adapters.manifests.rendering.metadata import rendered_condition
-from headgate.adapters.manifests.rendering.preemption import rendered_preemption
+from headgate.adapters.manifests.rendering.preemption import rendered_preemption, rendered_runtime
 from headgate.adapters.manifests.rendering.selectors import rendered_selector
 from headgate.adapters.manifests.rendering.waiting import rendered_wait
 from headgate.adapters.manifests.times import rfc3339
@@ -85,6 +85,8 @@ def cohort_spec(spec: CohortSpec) -> dict[str, Any]:
     rendered: dict[str, Any] = {"parentName": spec.parent_name} if spec.parent_name else {}
     if spec.resource_groups:
         rendered["resourceGroups"] = rendered_groups(spec.resource_groups)
+    if granted := rendered_runtime(spec.min_runtime):
+        rendered["preemption"] = granted
     return rendered | rendered_weight(spec.fair_weight_milli)
 
 

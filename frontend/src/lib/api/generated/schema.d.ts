@@ -2525,11 +2525,16 @@ export interface components {
             spec: components["schemas"]["CohortSpecShape"];
             status?: components["schemas"]["CohortStatusShape"] | null;
         };
+        /** CohortPreemptionShape */
+        CohortPreemptionShape: {
+            minRuntime?: components["schemas"]["MinimumRuntimeShape"] | null;
+        };
         /** CohortSpecShape */
         CohortSpecShape: {
             parentName?: string | null;
             resourceGroups?: components["schemas"]["ResourceGroupShape"][];
             fairSharing?: components["schemas"]["FairSharingShape"] | null;
+            preemption?: components["schemas"]["CohortPreemptionShape"] | null;
         };
         /** CohortStatusShape */
         CohortStatusShape: {
