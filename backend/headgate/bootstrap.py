@@ -10,6 +10,7 @@ from headgate.adapters.celery.application import ADMISSION_QUEUE, UPKEEP_QUEUE, 
 from headgate.adapters.celery.inspection import broker_failure
 from headgate.adapters.celery.nudges import CeleryNudges
 from headgate.adapters.postgres.archive import LogArchive
+from headgate.adapters.postgres.archive_files import LogArchiveFiles
 from headgate.adapters.postgres.backtest_book import PostgresBacktestBook
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.cycle_book import PostgresCycleBook
@@ -33,6 +34,7 @@ from headgate.application.housekeeping import Chore, ChoreList
 from headgate.application.past.cells import PastCells
 from headgate.application.past.machine import TimeMachine
 from headgate.application.run_partition import Budget, Scheduler
+from headgate.application.state_keeping import CACHE_NAME
 from headgate.application.warm_cell import WarmCell
 from headgate.settings import Settings
 
@@ -118,6 +120,15 @@ class Platform:
     def archive(self) -> LogArchive:
         """The partitions of the log, to move old ones aside."""
         return LogArchive(self.pool)
+
+    def archive_files(self) -> LogArchiveFiles:
+        """Archived partitions as files."""
+        return LogArchiveFiles(self.pool)
+
+    def cached_up_to(self) -> int:
+        """The position of the newest fold that this program can start from; 0 if there is none."""
+        found = self.state_cache.newest(CACHE_NAME, fold_version())
+        return found[0] if found else 0
 
     def chores(self, chores: tuple[Chore, ...]) -> ChoreList:
         """These chores, to be done when they are due."""

@@ -1,11 +1,15 @@
 """`headgate log archive` on a real database."""
 
+from pathlib import Path
+
 import psycopg
 from typer.testing import CliRunner
 
+from headgate.adapters.system.source_version import fold_version
+from headgate.application.state_keeping import StateKeeper
 from headgate.cli.main import app
-from tests.contracts.adapters import on_postgres
-from tests.workers.building import cluster, record, submitted_many
+from tests.contracts.adapters import Adapters, on_postgres
+from tests.workers.building import cluster, folded, record, submitted_many
 
 
 def archive(database_url: str, *words: str) -> str:
@@ -60,3 +64,46 @@ def test_a_full_partition_is_shown_then_archived_and_never_twice(fresh_database_
         assert [recorded.position for recorded in adapters.log.read_all()] == list(
             range(1, adapters.log.head() + 1)
         )
+
+
+def test_what_is_archived_is_saved_taken_away_once_a_state_is_kept_and_restored(
+    fresh_database_url: str, tmp_path: Path
+) -> None:
+    split(fresh_database_url)
+    save = ("log", "save", "--to", str(tmp_path), "--database-url", fresh_database_url)
+    with on_postgres(fresh_database_url) as adapters:
+        record(adapters.log, *cluster("gpu"))
+        record(adapters.log, *submitted_many("gpu", 5))
+        everything = list(adapters.log.read_all())
+        assert "nothing is archived" in CliRunner().invoke(app, save).output
+        archive(fresh_database_url, "--before", "100")
+        early = CliRunner().invoke(app, [*save, "--take-away"])
+        assert early.exit_code == 1
+        assert "a kept state must reach position 4" in early.output
+        assert "positions 0 to 4 saved" in CliRunner().invoke(app, save).output
+        keep_state(adapters, fold_version())
+        taken = CliRunner().invoke(app, [*save, "--take-away"]).output
+        assert "positions 0 to 4 saved and taken away" in taken
+        assert "restore them before an upgrade" in taken
+        assert "nothing is archived" in CliRunner().invoke(app, save).output
+        assert "the log starts at 5" in verify(fresh_database_url)
+        about = str(tmp_path / "event_0.json")
+        back = ("log", "restore", "--from", about, "--database-url", fresh_database_url)
+        assert "event_0: 4 events restored" in CliRunner().invoke(app, back).output
+        assert list(adapters.log.read_all()) == everything
+        again = CliRunner().invoke(app, back)
+        assert again.exit_code == 1
+        assert "in the database already" in again.output
+
+
+def test_what_an_action_on_the_log_needs_is_said(fresh_database_url: str) -> None:
+    for action, option in (("archive", "--before"), ("save", "--to"), ("restore", "--from")):
+        asked = ["log", action, "--database-url", fresh_database_url]
+        result = CliRunner().invoke(app, asked)
+        assert result.exit_code == 2
+        assert f"this needs {option}" in result.output
+
+
+def keep_state(adapters: Adapters, version: str) -> None:
+    """What a worker keeps now and then."""
+    StateKeeper(adapters.state_cache).put(folded(adapters.log), version)

@@ -126,7 +126,7 @@ BY_FAILURE: dict[type[Exception], Kind] = {
         410,
         "archived",
         "That part of the log was archived",
-        "Ask for a later moment, or bring the archived part back.",
+        "Ask for a later moment, or bring the archived part back with `headgate log restore`.",
     ),
     TooMuch: Kind(
         413,

@@ -25,5 +25,9 @@ class Archived(Exception):
     """It takes facts from before the beginning of the log: they were archived and taken away."""
 
 
+class BrokenFile(Exception):
+    """A file is not what was saved in it, or does not belong to this log."""
+
+
 class TooMuch(Exception):
     """What is asked for takes more time or memory than one request may have."""

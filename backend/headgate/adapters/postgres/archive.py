@@ -17,7 +17,7 @@ _PARTITIONS = """
     WHERE inhparent = %s::regclass ORDER BY child.oid
 """
 _BOUNDS = re.compile(r"FROM \('(\d+)'\) TO \('(\d+)'\)")
-_LONGEST_WAIT = "SET LOCAL lock_timeout = '5s'"
+LONGEST_WAIT = "SET LOCAL lock_timeout = '5s'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class LogArchive:
                 sql.SQL("ALTER TABLE {} VALIDATE CONSTRAINT {}").format(name, bounds)
             )
             with connection.transaction():
-                connection.execute(_LONGEST_WAIT)
+                connection.execute(LONGEST_WAIT)
                 connection.execute(sql.SQL("ALTER TABLE event DETACH PARTITION {}").format(name))
                 connection.execute(attach)
                 connection.execute(drop)

@@ -1,0 +1,84 @@
+"""Archived parts of the log as files: nothing is lost, and nothing wrong is taken in."""
+
+import gzip
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from headgate.adapters.postgres.archive import LogArchive
+from headgate.adapters.postgres.archive_files import LogArchiveFiles
+from headgate.adapters.postgres.connections import Pool
+from headgate.adapters.postgres.followers import PostgresFollowers
+from headgate.application.failures import BrokenFile
+from headgate.application.verify.verify import Verifier
+from tests.contracts.adapters import Adapters
+from tests.contracts.test_log_archive import adapters, archive_all, database_of_small_parts, pool
+
+__all__ = ["adapters", "database_of_small_parts", "pool"]
+
+
+def saved_and_taken_away(pool: Pool, directory: Path) -> Path:
+    (part,) = archive_all(pool, 10)
+    files = LogArchiveFiles(pool)
+    about = files.save(part, directory)
+    files.take_away(about)
+    return about
+
+
+def test_what_was_saved_and_taken_away_comes_back_whole(
+    adapters: Adapters, pool: Pool, tmp_path: Path
+) -> None:
+    everything = list(adapters.log.read_all())
+    about = saved_and_taken_away(pool, tmp_path)
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["event_0.csv.gz", "event_0.json"]
+    assert adapters.log.read_stream(everything[0].stream) == []
+    told = LogArchiveFiles(pool).restore(about)
+    assert (told.first, told.end, told.events) == (0, 10, 9)
+    assert list(adapters.log.read_all()) == everything
+    followers = PostgresFollowers(pool)
+    for name in followers.names():
+        followers.rebuild(name)
+    assert Verifier(adapters.log, adapters.models, followers).verify(lambda *_: None).holds
+
+
+def test_the_log_goes_on_while_its_beginning_is_away(
+    adapters: Adapters, pool: Pool, tmp_path: Path, database_of_small_parts: str
+) -> None:
+    head = adapters.log.head()
+    saved_and_taken_away(pool, tmp_path)
+    with psycopg.connect(database_of_small_parts, autocommit=True) as connection:
+        connection.execute("SELECT extend_log(1000000)")
+    assert [part.name for part in LogArchive(pool).archived()] == ["event_0"]
+    assert [found.position for found in adapters.log.read(9, limit=3)] == [10, 11, 12]
+    assert adapters.log.head() == head
+
+
+def test_what_is_there_already_is_not_taken_in_twice(
+    adapters: Adapters, pool: Pool, tmp_path: Path
+) -> None:
+    assert adapters.log.head()
+    about = saved_and_taken_away(pool, tmp_path)
+    files = LogArchiveFiles(pool)
+    files.restore(about)
+    with pytest.raises(BrokenFile, match="in the database already"):
+        files.restore(about)
+
+
+def test_a_file_that_was_changed_or_belongs_to_another_log_is_refused(
+    adapters: Adapters, pool: Pool, tmp_path: Path, database_of_small_parts: str
+) -> None:
+    assert adapters.log.head()
+    about = saved_and_taken_away(pool, tmp_path)
+    files, data = LogArchiveFiles(pool), about.with_suffix(".csv.gz")
+    whole = data.read_bytes()
+    data.write_bytes(gzip.compress(gzip.decompress(whole).replace(b"gpu", b"cpu")))
+    with pytest.raises(BrokenFile, match="another digest"):
+        files.restore(about)
+    data.unlink()
+    with pytest.raises(BrokenFile, match="cannot be read"):
+        files.take_away(about)
+    data.write_bytes(whole)
+    about.write_text(about.read_text().replace(adapters.log.log_id(), "somebody-elses"))
+    with pytest.raises(BrokenFile, match="another log"):
+        files.restore(about)
