@@ -8,8 +8,8 @@ import {
   tableFeatures,
   useTable,
 } from "@tanstack/react-table";
-import { type VirtualItem, useVirtualizer } from "@tanstack/react-virtual";
-import { type CSSProperties, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
+import { type VirtualItem, type Virtualizer, useVirtualizer } from "@tanstack/react-virtual";
+import { type CSSProperties, type ReactNode, type RefObject, useEffect, useId, useMemo, useRef, useState } from "react";
 
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useIsNarrow } from "@/lib/hooks/use-is-narrow";
@@ -58,9 +58,7 @@ export function LongTable<Item extends object>(props: LongTableProps<Item>) {
   const id = useId();
   const table = useItems(props);
   const items = table.getRowModel().rows;
-  const rowPixels = useIsNarrow(frame) && columns.some((column) => column.below) ? TWO_LINES_PIXELS : ROW_PIXELS;
-  const virtual = useVirtualizer({ count: items.length, getScrollElement: () => frame.current, estimateSize: () => rowPixels, overscan: 12 });
-  useEffect(() => virtual.measure(), [virtual, rowPixels]);
+  const virtual = useRows(frame, items.length, columns.some((column) => column.below));
   const drawn = virtual.getVirtualItems();
   useEnd(drawn, items.length, onEnd);
   const [active, setActive] = useActive(items, (index) => virtual.scrollToIndex(index), onOpen, onSelection !== undefined);
@@ -144,6 +142,13 @@ function useItems<Item extends object>({ columns, rows, rowKey, selection = NONE
     onRowSelectionChange: (change: Updater<Selection>) =>
       onSelection?.(typeof change === "function" ? change(selection) : change),
   });
+}
+
+function useRows(frame: RefObject<HTMLDivElement | null>, count: number, hasBelow: boolean): Virtualizer<HTMLDivElement, Element> {
+  const rowPixels = useIsNarrow(frame) && hasBelow ? TWO_LINES_PIXELS : ROW_PIXELS;
+  const virtual = useVirtualizer({ count, getScrollElement: () => frame.current, estimateSize: () => rowPixels, overscan: 12 });
+  useEffect(() => virtual.measure(), [virtual, rowPixels]);
+  return virtual;
 }
 
 function useEnd(drawn: VirtualItem[], count: number, onEnd: (() => void) | undefined): void {

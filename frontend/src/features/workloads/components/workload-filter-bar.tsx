@@ -89,7 +89,12 @@ function Typed({ label, value, inputRef, onSettled }: TypedProps) {
       value={draft}
       spellCheck={false}
       onChange={(event) => type(event.target.value)}
-      onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        // Left to itself, the browser would empty the field as well.
+        event.preventDefault();
+        event.currentTarget.blur();
+      }}
     />
   );
 }
