@@ -125,3 +125,18 @@ def test_an_explanation_keeps_the_reasons_of_before(admin: Api) -> None:
     assert found["attempts"] == 1
     (then,) = found["history"]
     assert then["dominant"] == found["dominant"] == "WaitingForQuota"
+    assert found["since"] == {"position": then["position"], "time": then["at"]}
+    assert found["unchangedSince"] == then["at"]
+    last = found["lastAttempt"]
+    assert (last["position"], last["time"]) == (then["position"], then["at"])
+    events = admin.get(f"/v1/events?correlation={last['cycle']}").json()["items"]
+    assert then["position"] in [event["position"] for event in events]
+
+
+def test_a_reason_that_nobody_recorded_holds_since_what_brought_it_about(admin: Api) -> None:
+    path = f"{HERE}/waiting"
+    admin.post(f"{path}/hold", {"reason": "for now"})
+    held = admin.get(f"{path}/explanation").json()
+    fact = admin.get(f"{path}/timeline").json()["entries"][-1]
+    assert held["since"] == {"position": fact["position"], "time": fact["at"]}
+    admin.post(f"{path}/release", {})

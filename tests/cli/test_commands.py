@@ -133,6 +133,8 @@ def test_a_waiting_workload_says_what_it_waits_for(headgate: Invoker) -> None:
     assert "default/first" in told
     explanation = headgate.json("why", "second")
     assert explanation["blockers"][0]["shortBy"] == 2_000
+    assert f"(since #{explanation['since']['position']})" in told
+    assert f"1 cycle found something new, the last {explanation['lastAttempt']['cycle']}" in told
     remove(headgate, "second", "first")
 
 

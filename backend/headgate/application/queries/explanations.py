@@ -7,9 +7,11 @@ from headgate.application.installation import Installation
 from headgate.application.queries.expected import expected_start
 from headgate.application.queries.lines import Line, line_of, line_of_tree
 from headgate.application.queries.moved_pods import moved_pods
-from headgate.application.queries.views import timestamp, timestamp_or_none
+from headgate.application.queries.views import timestamp
+from headgate.application.queries.waiting_since import attempts_of, since
 from headgate.application.queries.workload_views import (
     AsOf,
+    Attempt,
     BlockerView,
     ExplanationView,
     QueuePosition,
@@ -25,7 +27,6 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import (
     WorkloadEvicted,
     WorkloadExplained,
-    WorkloadQuotaReserved,
 )
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
@@ -55,9 +56,12 @@ async def explanation_view(
 ) -> ExplanationView:
     """Everything known of why it stands where it stands, as someone may see it."""
     stream = workload_stream(workload.key)
-    past = await asyncio.to_thread(installation.log.read_stream, stream)
+    read = installation.log.read_stream
+    past = await asyncio.to_thread(read, stream)
     cell = installation.reader.cell
     found = fresh_explanation(cell, workload, installation.clock.now())
+    start = await asyncio.to_thread(since, cell.config, workload, found, read)
+    attempts = attempts_of(past)
     hide = installation.tenants.redacted
     phase = phase_of(workload)
     return ExplanationView(
@@ -68,13 +72,13 @@ async def explanation_view(
         dominant=found.dominant,
         sentence=hide(_with_story(found, phase, past), scope),
         evaluated=found.evaluated,
-        unchanged_since=_unchanged_since(workload, found),
+        unchanged_since=timestamp(start.at) if start else None,
+        since=AsOf(position=start.position, time=timestamp(start.at)) if start else None,
         blockers=[blocker_view(installation, blocker, scope) for blocker in found.blockers],
         would_unblock=hide(list(found.would_unblock), scope),
         position=position_of(cell, workload),
-        attempts=sum(
-            isinstance(one.event, WorkloadExplained | WorkloadQuotaReserved) for one in past
-        ),
+        attempts=attempts.count,
+        last_attempt=_attempt(attempts.last),
         expected_start=expected_start(cell, workload, found, installation.clock.now()),
         history=_history(installation, past, scope),
     )
@@ -135,10 +139,10 @@ def _waiting(found: Explanation | None) -> Explanation:
     return found
 
 
-def _unchanged_since(workload: Workload, found: Explanation) -> str | None:
-    known = workload.explanation
-    is_same = known is not None and known.fingerprint == found.fingerprint
-    return timestamp_or_none(workload.explained_at) if is_same else None
+def _attempt(last: Recorded | None) -> Attempt | None:
+    if last is None:
+        return None
+    return Attempt(position=last.position, time=timestamp(last.at), cycle=last.origin.correlation)
 
 
 def blocker_view(installation: Installation, blocker: Blocker, scope: Scope) -> BlockerView:

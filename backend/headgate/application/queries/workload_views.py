@@ -54,11 +54,21 @@ class ReasonThen(Shape, kw_only=True, frozen=True):
     sentence: str
 
 
+class Attempt(Shape, kw_only=True, frozen=True):
+    """One cycle that looked at it and found something new; `cycle` is its id in `/v1/cycles`."""
+
+    position: Position
+    time: Timestamp
+    cycle: str
+
+
 class ExplanationView(Shape, kw_only=True, frozen=True):
     """Why a workload waits, and what would help.
 
-    `attempts` counts the looks at it that led to something new; `history` keeps the reasons it
-    waited for before, also once it is admitted.
+    `since` is the fact from which on this reason has held without a break, and `unchangedSince` its
+    time; both are absent where the log does not tell. `attempts` counts the cycles that looked at
+    it and found something new, and `lastAttempt` is the last of them; `history` keeps the reasons
+    it waited for before, also once it is admitted.
     """
 
     workload: str
@@ -69,10 +79,12 @@ class ExplanationView(Shape, kw_only=True, frozen=True):
     sentence: str
     evaluated: bool
     unchanged_since: Timestamp | None = None
+    since: AsOf | None = None
     blockers: list[BlockerView]
     would_unblock: list[str]
     position: QueuePosition | None = None
     attempts: int = 0
+    last_attempt: Attempt | None = None
     expected_start: ExpectedStart | None = None
     history: list[ReasonThen] = []
 

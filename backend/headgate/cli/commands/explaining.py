@@ -108,9 +108,13 @@ def _standing(explanation: Object) -> str:
     if place and place.get("clusterQueue"):
         cohort = f", {place['cohort']} in its cohort" if place.get("cohort") else ""
         parts.append(f"place {place['clusterQueue']} of {place['of']}{cohort}")
-    if explanation.get("unchangedSince"):
-        parts.append(f"unchanged for {age_of(explanation['unchangedSince'], wall_clock())}")
-    if explanation.get("attempts"):
-        parts.append(f"looked at {explanation['attempts']} times with something new")
+    since = explanation.get("since")
+    if since:
+        age = age_of(since["time"], wall_clock())
+        parts.append(f"the same reason for {age} (since #{since['position']})")
+    last = explanation.get("lastAttempt")
+    if last:
+        cycles = "1 cycle" if explanation["attempts"] == 1 else f"{explanation['attempts']} cycles"
+        parts.append(f"{cycles} found something new, the last {last['cycle']}")
     parts.append(f"log position {explanation['asOf']['position']}")
     return ", ".join(parts)

@@ -1,6 +1,7 @@
 // The one sentence that says how things stand with a workload.
 import { useQuery } from "@tanstack/react-query";
 
+import { Go } from "@/components/ui/go";
 import { Moment } from "@/components/ui/moment";
 import { View } from "@/components/ui/view";
 import type { Explanation } from "@/lib/api/types";
@@ -17,11 +18,12 @@ export function Headline({ workloadKey }: { workloadKey: string }) {
           <p className={styles.sentence}>{found.sentence}</p>
           <p className={styles.asOf}>
             {placeInLine(found)}
-            {found.unchangedSince && (
+            {found.since && (
               <>
-                Same reason since <Moment at={found.unchangedSince} />.{" "}
+                Same reason since <Moment at={found.since.time} /> (<span className="number">#{found.since.position}</span>).{" "}
               </>
             )}
+            <LastAttempt explanation={found} />
             {found.verdict === "Waiting" && !found.evaluated && "The scheduler had no need to look at it yet. "}
             As of position <span className="number">#{found.asOf.position}</span>.
           </p>
@@ -29,6 +31,17 @@ export function Headline({ workloadKey }: { workloadKey: string }) {
         </div>
       )}
     </View>
+  );
+}
+
+function LastAttempt({ explanation }: { explanation: Explanation }) {
+  const { attempts, lastAttempt } = explanation;
+  if (!lastAttempt) return null;
+  return (
+    <>
+      {attempts === 1 ? "One cycle" : `${attempts} cycles`} found something new,{" "}
+      <Go to={`/cycles/${encodeURIComponent(lastAttempt.cycle)}`}>the last</Go> <Moment at={lastAttempt.time} />.{" "}
+    </>
   );
 }
 

@@ -2143,6 +2143,20 @@ export interface components {
             items: components["schemas"]["Assignment"][];
             continue?: string | null;
         };
+        /** Attempt */
+        Attempt: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            time: string;
+            cycle: string;
+        };
         /** Attention */
         Attention: {
             kind: string;
@@ -2968,11 +2982,13 @@ export interface components {
              * @example 2026-09-24T12:03:11Z
              */
             unchangedSince?: string | null;
+            since?: components["schemas"]["AsOf"] | null;
             blockers: components["schemas"]["BlockerView"][];
             wouldUnblock: string[];
             position?: components["schemas"]["QueuePosition"] | null;
             /** @default 0 */
             attempts?: number;
+            lastAttempt?: components["schemas"]["Attempt"] | null;
             expectedStart?: components["schemas"]["ExpectedStart"] | null;
             history?: components["schemas"]["ReasonThen"][];
         };

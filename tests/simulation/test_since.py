@@ -1,0 +1,51 @@
+"""Since when a reason holds: what the streams tell is what going through the log finds."""
+
+from headgate.application.queries.waiting_since import since
+from headgate.domain.cell import Cell
+from headgate.domain.facts import Recorded
+from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.state import phase_of
+from tests.simulation.explanations import WAITING, live
+
+
+class Past:
+    """The log up to here, by stream."""
+
+    def __init__(self) -> None:
+        self.streams: dict[str, list[Recorded]] = {}
+
+    def add(self, recorded: Recorded) -> None:
+        self.streams.setdefault(recorded.stream, []).append(recorded)
+
+    def read(self, stream: str) -> list[Recorded]:
+        return self.streams.get(stream, [])
+
+
+def what_holds(found: Explanation) -> tuple[str, ...]:
+    """The reason; of one behind another, also who that is."""
+    return (found.dominant, *(found.blockers[0].held_by if found.dominant == "BehindHead" else ()))
+
+
+def test_a_reason_has_held_since_the_fact_that_is_named() -> None:
+    cell, past = Cell(), Past()
+    held: dict[str, tuple[tuple[str, ...], int]] = {}
+    told = 0
+    for recorded in live(5, workloads=60).database.events:
+        cell.apply(recorded)
+        past.add(recorded)
+        waiting = {k: w for k, w in cell.workloads.items() if phase_of(w) in WAITING}
+        held = {key: one for key, one in held.items() if key in waiting}
+        for key, workload in sorted(waiting.items()):
+            found = explain_waiting(cell, workload, recorded.at)
+            assert found is not None
+            before = held.get(key, ((), 0))
+            if before[0] != what_holds(found):
+                held[key] = (what_holds(found), recorded.position)
+            start = since(cell.config, workload, found, past.read)
+            if start is not None:
+                told += 1
+                # One before it in a strict queue has been there before it became the head.
+                is_before = found.dominant == "BehindHead" and start.position <= held[key][1]
+                assert is_before or start.position == held[key][1], (key, found)
+    assert told > 1_000
