@@ -10,6 +10,7 @@ import type { TopologyMap } from "@/lib/api/types";
 import { formatAmountOf, shortResource } from "@/lib/format/amounts";
 import { useUrl } from "@/lib/hooks/use-url";
 
+import { useShownTopology } from "../api/shown";
 import { mapQuery, nearFitsQuery, topologiesQuery } from "../api/topology";
 import { nearByPath, worthTelling } from "../model/fits";
 import { type Colouring, domainAt, firstResource, hostsOf, largestFit, legendOf } from "../model/map";
@@ -26,7 +27,7 @@ export function TopologyPage() {
   const url = useUrl();
   const topologies = useQuery(topologiesQuery);
   const names = topologies.data?.items.map((item) => item.metadata.name) ?? [];
-  const name = url.get("topology") || names[0] || "";
+  const name = useShownTopology(names);
   const map = useQuery(mapQuery(name));
   return (
     <Page

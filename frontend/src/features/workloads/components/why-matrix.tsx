@@ -17,13 +17,13 @@ export function WhyMatrix({ workloadKey }: { workloadKey: string }) {
   if (data === undefined || (data.blockers.length === 0 && data.wouldUnblock.length === 0)) return null;
   return (
     <Card title="What is in the way" aside={data.dominant}>
-      {data.blockers.length > 0 && <Matrix blockers={data.blockers} />}
+      {data.blockers.length > 0 && <Matrix blockers={data.blockers} workloadKey={workloadKey} />}
       <Remedies explanation={data} />
     </Card>
   );
 }
 
-function Matrix({ blockers }: { blockers: Blocker[] }) {
+function Matrix({ blockers, workloadKey }: { blockers: Blocker[]; workloadKey: string }) {
   return (
     <div className={styles.scroll} tabIndex={0} role="region" aria-label="What is in the way">
       <table className={styles.table}>
@@ -44,6 +44,11 @@ function Matrix({ blockers }: { blockers: Blocker[] }) {
                 <Holders keys={blocker.heldBy ?? []} />
                 <ExcludedHosts hosts={blocker.excludedHosts ?? {}} />
                 <RefusedVictims refused={blocker.refused ?? []} />
+                {blocker.type === "Topology" && (
+                  <span className={styles.message}>
+                    <Go to={`/topology?near=${encodeURIComponent(workloadKey)}`}>See on the map where it nearly fits</Go>
+                  </span>
+                )}
               </th>
               <td className={styles.figure}>{figure(blocker, blocker.need)}</td>
               <td className={styles.figure}>{figure(blocker, blocker.have)}</td>

@@ -46,8 +46,14 @@ describe("how a workload stands", () => {
   it("counts evictions and names the workload it grew from", () => {
     const evictions = [{ reason: "Preempted", underlyingCause: "InCohortReclamation", count: 2 }];
     const found = standingOf(workload({ schedulingStats: { evictions } }, {}, { "kueue.x-k8s.io/workload-slice-replacement-for": "n/old" }));
-    expect(found.map((each) => each.words)).toEqual(["2 times: Preempted (reclaims quota that was borrowed)", "it took over the pods of"]);
+    expect(found.map((each) => each.words)).toEqual(["2 times: Preempted (reclaims quota that was borrowed)", "once it starts it takes over the pods of"]);
     expect(found[1]?.workload).toBe("n/old");
+  });
+
+  it("says of one that has its place that it took the pods over", () => {
+    const admission = { podSetAssignments: [{ name: "main", count: 4 }] };
+    const found = standingOf(workload({ admission }, { podSets: [{ name: "main", count: 4 }] }, { "kueue.x-k8s.io/workload-slice-replacement-for": "n/old" }));
+    expect(found.map((each) => each.words)).toEqual(["it took over the pods of"]);
   });
 });
 

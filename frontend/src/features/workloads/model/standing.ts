@@ -94,7 +94,7 @@ function pods({ status, spec, metadata }: WorkloadObject): Standing[] {
   const annotations = metadata.annotations ?? {};
   if (annotations[ELASTIC] === "true") found.push({ term: "Elastic", words: "it may grow and shrink while it runs" });
   const replaced = annotations[REPLACES];
-  if (replaced) found.push({ term: "Grown from", words: "it took over the pods of", workload: replaced });
+  if (replaced) found.push({ term: "Grown from", words: status?.admission ? "it took over the pods of" : "once it starts it takes over the pods of", workload: replaced });
   for (const { name, count = 0 } of status?.admission?.podSetAssignments ?? []) {
     const asked = spec.podSets.find((each) => (each.name ?? "main") === name)?.count ?? 0;
     if (count < asked) found.push({ term: "Runs smaller", words: `with ${count} of the ${asked} pods of ${name}` });
