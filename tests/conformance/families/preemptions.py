@@ -1,11 +1,14 @@
 """Whom a workload makes leave, and why (`pkg/scheduler/preemption`)."""
 
 from collections.abc import Iterator
+from fractions import Fraction
+
+from msgspec.structs import replace
 
 from headgate.domain.configuration.specs import DEFAULT_FAIR_STRATEGIES
 from headgate.domain.queues.specs import ClusterQueuePreemption, ClusterQueueSpec
 from headgate.domain.scheduling.ordering.order import queued_at
-from headgate.domain.scheduling.preemption.candidates import rule_against, turn_to_go
+from headgate.domain.scheduling.preemption.candidates import in_turn, rule_against, turn_to_go
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim
 from headgate.domain.scheduling.preemption.contest import Contest
 from headgate.domain.scheduling.preemption.plan import SearchRules, plan_victims
@@ -103,7 +106,12 @@ def order_of_candidates(case: Case) -> Iterator[str]:
     installed.add("Workload", {"metadata": {"name": DOOR}, "spec": spec})
     claim = _claim_of(installed.cell.workloads[key_of(f"/{DOOR}")])
     present = [found for found in candidates if found.workload.eviction is None]
-    found = [c.workload.name for c in sorted(present, key=lambda c: turn_to_go(claim, c))]
+    usage = {
+        found["obj"]["metadata"]["name"]: Fraction(found.get("localQueueFSUsage", 0))
+        for found in case.inputs["candidates"]
+    }
+    claim = replace(claim, consumed=lambda found: (False, usage[found.workload.name]))
+    found = [each.workload.name for each in in_turn(claim, present, lambda each: each)]
     leaving = {c.workload.name for c in candidates} - set(found)
     wanted = [name for name in case.want["wantCandidates"] if name not in leaving]
     yield from differences("order", wanted, found)

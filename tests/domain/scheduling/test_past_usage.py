@@ -4,8 +4,9 @@ from headgate.application.queries.consumption import consumed_by
 from headgate.application.queries.lines import line_of
 from headgate.domain.cell import Cell
 from headgate.domain.configuration.specs import AdmissionFairSharing
-from headgate.domain.queues.specs import AdmissionCheckRule
+from headgate.domain.queues.specs import AdmissionCheckRule, ClusterQueuePreemption
 from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.workloads.events import WorkloadEvicted
 from tests.builders.world import World, quotas
 
 BY_USAGE = "UsageBasedAdmissionFairSharing"
@@ -215,3 +216,28 @@ def test_a_strict_line_is_looked_at_again_when_another_queue_may_have_become_fir
         while (plan := plan_cycle(world.cell, "clusterqueue/q", world.at, "c")).decisions:
             pass
     assert plan.next_due == world.at + HOUR.usage_sampling_interval_seconds * 1_000_000
+
+
+def test_the_queue_that_used_more_gives_way_before_one_of_lower_priority() -> None:
+    world = two_doors(preemption=ClusterQueuePreemption(within_cluster_queue="LowerPriority"))
+    greedy = world.submit("greedy", "a", {"gpu": 3}, priority=2)
+    world.settle()
+    world.wait(3600)
+    world.submit("modest", "b", {"gpu": 1}, priority=1)
+    world.settle()
+    world.submit("urgent", "b", {"gpu": 1}, priority=9)
+    made = world.settle()
+    assert [s for s, e in made if isinstance(e, WorkloadEvicted)] == [f"workload/{greedy}"]
+
+
+def test_where_usage_has_no_say_the_lower_priority_gives_way() -> None:
+    world = two_doors(preemption=ClusterQueuePreemption(within_cluster_queue="LowerPriority"))
+    world.change_cluster_queue("q", admission_mode=None)
+    world.submit("greedy", "a", {"gpu": 3}, priority=2)
+    world.settle()
+    world.wait(3600)
+    modest = world.submit("modest", "b", {"gpu": 1}, priority=1)
+    world.settle()
+    world.submit("urgent", "b", {"gpu": 1}, priority=9)
+    made = world.settle()
+    assert [s for s, e in made if isinstance(e, WorkloadEvicted)] == [f"workload/{modest}"]

@@ -1,11 +1,14 @@
 """Step 1 of a cycle: what follows from time and state alone, before anyone is admitted."""
 
+from functools import partial
+
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.events import ClusterQueueResumed, LocalQueueResumed
 from headgate.domain.scheduling.blocking import start_the_next
 from headgate.domain.scheduling.consequences import consequences
 from headgate.domain.scheduling.finalization import finalized
 from headgate.domain.scheduling.partition_keys import INSTALLATION
+from headgate.domain.scheduling.ranking import ranks_at
 from headgate.domain.scheduling.rate_limits import waiting_is_over
 from headgate.domain.scheduling.rounds_progress import advance_rounds
 from headgate.domain.scheduling.run import CycleRun
@@ -20,6 +23,7 @@ MOST_FIRED = 500
 
 def keep_house(run: CycleRun) -> None:
     """Resume queues whose stop ran out, fire workloads' timers, move rounds on, let objects go."""
+    run.partition.ranks = partial(ranks_at, run.cell, at=run.at)
     if run.partition.shields.look_at(run.at):
         run.partition.unpark()
     _resume_queues(run)

@@ -1,6 +1,8 @@
 """What a workload could gain by making others leave: foreseen by flavor, planned for the whole."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
 from typing import Generic
 
 import msgspec
@@ -262,8 +264,24 @@ def _claim(preemptor: Preemptor, amounts: Amounts, contested: tuple[FlavorResour
         amounts,
         contested,
         shield=preemptor.shield,
+        consumed=_consumed(preemptor),
         takes_over=old.key if old else "",
     )
+
+
+def _consumed(preemptor: Preemptor) -> Callable[[Candidate], tuple[bool, Fraction]] | None:
+    """How much the LocalQueue of each candidate has used; None where that has no say."""
+    partition = preemptor.partition
+    if partition.config.configuration.admission_fair_sharing is None:
+        return None
+    ranks = cache(partition.ranks)
+
+    def consumed(candidate: Candidate) -> tuple[bool, Fraction]:
+        holder = candidate.workload
+        lane = f"{holder.namespace}/{holder.spec.queue_name}"
+        return ranks(candidate.node.removeprefix("clusterqueue/"))(lane)
+
+    return consumed
 
 
 def _contested(

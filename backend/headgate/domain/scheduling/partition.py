@@ -24,7 +24,7 @@ from headgate.domain.scheduling.competing import competes, preempts, waiting_of
 from headgate.domain.scheduling.epochs import epoch_name
 from headgate.domain.scheduling.flavors.offers import offer_to_all
 from headgate.domain.scheduling.host_watch import HostWatch
-from headgate.domain.scheduling.ordering.pending import PendingQueue, Waiting
+from headgate.domain.scheduling.ordering.pending import PendingQueue, Ranks, Waiting, alike
 from headgate.domain.scheduling.partition_hosts import hosts_of
 from headgate.domain.scheduling.placement.crowd import Crowd, Standing
 from headgate.domain.scheduling.placement.ground import per_pod
@@ -83,6 +83,7 @@ class Partition:
     """Queues, usage and hosts that are scheduled together; see the module for its two views.
 
     `known_holders` is who holds most of something, by tree, until anyone's charge changes.
+    `ranks` tells for a ClusterQueue how much its LocalQueues have used, since the last cycle.
     `divisible` are the parts of those who hold a place and may lose single pods.
     `leases` is when nodes fall silent; the installation's own partition looks after that alone.
     """
@@ -121,6 +122,7 @@ class Partition:
         self.rounds_wait_until: dict[str, Instant] = {}
         self.hosts, self.topologies = hosts_of(config, self.cluster_queues)
         self.watch = HostWatch(config, self.hosts)
+        self.ranks: Callable[[str], Ranks] = lambda _: alike
         self.shields = Shields(config, self.tree.path)
         self._crowd = Crowd(self.hosts)
         self._stirred: dict[str, Workload | None] = {}

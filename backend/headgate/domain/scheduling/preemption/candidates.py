@@ -4,8 +4,8 @@ Policies of `withinClusterQueue`: Never; LowerPriority; LowerOrNewerEqualPriorit
 `reclaimWithinCohort`: Never; LowerPriority; Any.
 """
 
-from collections.abc import Iterable
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -21,6 +21,7 @@ MOST_REFUSED = 20
 """Refused candidates that are written down; more would not tell a person more."""
 
 Policy: TypeAlias = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any"]
+Item = TypeVar("Item")
 Turn: TypeAlias = tuple[bool, int, int, Instant, str, int]
 
 
@@ -121,6 +122,25 @@ def turn_to_go(claim: Claim, candidate: Candidate) -> Turn:
     return (candidate.node == claim.node, protection, 0, age, victim.uid, turn)
 
 
+def in_turn(claim: Claim, items: Iterable[Item], of: Callable[[Item], Candidate]) -> list[Item]:
+    """In the order in which they go.
+
+    ScopeFirst under admission fair sharing: within each ClusterQueue those of the LocalQueue that
+    has used more go first, in the turns that its workloads have among all others (§1.5).
+    """
+    ordered = sorted(items, key=lambda item: turn_to_go(claim, of(item)))
+    consumed = claim.consumed
+    if consumed is None or claim.policies.order_profile == "PriorityFirst":
+        return ordered
+    by_node: dict[str, list[Item]] = {}
+    for item in ordered:
+        by_node.setdefault(of(item).node, []).append(item)
+    for found in by_node.values():
+        found.sort(key=lambda item: consumed(of(item)), reverse=True)
+        found.reverse()
+    return [by_node[of(item).node].pop() for item in ordered]
+
+
 def by_importance(claim: Claim, candidates: Iterable[Candidate]) -> list[Candidate]:
     """The exact reverse of the turn to go (trap T16)."""
-    return sorted(candidates, key=lambda found: turn_to_go(claim, found), reverse=True)
+    return in_turn(claim, candidates, lambda found: found)[::-1]

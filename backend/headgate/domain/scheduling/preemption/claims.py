@@ -53,7 +53,8 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     `occupies` tells who stands on hosts that are wanted, where only those hosts will do; such a
     one is in the way whatever resources it uses (trap T9), and nobody on other hosts is.
     `shield` tells the rule by which someone is safe who has not run for long. `takes_over` is the
-    slice whose place it takes over anyway.
+    slice whose place it takes over anyway. `consumed` tells how much the LocalQueue of someone has
+    used of late, where that has a say; the larger has used more.
     """
 
     preemptor: Workload
@@ -66,6 +67,7 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     occupies: Callable[[Workload], bool] | None = None
     shield: Callable[[Workload], str] = nothing_shields
     takes_over: str = ""
+    consumed: "Callable[[Candidate], tuple[bool, Fraction]] | None" = None
 
     def concerns(self, candidate: "Candidate") -> bool:
         """Whether someone stands in the way."""

@@ -15,6 +15,7 @@ from headgate.domain.scheduling.preemption.candidates import (
     Policy,
     Turn,
     allowed,
+    in_turn,
     turn_to_go,
 )
 from headgate.domain.scheduling.preemption.chains import candidate_of, unless
@@ -121,7 +122,7 @@ def _without(victims: tuple[Victim, ...], banned: Mapping[str, str]) -> tuple[Vi
 
 
 def _in_turn(claim: Claim, found: list[Victim]) -> tuple[Victim, ...]:
-    return tuple(sorted(found, key=lambda victim: turn_to_go(claim, victim.candidate)))
+    return tuple(in_turn(claim, found, candidate_of))
 
 
 def _is_under_nominal(field: Field, claim: Claim) -> bool:

@@ -12,7 +12,7 @@ from headgate.domain.scheduling.preemption.candidates import (
     Census,
     Policy,
     allowed,
-    turn_to_go,
+    in_turn,
 )
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, ShareOrder, Victim
 from headgate.domain.scheduling.preemption.contest import Contest
@@ -34,7 +34,7 @@ def fair_candidates(field: Field, claim: Claim, census: Census) -> tuple[Candida
         for node, policy in nodes_in_reach(field, claim)
         for candidate in allowed(claim, policy, field.holders(node), census)
     ]
-    return tuple(sorted(found, key=lambda candidate: turn_to_go(claim, candidate)))
+    return tuple(in_turn(claim, found, lambda candidate: candidate))
 
 
 def nodes_in_reach(field: Field, claim: Claim) -> Iterator[tuple[str, Policy]]:
