@@ -1,6 +1,7 @@
 """What a process remembers of a partition besides the fold: who is known not to fit.
 
-It decides who is looked at, so that a plan can be made again only with the same memory.
+It decides nothing (ADR 0017), but who is looked at may be told anew why he waits, so that a plan
+can be made again to the byte only with the same memory.
 """
 
 import msgspec

@@ -1,7 +1,8 @@
-"""Room kept for the rest of a cycle by those who could not start in their turn (trap T25).
+"""Room kept for the rest of a cycle by those who could not start in their turn (trap T18).
 
-Otherwise smaller ones of other ClusterQueues would take it bit by bit, cycle after cycle. Kept are
-only numbers: nothing is decided, and all of it is free again when the cycle ends.
+Otherwise smaller ones of other ClusterQueues would take it before them in the same cycle. Kept are
+only numbers: nothing is decided, and all of it is free again when the cycle ends. Who waits in vain
+takes no turn and keeps nothing (`in_vain.py`).
 """
 
 from headgate.domain.scheduling.answers import Mode
