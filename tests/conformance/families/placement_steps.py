@@ -106,7 +106,11 @@ def usable_nodes(case: Case) -> Iterator[str]:
     """Whether a node that was reported takes pods."""
     installed = Installed()
     installed.add("Node", *(case.given("prime") or ()), case.inputs["node"])
-    usable = [name for name, n in installed.cell.config.nodes.items() if is_usable(n.spec)]
+    known = installed.cell.config.nodes
+    if case.given("enableSchedulerLibraryIntegration"):
+        kept = [node["metadata"]["name"] for node in case.want["wantNodes"]]
+        yield from differences("kept", kept, list(known))
+    usable = [name for name, n in known.items() if is_usable(n.spec)]
     yield from differences("usable", case.want["wantSchedulableAndReady"] or [], usable)
 
 
@@ -366,6 +370,11 @@ def respects_affinity(case: Case, gate: str) -> bool:
     return gate == "TASRespectNodeAffinityPreferred=true"
 
 
+def keeps_every_node(case: Case, gate: str) -> bool:
+    """Nodes that take no pods are known all the same, as with Kueue's scheduler library."""
+    return gate == "SchedulerLibraryIntegration=true"
+
+
 FAMILIES = {
     "TestSortedDomains": Family(plain_orders, respects_affinity),
     "TestSortedDomainsWithLeader": Family(leader_orders, respects_affinity),
@@ -373,7 +382,7 @@ FAMILIES = {
     "TestPlaceSlicesOnDomainsBalanced": Family(balanced_shares),
     "TestFindBestDomainsForBalancedPlacement": Family(balanced_choices),
     "TestNodesCacheFind": Family(nodes_of_flavor),
-    "TestNodesCacheSync": Family(usable_nodes),
+    "TestNodesCacheSync": Family(usable_nodes, keeps_every_node),
     "TestNewTopologyTree": Family(trees),
     "TestHasLevel": Family(known_levels),
     "TestCompareDomainLevelValues": Family(paths_in_order),

@@ -317,12 +317,13 @@ def as_domains(domains: list[Any] | None) -> Domains | None:
 def known_gate(case: Case, gate: str) -> bool:
     """Balanced placement is asked for by the request, growth by the workload that is taken over.
 
-    The others are rules of the installation.
+    A single pod is replaced like any other. The others are rules of the installation.
     """
     return gate in {
         "TASBalancedPlacement=true",
         "TASProfileMixed=false",
         "ElasticJobsViaWorkloadSlicesWithTAS=true",
+        "SkipReassignmentForPodOwnedWorkloads=false",
         "TASRespectNodeAffinityPreferred=true",
     }
 
