@@ -24,6 +24,7 @@ from headgate.domain.scheduling.preemption.plan import (
     SearchRules,
     VictimPlan,
     in_reach,
+    nobody_late,
     plan_victims,
 )
 from headgate.domain.scheduling.preemption.precedents import Epoch
@@ -75,7 +76,7 @@ class Preemptor(msgspec.Struct, frozen=True, gc=False):
         budgets = self.budgets
         return SearchRules(
             fair.preemption_strategies if fair else (),
-            late=budgets.late,
+            late=budgets.late if budgets.standings else nobody_late,
             judge=budgets.judge,
             guard=self._guard,
         )

@@ -283,10 +283,15 @@ class Partition:
         moves, held = self._moves(old, new)
         for view, change, charge in moves:
             change(view, charge)
-        if stirred := stirred_by(old, new):
-            borrows = any(view == PROJECTED and self._borrows(charge) for view, _, charge in moves)
-            self.unpark(max(stirred, Stirred.RECLAIMERS) if borrows else stirred)
+        stirred = stirred_by(old, new)
+        if stirred == Stirred.ALERT and self._any_borrows(moves):
+            stirred = Stirred.RECLAIMERS
+        if stirred:
+            self.unpark(stirred)
         self._rehold(old, new, held)
+
+    def _any_borrows(self, moves: Iterable[Move]) -> bool:
+        return any(view == PROJECTED and self._borrows(charge) for view, _, charge in moves)
 
     def _borrows(self, charge: Charge) -> bool:
         """Whether its ClusterQueue, or a cohort below the root, uses more than it owns."""

@@ -86,9 +86,9 @@ def superseded(run: CycleRun, preemptor: Workload, end: RoundSuperseded) -> Fact
     the old one sent away.
     """
     facts: Facts = []
-    for found in oldest_first(run.partition.rounds.values()):
-        if found.preemptor != preemptor.key:
-            continue
+    key = preemptor.key
+    own = (found for found in run.partition.rounds.values() if found.preemptor == key)
+    for found in oldest_first(own):
         if found.stage != "Invalidated" and not place_is_there(run, found):
             lost = PlacementInvalidated(by=_why_lost(run, found))
             facts.append((round_stream(found.id), lost))

@@ -60,9 +60,9 @@ def wakes_of(cell: Cell, stream: str, event: DomainEvent) -> tuple[tuple[str, ..
     woken = {_of_workload(cell, key, event): None}
     if isinstance(event, WorkloadSpecChanged):
         woken.update(_moved_to(cell, key, event))
-    if isinstance(event, RELEASING) and cell.partitioning.has_terminating:
+    if cell.partitioning.has_terminating and isinstance(event, RELEASING):
         woken[INSTALLATION] = None
-    return tuple(woken), isinstance(event, GUARDING)
+    return tuple(woken), type(event) in GUARDING
 
 
 def _moved_to(cell: Cell, key: str, event: WorkloadSpecChanged) -> dict[str, None]:

@@ -37,9 +37,13 @@ class Waiting(msgspec.Struct, frozen=True):
     is_alert: bool = False
 
 
+FIRST: Rank = (False, Fraction(0))
+"""The rank of one who has used nothing."""
+
+
 def alike(_lane: str) -> Rank:
     """No lane goes before another."""
-    return False, Fraction(0)
+    return FIRST
 
 
 class PendingQueue:

@@ -61,10 +61,10 @@ def allowed(
     Those already leaving are not among them: what they hold counts as free in the projected view,
     so nobody is chosen twice (trap T6).
     """
-    found = []
+    found, mine = [], claim.preemptor.key
     for candidate in holders:
         victim = candidate.workload
-        if is_leaving(victim) or victim.key == claim.preemptor.key:
+        if is_leaving(victim) or victim.key == mine:
             continue
         if not claim.concerns(candidate):
             continue

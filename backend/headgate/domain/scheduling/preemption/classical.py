@@ -45,6 +45,11 @@ class Listed(msgspec.Struct, frozen=True, gc=False):
     late: Mapping[str, bool] = {}
     turn: Callable[[Victim], Turn] | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nobody to make leave."""
+        return not (self.ground or self.borrowers or self.own)
+
     def in_turn(self) -> tuple[Victim, ...]:
         """All of them, scope before priority unless the profile is another."""
         everyone = (*self.ground, *self.borrowers, *self.own)

@@ -3,7 +3,7 @@
 Scope, order, legality and fit are exchangeable (preemption.md §6.1, §6.6).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Generic, TypeAlias
 
@@ -110,16 +110,24 @@ def _attempts(
     """Each way to try: whether the preemptor may borrow, and who is removed after whom."""
     if rules.strategies:
         found = fair_candidates(room, claim, census)
-        late = rules.late(as_they_go(by_importance(claim, found)))
+        late = _late(claim, rules, found)
         candidates = tuple(sorted(found, key=lambda candidate: candidate.key in late))
         yield True, partial(_fair_removals, room, claim, candidates, rules.strategies)
         return
     listed = list_candidates(room, claim, census)
-    ranked = by_importance(claim, [victim.candidate for victim in listed.in_turn()])
-    late = rules.late(as_they_go(ranked))
+    if listed.is_empty:
+        return
+    late = _late(claim, rules, (victim.candidate for victim in listed.in_turn()))
     listed = replace(listed, late=late)
     for borrow in attempts_of(room, claim, listed):
         yield borrow, partial(_classical_removals, room, claim, listed, borrow=borrow)
+
+
+def _late(claim: Claim, rules: SearchRules, found: Iterable[Candidate]) -> Mapping[str, bool]:
+    """Who is asked last; where no budget watches anyone, nobody needs to be ranked for that."""
+    if rules.late is nobody_late:
+        return {}
+    return rules.late(as_they_go(by_importance(claim, found)))
 
 
 def _fair_removals(

@@ -50,13 +50,14 @@ def available(tree: QuotaTree, usage: Usage, node: str, key: FlavorResource) -> 
     root = tree.path[node][-1]
     left = tree.subtree[root].get(key, 0) - usage[root].get(key, 0)
     for step, subtree, local, limits in tree.steps[node]:
-        used, kept = usage[step].get(key, 0), local.get(key, 0)
+        kept = local.get(key, 0)
+        unused = kept - usage[step].get(key, 0)
         limit = limits.get(key)
         if limit is not None:
             lendable = subtree.get(key, 0) - kept
-            left = min(left, lendable - max(0, used - kept) + limit)
-        if kept > used:
-            left += kept - used
+            left = min(left, lendable + min(unused, 0) + limit)
+        if unused > 0:
+            left += unused
     return max(left, 0)
 
 
