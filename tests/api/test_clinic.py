@@ -188,3 +188,15 @@ def test_a_batch_about_too_many_is_refused_and_nobody_is_left_out_silently(
     assert answer.status_code == 422
     assert "2 match" in answer.json()["errors"][0]["rule"]
     assert admin.get(f"{HERE}/crowd-1").json()["status"]["phase"] != "Held"
+
+
+def test_the_clinic_is_narrowed_to_who_came_to_it_since(admin: Api) -> None:
+    deactivate(admin, "lately")
+    (case,) = admin.get("/v1/clinic?name=lately").json()["items"]
+    asked = {"name": "lately", "since": case["since"]}
+    assert admin.client.get(
+        "/v1/clinic", params=asked, headers=admin.headers
+    ).json()["items"] == [case]  # fmt: skip
+    assert admin.get("/v1/clinic?name=lately&since=2999-01-01T00:00:00Z").json()["items"] == []
+    wrong = admin.get("/v1/clinic?since=friday").json()
+    assert wrong["errors"][0]["pointer"] == "/since"

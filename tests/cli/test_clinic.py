@@ -58,3 +58,14 @@ def test_a_bulk_action_may_be_looked_at_without_a_reason_but_not_done(headgate: 
     assert "default/quiet" in headgate("bulk", "hold", "--name", "quiet", "--dry-run").stdout
     refused = headgate("bulk", "hold", "--name", "quiet", "--yes", code=2)
     assert "--reason" in refused.stderr
+
+
+def test_the_clinic_and_bulk_are_narrowed_to_who_came_since(headgate: Invoker) -> None:
+    headgate("submit", "--queue", "main", "--cpu", "1", "--name", "recent")
+    headgate("deactivate", "recent", "--reason", "spot is dry")
+    listed = headgate("clinic", "--since", "1h", "--name", "recent", "--phase", "Inactive")
+    assert "default/recent" in listed.stdout
+    later = headgate("clinic", "--since", "2999-01-01T00:00:00Z")
+    assert later.stderr.strip() == "nothing found"
+    asked = ("bulk", "activate", "--cause", "Requested", "--since", "1h", "--name", "recent")
+    assert "default/recent" in headgate(*asked, "--dry-run").stdout

@@ -40,6 +40,9 @@ Phases = Annotated[
 ]
 Place = Annotated[str, QueryParameter(name="namespace")]
 ClusterQueueName = Annotated[str, QueryParameter(name="clusterQueue")]
+Since = Annotated[
+    str | None, QueryParameter(name="since", description="Who has been so from then on (RFC 3339)")
+]
 Contains = Annotated[str, QueryParameter(name="name", description="A part of the name")]
 
 
@@ -65,6 +68,7 @@ class ClinicPage(Controller):
         contains: Contains = "",
         causes: Causes = None,
         selector: Selector = None,
+        since: Since = None,
     ) -> Answer:
         """Who has been so the longest comes first."""
         query = Query(
@@ -74,6 +78,7 @@ class ClinicPage(Controller):
             name=contains,
             causes=listed(causes),
             selector=label_selector(selector),
+            since=instant_or_none(since.replace(" ", "+") if since else None, "/since"),
         )
         installation = installation_of(request)
         await catch_up(installation)

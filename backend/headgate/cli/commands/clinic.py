@@ -37,6 +37,9 @@ Causes = Annotated[list[str], typer.Option("--cause", help="Only these causes, a
 Phases = Annotated[list[str], typer.Option("--phase", help="Only those in these phases.")]
 ClusterQueue = Annotated[str, typer.Option("--cluster-queue", help="Only those of this queue.")]
 Contains = Annotated[str, typer.Option("--name", help="Only those with this in their names.")]
+Since = Annotated[
+    str, typer.Option(help="Only who has been inactive, backing off or held since then: 3d, 2h.")
+]
 Everywhere = Annotated[str, typer.Option("--namespace", "-n", help="Only this namespace.")]
 HEADERS = ["workload", "phase", "cause", "requeues", "next try", "since", "helps", "why"]
 
@@ -47,6 +50,11 @@ def clinic(
     workload: Patient = "",
     namespace: Everywhere = "",
     causes: Causes = [],  # noqa: B006 - Typer copies it
+    phases: Phases = [],  # noqa: B006 - same
+    cluster_queue: ClusterQueue = "",
+    name: Contains = "",
+    selector: Selector = "",
+    since: Since = "",
     limit: Limit = 100,
     output: Output = Format.TABLE,
 ) -> None:
@@ -54,7 +62,16 @@ def clinic(
     if workload:
         _show_case(ctx, workload, namespace or DEFAULT_NAMESPACE, output)
         return
-    query = {"namespace": namespace, "cause": ",".join(causes), "limit": str(limit)}
+    query = {
+        "namespace": namespace,
+        "cause": ",".join(causes),
+        "phase": ",".join(phases),
+        "clusterQueue": cluster_queue,
+        "name": name,
+        "labelSelector": selector,
+        "since": _since(since),
+        "limit": str(limit),
+    }
     with client_of(ctx) as client:
         found = client.read("/v1/clinic", {name: value for name, value in query.items() if value})
     if show_value(found, output):
@@ -77,6 +94,7 @@ def bulk(
     phases: Phases = [],  # noqa: B006 - same
     cluster_queue: ClusterQueue = "",
     name: Contains = "",
+    since: Since = "",
     reason: Reason = "",
     expires_in: ExpiresIn = "",
     dry_run: DryRun = False,
@@ -90,6 +108,7 @@ def bulk(
         "clusterQueue": cluster_queue,
         "name": name,
         "labelSelector": selector,
+        **({"since": _since(since)} if since else {}),
     }
     _refuse_everything(query, all_namespaces)
     asked: Object = {"verb": verb, "reason": reason}
@@ -185,9 +204,16 @@ def _refuse_everything(query: Object, everywhere: bool) -> None:
     if everywhere and not any(value for name, value in query.items() if name != "namespace"):
         raise CommandFailed(
             "this would be every workload there is",
-            remedy="narrow it with -l, --cause, --phase, --cluster-queue or --name",
+            remedy="narrow it with -l, --cause, --phase, --cluster-queue, --name or --since",
             code=ExitCode.USAGE,
         )
+
+
+def _since(text: str) -> str:
+    """A time so long ago, or the time that was given; nothing stays nothing."""
+    if not text or "T" in text:
+        return text
+    return timestamp_of(wall_clock() - int(seconds_of(text) * MICROSECONDS_PER_SECOND))
 
 
 def _ask_why(reason: str) -> None:

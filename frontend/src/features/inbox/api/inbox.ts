@@ -4,12 +4,12 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, contentOf } from "@/lib/api/request";
 import type { BulkResult, Case } from "@/lib/api/types";
 
-import type { InboxAction, InboxFilters } from "../model/cases";
+import { type InboxAction, type InboxFilters, sinceAt } from "../model/cases";
 
 const MOST = 1000;
 
 /** Everyone who may need help, who has been so the longest first. */
-export function inboxQuery({ cause, namespace, clusterQueue, name }: InboxFilters) {
+export function inboxQuery({ cause, namespace, clusterQueue, name, since }: InboxFilters) {
   const query = {
     cause: cause || undefined,
     namespace: namespace || undefined,
@@ -18,8 +18,9 @@ export function inboxQuery({ cause, namespace, clusterQueue, name }: InboxFilter
     limit: MOST,
   };
   return queryOptions({
-    queryKey: ["workloads", "inbox", query],
-    queryFn: ({ signal }) => contentOf(api.GET("/v1/clinic", { params: { query }, signal })),
+    queryKey: ["workloads", "inbox", query, since],
+    queryFn: ({ signal }) =>
+      contentOf(api.GET("/v1/clinic", { params: { query: { ...query, since: sinceAt(since, Date.now()) } }, signal })),
   });
 }
 

@@ -15,6 +15,7 @@ import { BatchDialog } from "./batch-dialog";
 import { CasePanel } from "./case-panel";
 import { CaseTable } from "./case-table";
 import { type AskedBatch, InboxBar } from "./inbox-bar";
+import { InboxFilterBar } from "./inbox-filters";
 import styles from "./inbox.module.css";
 
 export function InboxPage() {
@@ -26,6 +27,7 @@ export function InboxPage() {
   const narrowed = FILTER_NAMES.some((name) => filters[name] !== "");
   return (
     <Page title="Inbox" lead="Workloads that are inactive, back off or are held: why, and what would help.">
+      <InboxFilterBar filters={filters} onChange={(changes) => url.change(changes, "replace")} />
       <View query={inbox} rows={8}>
         {(found) => (
           <>

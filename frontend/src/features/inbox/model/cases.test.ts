@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { causeWords, commandFor, limitWords, previewWords } from "./cases";
+import { causeWords, commandFor, limitWords, previewWords, sinceAt } from "./cases";
 
 const INPUT = { reason: "quota is back", expirySeconds: 0 };
 
@@ -24,4 +24,10 @@ describe("cases", () => {
     expect(commandFor("activate", ["team-a/x", "team-a/y"], INPUT)).toBe("headgate activate team-a/x team-a/y --reason 'quota is back'");
     expect(commandFor("hold", ["team-a/x"], { ...INPUT, expirySeconds: 60 })).toContain("--for 60s");
   });
+});
+
+it("a stretch of hours is a moment so long ago, and none for any time", () => {
+  expect(sinceAt("72", Date.parse("2026-09-24T12:00:00Z"))).toBe("2026-09-21T12:00:00.000Z");
+  expect(sinceAt("", 0)).toBeUndefined();
+  expect(sinceAt("nonsense", 0)).toBeUndefined();
 });

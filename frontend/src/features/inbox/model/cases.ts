@@ -36,13 +36,29 @@ export interface InboxFilters {
   namespace: string;
   clusterQueue: string;
   name: string;
+  /** Within so many hours. */
+  since: string;
 }
 
-export const FILTER_NAMES = ["cause", "namespace", "clusterQueue", "name"] as const;
+export const FILTER_NAMES = ["cause", "namespace", "clusterQueue", "name", "since"] as const;
+
+export const SINCE = [
+  { value: "", words: "At any time" },
+  { value: "1", words: "In the last hour" },
+  { value: "24", words: "In the last day" },
+  { value: "72", words: "In the last 3 days" },
+  { value: "168", words: "In the last week" },
+] as const;
+
+/** The moment so many hours ago; nothing for any time. */
+export function sinceAt(hours: string, now: number): string | undefined {
+  const count = Number(hours);
+  return count > 0 ? new Date(now - count * 3_600_000).toISOString() : undefined;
+}
 
 /** The filters in the address. */
 export function filtersIn(url: UrlState): InboxFilters {
-  return { cause: url.get("cause"), namespace: url.get("namespace"), clusterQueue: url.get("clusterQueue"), name: url.get("name") };
+  return { cause: url.get("cause"), namespace: url.get("namespace"), clusterQueue: url.get("clusterQueue"), name: url.get("name"), since: url.get("since") };
 }
 
 /** How much of a limit is used: "3 of 3 requeues". */

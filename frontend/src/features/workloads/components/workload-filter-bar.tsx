@@ -1,11 +1,11 @@
 // The filters above the list of workloads.
 import { ListFilter, X } from "lucide-react";
-import { useRef, useState } from "react";
+import { useRef } from "react";
 
 import { Button } from "@/components/ui/button";
-import { TextField } from "@/components/ui/fields";
 import { Menu } from "@/components/ui/menu";
 import { PHASES, PhaseBadge, phaseWords } from "@/components/ui/phase-badge";
+import { TypedField } from "@/components/ui/typed-field";
 import type { Phase } from "@/lib/api/types";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 
@@ -25,10 +25,10 @@ export function WorkloadFilterBar({ filters, onChange }: WorkloadFilterBarProps)
   const phases = filters.phase === "" ? [] : filters.phase.split(",");
   return (
     <search className={styles.filters} aria-label="Filter workloads">
-      <Typed label="Name contains" value={filters.name} inputRef={nameInput} onSettled={(name) => onChange({ name })} />
-      <Typed label="Namespace" value={filters.namespace} onSettled={(namespace) => onChange({ namespace })} />
-      <Typed label="Local queue" value={filters.queue} onSettled={(queue) => onChange({ queue })} />
-      <Typed label="Cluster queue" value={filters.clusterQueue} onSettled={(clusterQueue) => onChange({ clusterQueue })} />
+      <TypedField label="Name contains" value={filters.name} inputRef={nameInput} onSettled={(name) => onChange({ name })} />
+      <TypedField label="Namespace" value={filters.namespace} onSettled={(namespace) => onChange({ namespace })} />
+      <TypedField label="Local queue" value={filters.queue} onSettled={(queue) => onChange({ queue })} />
+      <TypedField label="Cluster queue" value={filters.clusterQueue} onSettled={(clusterQueue) => onChange({ clusterQueue })} />
       <Menu
         heading="Show phases"
         stays
@@ -52,49 +52,5 @@ export function WorkloadFilterBar({ filters, onChange }: WorkloadFilterBarProps)
         </Button>
       )}
     </search>
-  );
-}
-
-interface TypedProps {
-  label: string;
-  value: string;
-  inputRef?: React.Ref<HTMLInputElement>;
-  onSettled: (value: string) => void;
-}
-
-const SETTLE_MILLISECONDS = 250;
-
-function Typed({ label, value, inputRef, onSettled }: TypedProps) {
-  const [draft, setDraft] = useState(value);
-  const [known, setKnown] = useState(value);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // The address changed from elsewhere: a link, a cleared filter, the back button.
-  if (value !== known) {
-    setKnown(value);
-    setDraft(value);
-  }
-  const type = (text: string) => {
-    setDraft(text);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => {
-      setKnown(text.trim());
-      onSettled(text.trim());
-    }, SETTLE_MILLISECONDS);
-  };
-  return (
-    <TextField
-      ref={inputRef}
-      label={label}
-      type="search"
-      value={draft}
-      spellCheck={false}
-      onChange={(event) => type(event.target.value)}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        // Left to itself, the browser would empty the field as well.
-        event.preventDefault();
-        event.currentTarget.blur();
-      }}
-    />
   );
 }

@@ -9854,6 +9854,8 @@ export interface operations {
                 cause?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Who has been so from then on (RFC 3339) */
+                since?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
