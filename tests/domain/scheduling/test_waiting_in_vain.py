@@ -11,7 +11,12 @@ from msgspec.structs import replace
 from headgate.domain.budgets.events import DisruptionBudgetCreated
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.cell import Cell
-from headgate.domain.queues.specs import BorrowWithinCohort, ClusterQueuePreemption
+from headgate.domain.queues.specs import (
+    AdmissionCheckRule,
+    BorrowWithinCohort,
+    ClusterQueuePreemption,
+    MinimumRuntime,
+)
 from headgate.domain.scheduling.cycle import Plan, plan_cycle
 from headgate.domain.topology.events import NodeReported
 from headgate.domain.values.selectors import LabelSelector
@@ -228,3 +233,42 @@ def test_a_submit_to_a_full_queue_costs_one_look_whoever_waits_there() -> None:
     world.submit("one more", "q", {"gpu": 2})
     world.live()
     assert world.looks == 1
+
+
+def test_where_nobody_waits_for_kept_quota_any_more_others_look_again() -> None:
+    rules = ClusterQueuePreemption(reserve_for_pending_non_preemptible=True)
+    world = Lived()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=(4, 0, None)), cohort_name="team", preemption=rules)
+    world.submit("runs", "q", {"gpu": 2})
+    world.live()
+    safe = world.submit("safe", "q", {"gpu": 4}, priority=1, preemptibility="NonPreemptible")
+    wants = world.submit("wants", "q", {"gpu": 2})
+    world.live()
+    assert world.admitted() == ["team/runs"]
+    world.record(f"workload/{safe}", WorkloadHeld(owner="someone", reason="later"))
+    assert world.anew() == world.remembered()
+    world.live()
+    assert wants in world.admitted()
+
+
+def test_a_shield_begins_with_the_start_also_after_a_check() -> None:
+    shield = MinimumRuntime(preempt_seconds=60)
+    rules = ClusterQueuePreemption(within_cluster_queue="LowerPriority", min_runtime=shield)
+    world = Lived()
+    world.flavor("default")
+    world.admission_check("budget")
+    checks = (AdmissionCheckRule(name="budget"),)
+    world.cluster_queue("q", quotas(default=4), preemption=rules, admission_checks=checks)
+    lower = world.submit("lower", "q", {"gpu": 4})
+    world.live()
+    world.wait(30)
+    world.check(lower, "budget", "Ready")
+    world.live()
+    world.submit("wants", "q", {"gpu": 4}, priority=1)
+    world.live()
+    world.wait(40)
+    assert world.anew() == world.remembered()
+    assert world.live() == []
+    world.wait(30)
+    assert "RoundCommitted" in names(world.live())

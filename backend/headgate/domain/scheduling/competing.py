@@ -26,6 +26,20 @@ def competes(config: Config, workload: Workload) -> bool:
     return may_compete(workload) and queue_obstacle(config, workload) is None
 
 
+def may_wait(workload: Workload | None) -> bool:
+    """Whether it can be in a line at all."""
+    return workload is not None and workload.admission is None and workload.finished_at is None
+
+
+def keeps_room(config: Config, workload: Workload) -> bool:
+    """Whether quota is kept for it while it waits, so that others gain where it goes."""
+    if workload.spec.preemptibility == "Preemptible":
+        return False
+    local = config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
+    queue = config.cluster_queues.get(local.spec.cluster_queue) if local else None
+    return queue is not None and queue.spec.preemption.reserve_for_pending_non_preemptible
+
+
 def waiting_of(
     config: Config, workload: Workload, spec: ClusterQueueSpec, *, has_obstacle: bool
 ) -> Waiting | None:

@@ -20,7 +20,7 @@ from headgate.domain.scheduling.claimed import (
     is_reclaimed,
     takes_the_same,
 )
-from headgate.domain.scheduling.competing import competes, preempts, waiting_of
+from headgate.domain.scheduling.competing import competes, keeps_room, may_wait, waiting_of
 from headgate.domain.scheduling.epochs import epoch_name
 from headgate.domain.scheduling.flavors.offers import offer_to_all
 from headgate.domain.scheduling.host_watch import HostWatch
@@ -36,20 +36,20 @@ from headgate.domain.scheduling.placement.hosts import (
 )
 from headgate.domain.scheduling.preemption.precedents import Precedents
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree, build_tree
-from headgate.domain.scheduling.quota.usage import (
-    Usage,
-    add_usage,
-    is_within_quota,
-    no_usage,
-    remove_usage,
-)
+from headgate.domain.scheduling.quota.usage import Usage, add_usage, no_usage, remove_usage
 from headgate.domain.scheduling.shields import Shields
 from headgate.domain.scheduling.standing import (
     Obstacle,
     cluster_queue_obstacle,
     effective_spec,
 )
-from headgate.domain.scheduling.stirring import Stirred, reached_by, stirred_by
+from headgate.domain.scheduling.stirring import (
+    Stirred,
+    is_anyone_borrowing,
+    look_again,
+    starts,
+    stirred_by,
+)
 from headgate.domain.scheduling.timers import Timers, due_at
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.values.instants import Instant
@@ -141,7 +141,9 @@ class Partition:
         waits = self._waiting(new) if counts and new is not None else None
         if not takes_the_same(old, new):
             self._recharge(old, new)
-        if waits is not None or _may_wait(old):
+        elif starts(old, new):
+            self.shields.replace(found.key, new)
+        if waits is not None or may_wait(old):
             self._requeue(found.key, (old, new), waits)
         host_due = self.watch.replace(old, new)
         self.timers.set(found.key, _earlier(due, host_due) if counts else None)
@@ -183,15 +185,8 @@ class Partition:
         Who may break an open round is alert as well: the stronger do that only for their own.
         """
         self.stirs += 1
-        parked = [name for name, queue in self.pending.items() if queue.has_parked]
-        if parked:
-            weakest = min((r.preemptor_priority for r in self.rounds.values()), default=None)
-            for name in parked:
-                spec, queue = self.specs[name], self.pending[name]
-                if stirred >= reached_by(spec):
-                    queue.unpark()
-                else:
-                    queue.unpark_alert(weakest if preempts(spec) else None)
+        weakest = min((r.preemptor_priority for r in self.rounds.values()), default=None)
+        look_again(self.pending, self.specs, stirred, weakest)
         if stirred >= Stirred.PREEMPTORS:
             self.watch.look_again()
 
@@ -291,15 +286,8 @@ class Partition:
         self._rehold(old, new, held)
 
     def _any_borrows(self, moves: Iterable[Move]) -> bool:
-        return any(view == PROJECTED and self._borrows(charge) for view, _, charge in moves)
-
-    def _borrows(self, charge: Charge) -> bool:
-        """Whether its ClusterQueue, or a cohort below the root, uses more than it owns."""
-        path = self.tree.path.get(f"clusterqueue/{charge.cluster_queue}", ())
-        usage = self.usage[PROJECTED]
-        return any(
-            not is_within_quota(self.tree, usage, node, charge.amounts) for node in path[:-1]
-        )
+        amounts = ((each.cluster_queue, each.amounts) for view, _, each in moves if view)
+        return is_anyone_borrowing(self.tree, self.usage[PROJECTED], amounts)
 
     def _moves(
         self, old: Workload | None, new: Workload | None
@@ -351,7 +339,7 @@ class Partition:
                 self.shields.replace(workload.key, new)
 
     def _waiting(self, new: Workload) -> Waiting | None:
-        if not _may_wait(new):
+        if not may_wait(new):
             return None
         name = self._cluster_queue_name(new)
         spec = self.specs.get(name)
@@ -368,6 +356,8 @@ class Partition:
         before = queue if stays else self._queue_of(old)
         if before is not None and (before is not queue or waits is None):
             before.remove(key)
+        if before is not None and old is not None and keeps_room(self.config, old):
+            before.unpark()
         if queue is None or waits is None or queue.known(key) == waits:
             return
         queue.remove(key)
@@ -386,11 +376,6 @@ def _earlier(due: Instant | None, host_due: Instant | None) -> Instant | None:
     if due is None or host_due is None:
         return host_due if due is None else due
     return min(due, host_due)
-
-
-def _may_wait(workload: Workload | None) -> bool:
-    """Whether it can be in a line at all."""
-    return workload is not None and workload.admission is None and workload.finished_at is None
 
 
 def _spec(config: Config, cluster_queue: str) -> ClusterQueueSpec:

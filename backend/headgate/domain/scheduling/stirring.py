@@ -4,12 +4,16 @@ Parking must never decide anything (ADR 0017), so that whatever may let somebody
 others leave, wakes him. Waking too many costs looks, waking too few costs the same decision.
 """
 
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.claimed import claims, frees_room
 from headgate.domain.scheduling.competing import preempts, reclaims
+from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
+from headgate.domain.scheduling.quota.usage import Usage, is_within_quota
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, condition
 
@@ -48,11 +52,50 @@ def stirred_by(old: Workload | None, new: Workload | None) -> Stirred:
     return Stirred.PREEMPTORS if leaves or is_another else Stirred.ALERT
 
 
-def reached_by(spec: ClusterQueueSpec) -> Stirred:
+def look_again(
+    pending: Mapping[str, PendingQueue],
+    specs: Mapping[str, ClusterQueueSpec],
+    stirred: Stirred,
+    weakest: int | None,
+) -> None:
+    """Let those of the stirred be looked at again who are parked.
+
+    `weakest` is the least priority of those whom open rounds serve. Who is not weaker is alert as
+    well, as he may break a round.
+    """
+    for name, queue in pending.items():
+        if not queue.has_parked:
+            continue
+        spec = specs[name]
+        if stirred >= _reached_by(spec):
+            queue.unpark()
+        else:
+            queue.unpark_alert(weakest if preempts(spec) else None)
+
+
+def is_anyone_borrowing(
+    tree: QuotaTree, usage: Usage, charged: Iterable[tuple[str, Amounts]]
+) -> bool:
+    """Whether a ClusterQueue, or a cohort above it but the root, uses more than it owns."""
+    return any(
+        not is_within_quota(tree, usage, node, amounts)
+        for cluster_queue, amounts in charged
+        for node in tree.path.get(f"clusterqueue/{cluster_queue}", ())[:-1]
+    )
+
+
+def _reached_by(spec: ClusterQueueSpec) -> Stirred:
     """The least that reaches all who wait for a ClusterQueue."""
     if reclaims(spec):
         return Stirred.RECLAIMERS
     return Stirred.PREEMPTORS if preempts(spec) else Stirred.EVERYONE
+
+
+def starts(old: Workload | None, new: Workload | None) -> bool:
+    """Whether it has started, or no longer runs, since: that begins or ends its shield."""
+    if old is None or new is None or old.conditions is new.conditions:
+        return False
+    return condition(old, "Admitted") != condition(new, "Admitted")
 
 
 def counts_otherwise(old: Workload | None, new: Workload | None) -> bool:
