@@ -37,6 +37,8 @@ def compare_day(seed: int, submits: int = SUBMITS_PER_DAY) -> list[tuple[Told, T
     for number in range(submits):
         for _ in range(chance.randint(0, 6)):
             step(cluster)
+        for _ in range(chance.randint(0, 4)):
+            cluster.execute()
         rest(cluster)
         found.append(_compare(cluster, _command(chance, f"asked-{number}")))
     return found
