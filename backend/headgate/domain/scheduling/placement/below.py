@@ -31,21 +31,26 @@ def take_below(
 def smallest_that_takes(capacities: Capacities, level: int, need: int) -> int:
     """The smallest domain that takes all, with fewest pods, by path; or -1."""
     slices = capacities.slices[level]
-    best = _first_smallest(slices, need)
-    if best < 0 or capacities.slices is capacities.pods:
+    smallest_of = _smallest_of_few if len(slices) <= FEW else _smallest
+    best, has_equals = smallest_of(slices, need)
+    if not has_equals or capacities.slices is capacities.pods:
         return best
     alike = (slices == slices[best]).nonzero()[0]
-    return best if len(alike) == 1 else int(alike[capacities.pods[level][alike].argmin()])
+    return int(alike[capacities.pods[level][alike].argmin()])
 
 
-def _first_smallest(slices: Ints, need: int) -> int:
-    if len(slices) <= FEW:
-        sizes = slices.tolist()
-        smallest = min([size for size in sizes if size >= need], default=-1)
-        return -1 if smallest < 0 else sizes.index(smallest)
+def _smallest_of_few(slices: Ints, need: int) -> tuple[int, bool]:
+    """The first of the smallest that suffice, or -1, and whether there are others like it."""
+    sizes = slices.tolist()
+    smallest = min([size for size in sizes if size >= need], default=-1)
+    return (sizes.index(smallest), sizes.count(smallest) > 1) if smallest >= 0 else (-1, False)
+
+
+def _smallest(slices: Ints, need: int) -> tuple[int, bool]:
+    """The same, where of many there are likely to be others."""
     enough = np.where(slices >= need, slices, NEVER)
     best = int(enough.argmin())
-    return -1 if enough[best] == NEVER else best
+    return (best, True) if enough[best] != NEVER else (-1, False)
 
 
 def children(capacities: Capacities, level: int, domains: Ints) -> Ints:

@@ -68,6 +68,7 @@ def _topology(
     paths = tuple(path for path, _ in members.values())
     rows = np.array([table.row_of[place] for place in members], dtype=np.int64)
     levels = topology.spec.levels
+    values = [table.places[row] for row in rows] if topology.spec.goes_to_hosts else paths
     starts = tuple(_starts(paths, level) for level in range(len(levels)))
     first_child = tuple(
         np.append(np.searchsorted(below, above), len(below)) for above, below in pairwise(starts)
@@ -79,6 +80,7 @@ def _topology(
         topology=topology.name,
         levels=levels,
         paths=paths,
+        values=np.fromiter(values, dtype=np.object_, count=len(paths)),
         rows=rows,
         starts=starts,
         first_child=first_child,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import node_is_of_flavor
@@ -24,11 +25,11 @@ from headgate.domain.topology.specs import (
 class FlavorTopology:
     """Places of one flavor under one topology.
 
-    `paths[i]` is the path of place `i`, `rows[i]` its row in the host table. `starts[l]` are the
-    places at which the domains of level `l` begin, `first_child[l]` the domains of level `l + 1`
-    at which they begin, with the end as last entry; `parent[l]` are the domains of level `l` that
-    those of level `l + 1` lie in. `place_of_row` is -1 for rows of no place. `numbers` count up
-    from 0, for stretches of places or domains to be cut out of.
+    `paths[i]` is the path of place `i`, `values[i]` what an assignment says of it, `rows[i]` its
+    row in the host table. `starts[l]` are the places at which the domains of level `l` begin,
+    `first_child[l]` the domains of level `l + 1` at which they begin, with the end as last entry;
+    `parent[l]` are the domains of level `l` that those of level `l + 1` lie in. `place_of_row` is
+    -1 for rows of no place. `numbers` count up from 0, for stretches to be cut out of.
     `eligible` and `shapes` keep what `eligibility` and `figures` have found out about the places,
     `parts` its domains as topologies of their own.
     """
@@ -37,6 +38,7 @@ class FlavorTopology:
     topology: str
     levels: tuple[str, ...]
     paths: tuple[Place, ...]
+    values: NDArray[np.object_]
     rows: Ints
     starts: tuple[Ints, ...]
     first_child: tuple[Ints, ...]

@@ -120,10 +120,6 @@ def groups_of(seats: Sequence[Seat]) -> Iterable[Group]:
 
 def _placed(ground: Ground, places: Ints, counts: Ints) -> Placed:
     topology, rows = ground.topology, ground.topology.rows[places]
-    names, numbers = topology.paths, places
-    if topology.goes_to_hosts:
-        names, numbers = ground.table.places, rows
-    values = map(names.__getitem__, numbers.tolist())
-    domains = tuple(map(TopologyDomain, values, counts.tolist()))
+    domains = tuple(map(TopologyDomain, topology.values[places].tolist(), counts.tolist()))
     assignment = TopologyAssignment(levels=topology.assigned_levels(), domains=domains)
     return Placed(rows, counts, assignment)
