@@ -243,6 +243,7 @@ def configuration_specs(draw: st.DrawFn) -> ConfigurationSpec:
                 priority_divergence=st.sampled_from(["Report", "Reject"]),
                 round_ttl_seconds=SECONDS,
                 most_domains=st.integers(1, 99),
+                priority_boost=st.booleans(),
             )
         ),
         retention=draw(

@@ -7,6 +7,7 @@ from headgate.application.handle_command import handle, handle_each
 from headgate.application.installation import Installation
 from headgate.application.wanted import Wanted
 from headgate.domain.facts import Origin
+from headgate.domain.workloads.boost import boosted, unboosted
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.default_queue import with_queue
@@ -50,12 +51,14 @@ def submission(installation: Installation, wanted: Wanted) -> Change:
 
     def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
         classes = situation.priority_classes
+        rules = situation.cell.config.configuration.preemption
         spec = resolved(
             with_queue(wanted.spec, wanted.namespace, situation.cell.config.local_queues),
             classes,
             states_priority=wanted.states_priority,
-            rules=situation.cell.config.configuration.preemption,
+            rules=rules,
         )
+        spec = boosted(spec, wanted.annotations, classes, is_allowed=rules.priority_boost)
         command = Submit(
             uid=uid,
             namespace=wanted.namespace,
@@ -78,14 +81,18 @@ def change_of_spec(installation: Installation, wanted: Wanted, version: int | No
         state = situation.state
         classes = situation.priority_classes
         config = situation.cell.config
-        before = state.spec if isinstance(state, Workload) else None
+        known = state if isinstance(state, Workload) else None
+        before = unboosted(known.spec) if known else None
+        rules = config.configuration.preemption
         spec = resolved(
             with_queue(wanted.spec, wanted.namespace, config.local_queues, before),
             classes,
             states_priority=wanted.states_priority,
             before=before,
-            rules=config.configuration.preemption,
+            rules=rules,
         )
+        boosts = rules.priority_boost
+        spec = boosted(spec, wanted.annotations, classes, known, is_allowed=boosts)
         command = ChangeSpec(
             labels=wanted.labels,
             annotations=wanted.annotations,

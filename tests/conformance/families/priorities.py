@@ -5,6 +5,7 @@ from typing import Any
 
 from headgate.domain.configured import Configured
 from headgate.domain.rejection import Rejection
+from headgate.domain.workloads.boost import boosted
 from headgate.domain.workloads.priority import DEFAULT_CLASS, resolved
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
 from tests.conformance.cases import Case
@@ -23,10 +24,16 @@ def stated(case: Case) -> Iterator[str]:
 
 
 def boost(case: Case) -> Iterator[str]:
-    """What the annotation adds: nothing, as the feature is off by default."""
-    spec = read("Workload", case.inputs["workload"]).spec
-    stated_priority = case.inputs["workload"]["spec"].get("priority", 0)
-    yield from differences("boost", case.want["wantBoost"], spec.priority - stated_priority)
+    """What the annotation adds where the Configuration lets it count."""
+    found = read("Workload", case.inputs["workload"])
+    is_allowed = "PriorityBoost=true" in case.gates
+    spec = boosted(found.spec, found.annotations, {}, is_allowed=is_allowed)
+    yield from differences("boost", case.want["wantBoost"], spec.priority - found.spec.priority)
+
+
+def counts_boosts(case: Case, gate: str) -> bool:
+    """Whether a boost counts, of which the case asks."""
+    return gate == "PriorityBoost=true"
 
 
 def of_class(kind: str, field: str) -> Family:
@@ -73,7 +80,7 @@ def _classes(listed: Given) -> dict[str, Configured[Any]]:
 
 FAMILIES = {
     "TestPriority": Family(stated),
-    "TestPriorityBoost": Family(boost),
+    "TestPriorityBoost": Family(boost, counts_boosts),
     "TestGetPriorityFromPriorityClass": of_class("PriorityClass", "priorityClass"),
     "TestGetPriorityFromWorkloadPriorityClass": of_class(
         "WorkloadPriorityClass", "workloadPriorityClass"

@@ -73,6 +73,7 @@ class PreemptionRulesShape(Shape, kw_only=True, frozen=True):
     priority_divergence: Literal["Report", "Reject"] = "Report"
     round_time_to_live: Duration = "1h0m0s"
     most_domains: int = 32
+    priority_boost: bool = False
 
 
 class WorkloadRetentionShape(Shape, kw_only=True, frozen=True):

@@ -248,6 +248,7 @@ class WorkloadStatusShape(Shape, kw_only=True, frozen=True):
     requeued_count: int | None = None
     priority: int | None = None
     preemption_priority: int | None = None
+    priority_boost: int | None = None
     preemptibility: SettingShape | None = None
     can_preempt: SettingShape | None = None
     preemption_gates: list[GateStateShape] = []

@@ -50,7 +50,10 @@ class ResourceRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreemptionRules(msgspec.Struct, frozen=True, kw_only=True):
-    """Defaults for workloads that say nothing themselves (preemption.md §6.2, §6.3)."""
+    """Defaults for workloads that say nothing themselves (preemption.md §6.2, §6.3).
+
+    `priority_boost`: whether the annotation that boosts a workload counts.
+    """
 
     default_preemptible: bool | None = None
     legacy_non_preemptible_from: int | None = None
@@ -58,6 +61,7 @@ class PreemptionRules(msgspec.Struct, frozen=True, kw_only=True):
     priority_divergence: Literal["Report", "Reject"] = "Report"
     round_ttl_seconds: int = 3600
     most_domains: int = 32
+    priority_boost: bool = False
 
 
 class Retention(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from headgate.domain.values.pointers import child
 ALLOWED_FLAVORS = "kueue.x-k8s.io/workload-allowed-resource-flavors"
 ELASTIC = "kueue.x-k8s.io/elastic-job"
 REPLACES = "kueue.x-k8s.io/workload-slice-replacement-for"
+PRIORITY_BOOST = "kueue.x-k8s.io/priority-boost"
 ADMISSION_GATES = "kueue.x-k8s.io/admission-gated-by"
 
 Annotations = Mapping[str, str]

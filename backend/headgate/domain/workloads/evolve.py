@@ -9,6 +9,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.activity import after_activation, after_deactivation
 from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.boost import waiting_again
 from headgate.domain.workloads.checking import (
     after_check_report,
     after_checks_required,
@@ -168,7 +169,8 @@ def _explained(workload: Workload, event: e.WorkloadExplained, at: Instant) -> W
 def _nomination_withdrawn(workload: Workload, event: e.NominationWithdrawn) -> Workload:
     if workload.round_id != event.round_id:
         return workload
-    return replace(workload, nomination=None, round_id=None)
+    spec = waiting_again(workload.spec)
+    return replace(workload, spec=spec, nomination=None, round_id=None)
 
 
 def _quota_reserved(workload: Workload, event: e.WorkloadQuotaReserved, at: Instant) -> Workload:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.annotations import ADMISSION_GATES, admission_gates
+from headgate.domain.workloads.boost import waiting_again
 from headgate.domain.workloads.checking import states_when_over
 from headgate.domain.workloads.conditions import Change, with_conditions
 from headgate.domain.workloads.events import EvictionReason, ReservationDropped, WorkloadEvicted
@@ -73,6 +74,7 @@ def after_stop(workload: Workload, at: Instant) -> Workload:
     return replace(
         workload,
         trying_since=workload.trying_since if was_not_ready else None,
+        spec=waiting_again(workload.spec),
         admission=None,
         checks=(),
         unhealthy_nodes={},
@@ -92,6 +94,7 @@ def after_reservation_dropped(
     changes = _unreserved("Suspended", event.reason)
     return replace(
         workload,
+        spec=waiting_again(workload.spec),
         admission=None,
         checks=(),
         unhealthy_nodes={},

@@ -27,8 +27,14 @@ Classes = Mapping[str, Configured[WorkloadPriorityClassSpec]]
 
 
 def protection_of(spec: WorkloadSpec) -> int:
-    """The priority that protects it: its preemption priority, or its priority."""
-    return spec.priority if spec.preemption_priority is None else spec.preemption_priority
+    """The priority that protects it: its preemption priority, or its priority.
+
+    A boost protects as well, also as long as it is no part of the priority.
+    """
+    known = spec.priority if spec.preemption_priority is None else spec.preemption_priority
+    if not spec.priority_boost and not spec.boost_in_priority:
+        return known
+    return max(known, spec.priority, spec.priority - spec.boost_in_priority + spec.priority_boost)
 
 
 def protection_bound(spec: WorkloadSpec, class_name: str, classes: Classes) -> int | None:

@@ -96,13 +96,16 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     So are `preemptibility` and `can_preempt`, with the sources they came from (None: not yet).
     `ignored` tells in sentences which of its labels were passed over. `preemption_gates` must all
-    be opened before it may preempt.
+    be opened before it may preempt. Of the `priority_boost` that it is given, `boost_in_priority`
+    is part of its `priority` now.
     """
 
     pod_sets: tuple[PodSet, ...]
     queue_name: str = ""
     priority_class: PriorityClassReference | None = None
     priority: int = 0
+    priority_boost: int = 0
+    boost_in_priority: int = 0
     preemption_priority_class_name: str = ""
     preemption_priority: int | None = None
     preemption_policy: PolicyWord = "PreemptLowerPriority"

@@ -150,6 +150,7 @@ def _preemption(fields: Fields) -> PreemptionRules:
         ),
         round_ttl_seconds=usual.round_ttl_seconds if time_to_live is None else time_to_live,
         most_domains=fields.integer("mostDomains", usual.most_domains),
+        priority_boost=fields.flag("priorityBoost", default=usual.priority_boost),
     )
     fields.close()
     return read

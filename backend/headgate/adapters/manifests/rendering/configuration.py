@@ -80,6 +80,7 @@ def _preemption(rules: PreemptionRules) -> dict[str, Any]:
         "priorityDivergence": rules.priority_divergence,
         "roundTimeToLive": duration_of(rules.round_ttl_seconds),
         "mostDomains": rules.most_domains,
+        "priorityBoost": rules.priority_boost,
     }
     return {name: value for name, value in fields.items() if value is not None}
 

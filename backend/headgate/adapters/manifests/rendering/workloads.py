@@ -16,8 +16,10 @@ from headgate.domain.configuration.specs import ResourceRules
 from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
+from headgate.domain.workloads.boost import stated_priority
 from headgate.domain.workloads.checking import state_of
 from headgate.domain.workloads.pod_set_updates import PodSetUpdate
+from headgate.domain.workloads.protecting import protection_of
 from headgate.domain.workloads.specs import PodIndex, PodSet, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import CheckState, Workload, phase_of
 
@@ -33,7 +35,7 @@ def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
             "kind": spec.priority_class.kind,
             "name": spec.priority_class.name,
         }
-    rendered["priority"] = spec.priority
+    rendered["priority"] = stated_priority(spec)
     if spec.preemption_priority_class_name:
         rendered["preemptionPriorityClassName"] = spec.preemption_priority_class_name
     rendered |= rendered_settings(spec)
@@ -46,16 +48,17 @@ def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
 def workload_status(workload: Workload, rules: ResourceRules) -> dict[str, Any]:
     """Everything that is known of how the workload fares."""
     spec = workload.spec
-    protection = spec.preemption_priority
     rendered: dict[str, Any] = {
         "phase": phase_of(workload),
         "conditions": [*_conditions(workload), *settings_conditions(workload)],
         "priority": spec.priority,
-        "preemptionPriority": spec.priority if protection is None else protection,
+        "preemptionPriority": protection_of(spec),
         **settings_status(workload),
         "requeuedCount": workload.requeue.count,
         **_requeue_state(workload),
     }
+    if spec.priority_boost:
+        rendered["priorityBoost"] = spec.priority_boost
     if workload.admission is None:
         rendered["resourceRequests"] = _requests(spec, rules)
     else:

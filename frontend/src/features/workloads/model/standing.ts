@@ -52,6 +52,11 @@ function leaving({ status, spec }: WorkloadObject): Standing[] {
   }
   const priority = status?.priority ?? 0;
   const protection = status?.preemptionPriority ?? priority;
+  const boost = status?.priorityBoost ?? 0;
+  if (boost !== 0) {
+    const counts = priority === (spec.priority ?? 0) + boost ? "in the line and against preemption" : boost > 0 ? "against preemption, and in the line once it waits again" : "once it waits again";
+    found.push({ term: "Boosted", words: `by ${boost}; that counts ${counts}` });
+  }
   if (protection !== priority) {
     const by = spec.preemptionPriorityClassName ? ` by class ${spec.preemptionPriorityClassName}` : "";
     found.push({ term: "Protected as", words: `priority ${protection}${by}; it competes with ${priority}` });

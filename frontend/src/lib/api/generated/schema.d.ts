@@ -3662,6 +3662,8 @@ export interface components {
             roundTimeToLive?: string;
             /** @default 32 */
             mostDomains?: number;
+            /** @default false */
+            priorityBoost?: boolean;
         };
         /** PreemptionShape */
         PreemptionShape: {
@@ -4565,6 +4567,7 @@ export interface components {
             requeuedCount?: number | null;
             priority?: number | null;
             preemptionPriority?: number | null;
+            priorityBoost?: number | null;
             preemptibility?: components["schemas"]["SettingShape"] | null;
             canPreempt?: components["schemas"]["SettingShape"] | null;
             preemptionGates?: components["schemas"]["GateStateShape"][];
