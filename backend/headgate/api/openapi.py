@@ -12,6 +12,7 @@ import msgspec
 from litestar import Litestar
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme, Tag
+from litestar.routes import HTTPRoute
 
 from headgate.api.parameters import AT, MIN_POSITION
 from headgate.api.problems import BY_STATUS, MEDIA_TYPE
@@ -89,10 +90,28 @@ def document(app: Litestar) -> dict[str, Any]:
     found["components"]["responses"] = {f"Problem{s}": _problem(s) for s in sorted(BY_STATUS)}
     found["components"]["headers"] = {"LogPosition": POSITION_HEADER}
     found["components"]["parameters"] = {"MinPosition": MIN_POSITION_PARAMETER, "At": AT_PARAMETER}
+    live = _live_operations(app)
     for path, item in found["paths"].items():
         for method, operation in item.items():
             _complete(path, method, operation)
+            if method == "get" and operation["operationId"] not in live:
+                operation.setdefault("parameters", []).append(_parameter("At"))
     return found
+
+
+def _live_operations(app: Litestar) -> frozenset[str]:
+    """What cannot be read as it was."""
+    handlers = (
+        handler
+        for route in app.routes
+        if isinstance(route, HTTPRoute)
+        for handler in route.route_handlers
+    )
+    return frozenset(str(each.operation_id) for each in handlers if "live" in each.opt)
+
+
+def _parameter(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/parameters/{name}"}
 
 
 def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
@@ -110,9 +129,7 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
                 "$ref": "#/components/headers/LogPosition"
             }
     if method == "get" and path != "/v1/stream":
-        operation.setdefault("parameters", []).extend(
-            {"$ref": f"#/components/parameters/{name}"} for name in ("MinPosition", "At")
-        )
+        operation.setdefault("parameters", []).append(_parameter("MinPosition"))
 
 
 def _drop_derived_problem(responses: dict[str, Any]) -> None:

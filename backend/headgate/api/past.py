@@ -1,5 +1,6 @@
 """`at=<position or time>` on any read: the request is answered as it would have been then."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from litestar import Request
@@ -13,6 +14,18 @@ from headgate.application.past.travel import Wish, as_it_was
 MOST_DIGITS = 18
 
 
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Why a read has no past (`opt={"live": ...}`), and where to look instead."""
+
+    rule: str
+    remedy: str = "Leave `at` out."
+
+
+OF_NOW = Live("This tells how things are now; nothing of it stands in the log.")
+GROWING = Live("This follows the log as it grows.", "Read `/v1/events` with `at`.")
+
+
 async def go_back(request: Request[Any, Any, Any]) -> None:
     """Let the request see the past that `at` names; refuse to change it."""
     text = request.query_params.get("at") if b"at=" in request.scope["query_string"] else None
@@ -20,8 +33,9 @@ async def go_back(request: Request[Any, Any, Any]) -> None:
         return
     if request.method != "GET" and not request.route_handler.opt.get("past"):
         raise _refused("Only reads take it: the past cannot be changed.", "Leave `at` out.")
-    if request.route_handler.opt.get("live"):
-        raise _refused("This follows the log as it grows.", "Read `/v1/events` with `at`.")
+    live: Live | None = request.route_handler.opt.get("live")
+    if live is not None:
+        raise _refused(live.rule, live.remedy)
     past = await as_it_was(installation_of(request), wish_of(str(text)))
     request.scope["state"][PAST] = past
 

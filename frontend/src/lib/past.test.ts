@@ -34,4 +34,9 @@ describe("the address of a read", () => {
   it("may ask for the present while the past is shown", () => {
     expect(withMoment(new URL(`${READ}?at=now`), "7", 99).search).toBe("?minPosition=99");
   });
+
+  it("speaks of now where there is no past", () => {
+    expect(withMoment(new URL("http://h/v1/whoami"), "7", 99).search).toBe("?minPosition=99");
+    expect(withMoment(new URL("http://h/v1/backtests/b1"), "7", 99).search).toBe("?minPosition=99");
+  });
 });

@@ -1,5 +1,7 @@
 // The moment everything on screen is shown at: empty for now, else a log position or a time.
 const NAME = "at";
+/** What has no past: who asks, and what is kept beside the log. */
+const OF_NOW = ["/v1/backtests", "/v1/can-i", "/v1/system", "/v1/tokens", "/v1/whoami"];
 const listeners = new Set<() => void>();
 let moment = typeof window === "undefined" ? "" : momentIn(window.location.search);
 
@@ -33,8 +35,12 @@ export function momentIn(search: string): string {
 export function withMoment(address: URL, at: string, known: number): URL {
   const asked = address.searchParams.get(NAME);
   if (asked === "now") address.searchParams.delete(NAME);
-  else if (asked === null && at !== "") address.searchParams.set(NAME, at);
+  else if (asked === null && at !== "" && !isOfNow(address.pathname)) address.searchParams.set(NAME, at);
   const isPresent = !address.searchParams.has(NAME);
   if (isPresent && known > 0) address.searchParams.set("minPosition", String(known));
   return address;
+}
+
+function isOfNow(path: string): boolean {
+  return OF_NOW.some((one) => path === one || path.startsWith(`${one}/`));
 }

@@ -8,6 +8,7 @@ from litestar.params import PathParameter, QueryParameter, RawBody
 from headgate.api.answers import Answer, answer, answer_view, shows
 from headgate.api.backtests import asking
 from headgate.api.callers import Caller, installation_of
+from headgate.api.past import OF_NOW
 from headgate.api.problems import BAD_CONTINUE, ApiFailure
 from headgate.api.request_bodies import takes_documents
 from headgate.application.backtests.asking import cancel, find
@@ -22,6 +23,7 @@ EXAMPLE = {
 }
 BacktestId = Annotated[str, PathParameter(description="The backtest", max_length=100)]
 RIGHT = {"right": "configure"}
+READ = {**RIGHT, "live": OF_NOW}
 
 
 class Backtests(Controller):
@@ -61,7 +63,7 @@ class Backtests(Controller):
         operation_id="listBacktests",
         summary="Backtests, newest first",
         responses=shows(BacktestPage),
-        opt=RIGHT,
+        opt=READ,
     )
     async def list_backtests(
         self,
@@ -79,7 +81,7 @@ class Backtests(Controller):
         operation_id="readBacktest",
         summary="One backtest with its result",
         responses=shows(BacktestView),
-        opt=RIGHT,
+        opt=READ,
     )
     async def read(self, request: Caller, backtest: BacktestId) -> Answer:
         """The result is there when its state is Done."""

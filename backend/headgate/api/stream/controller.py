@@ -9,6 +9,7 @@ from litestar.response import Stream
 
 from headgate.api.callers import Caller, installation_of, is_still_allowed
 from headgate.api.parameters import listed
+from headgate.api.past import GROWING
 from headgate.application.event_hub import Wanted
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -27,7 +28,7 @@ class EventStream(Controller):
     @get(
         operation_id="watchEvents",
         summary="New events as they come",
-        opt={"live": True},
+        opt={"live": GROWING},
         media_type="text/event-stream",
         responses={
             200: ResponseSpec(

@@ -10,6 +10,7 @@ from litestar.params import PathParameter
 
 from headgate.api.answers import Answer, answer, answer_view, shows
 from headgate.api.callers import Caller, installation_of
+from headgate.api.past import OF_NOW, go_back
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.system.schemas import Health, Rebuilding
 from headgate.application.metrics import exposition
@@ -30,6 +31,7 @@ class System(Controller):
         operation_id="readSystem",
         summary="Version, partitions, read models and their lags",
         responses=shows(SystemView),
+        opt={"live": OF_NOW},
     )
     async def read(self, request: Caller) -> Answer:
         """Partitions with an idle position behind their last one have work to do."""
@@ -60,6 +62,8 @@ class System(Controller):
     summary="Figures for Prometheus, under the names Kueue uses where it has them",
     media_type=METRICS,
     tags=["System"],
+    before_request=go_back,
+    opt={"live": OF_NOW},
     responses={
         200: ResponseSpec(
             str, description="Prometheus text", media_type=METRICS, generate_examples=False
@@ -71,7 +75,14 @@ async def metrics(request: Caller) -> Response[bytes]:
     return Response(await exposition(installation_of(request)), media_type=METRICS)
 
 
-@get("/healthz", operation_id="isAlive", summary="Whether the process is alive", tags=["System"])
+@get(
+    "/healthz",
+    operation_id="isAlive",
+    summary="Whether the process is alive",
+    tags=["System"],
+    before_request=go_back,
+    opt={"live": OF_NOW},
+)
 async def is_alive() -> Health:
     """Always, if it answers."""
     return Health(status="ok", detail="", position=0)
@@ -82,6 +93,8 @@ async def is_alive() -> Health:
     operation_id="isReady",
     summary="Whether the process can serve now",
     tags=["System"],
+    before_request=go_back,
+    opt={"live": OF_NOW},
     responses={503: ResponseSpec(Health, description="Not ready", generate_examples=False)},
 )
 async def is_ready(request: Request[None, None, State]) -> Response[Health]:

@@ -10,6 +10,7 @@ from headgate.adapters.system.chance import unique_key
 from headgate.api.answers import Answer, answer, shows
 from headgate.api.callers import Caller, installation_of
 from headgate.api.instants import instant_or_none
+from headgate.api.past import OF_NOW
 from headgate.api.tokens.schemas import (
     CanI,
     NewToken,
@@ -35,7 +36,7 @@ class Tokens(Controller):
         operation_id="listTokens",
         summary="All tokens, without their secrets",
         responses=shows(TokenList),
-        opt={"right": "configure"},
+        opt={"right": "configure", "live": OF_NOW},
     )
     async def list_tokens(self, request: Caller) -> Answer:
         """By name."""
@@ -83,14 +84,26 @@ class Access(Controller):
     path = "/"
     tags = ["Access"]
 
-    @get("/whoami", operation_id="whoAmI", summary="Who this token is", responses=shows(WhoAmI))
+    @get(
+        "/whoami",
+        operation_id="whoAmI",
+        summary="Who this token is",
+        responses=shows(WhoAmI),
+        opt={"live": OF_NOW},
+    )
     async def who_am_i(self, request: Caller) -> Answer:
         """No namespaces means all of them."""
         user = request.user
         body = WhoAmI(name=user.name, role=user.role, namespaces=sorted(user.namespaces or ()))
         return answer(body, position=installation_of(request).reader.position)
 
-    @get("/can-i", operation_id="canI", summary="Whether this token may", responses=shows(CanI))
+    @get(
+        "/can-i",
+        operation_id="canI",
+        summary="Whether this token may",
+        responses=shows(CanI),
+        opt={"live": OF_NOW},
+    )
     async def can_i(
         self,
         request: Caller,

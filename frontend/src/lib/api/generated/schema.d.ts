@@ -10219,8 +10219,6 @@ export interface operations {
                 limit?: number;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -10338,8 +10336,6 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
             };
             header?: never;
             path: {
@@ -10375,8 +10371,6 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -10478,8 +10472,6 @@ export interface operations {
                 namespace?: string;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -10512,8 +10504,6 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -10546,8 +10536,6 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
@@ -10613,8 +10601,6 @@ export interface operations {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
             };
             header?: never;
             path?: never;
