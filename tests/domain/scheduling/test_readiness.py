@@ -10,6 +10,7 @@ from headgate.domain.queues.events import LocalQueueDeletionRequested
 from headgate.domain.queues.specs import AdmissionCheckRule, RequeuingStrategy, WaitForPodsReady
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.standing import effective_spec
+from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadDeactivated,
@@ -281,3 +282,21 @@ def test_only_those_deactivated_by_a_rule_are_deleted_after_a_time() -> None:
     world.wait(600)
     world.settle()
     assert sorted(world.cell.workloads) == [by_hand]
+
+
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [
+        ("Its pods were not ready in time", "It is inactive: its pods were not ready in time"),
+        ("IT moves the cables", "It is inactive: IT moves the cables"),
+        ("", "It is inactive"),
+    ],
+)
+def test_why_it_is_inactive_reads_as_one_sentence(message: str, sentence: str) -> None:
+    world = world_with(ConfigurationSpec())
+    key = world.submit("w", "q")
+    deactivated = WorkloadDeactivated(cause="Requested", message=message)
+    world.record(f"workload/{key}", deactivated)
+    found = explain_waiting(world.cell, world[key], world.at)
+    assert found is not None
+    assert found.sentence == sentence

@@ -176,7 +176,10 @@ def _kept_out_by_itself(cell: Cell, workload: Workload, at: Instant) -> Explanat
 
 def _deactivated(workload: Workload) -> Explanation:
     last = condition(workload, "Requeued")
-    told = f": {last.message}" if last is not None and last.message else ""
+    message = last.message if last is not None else ""
+    if message.startswith(("It ", "Its ")):
+        message = "i" + message[1:]
+    told = f": {message}" if message else ""
     return _not_looked_at("Hold", "Deactivated", f"It is inactive{told}", "activate it")
 
 
