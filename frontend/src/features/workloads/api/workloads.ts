@@ -37,6 +37,14 @@ function queryOf({ phase, queue, clusterQueue, name }: WorkloadFilters, page: st
   };
 }
 
+/** Why one is inactive, backs off or is held, with what it would do after the action that helps. */
+export function caseQuery(key: string) {
+  return queryOptions({
+    queryKey: ["workload", key, "clinic"],
+    queryFn: ({ signal }) => contentOf(api.GET(`${ONE}/clinic`, { params: { path: partsOf(key) }, signal })),
+  });
+}
+
 /** One workload as it stands. */
 export function workloadQuery(key: string) {
   return queryOptions({

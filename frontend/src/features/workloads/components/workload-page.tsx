@@ -18,6 +18,7 @@ import { Definition } from "./definition";
 import { Headline } from "./headline";
 import { Leaving, Nominated } from "./leaving";
 import { Standing } from "./standing";
+import { WayBack } from "./way-back";
 import { WhyMatrix } from "./why-matrix";
 import { WorkloadActions } from "./workload-actions";
 import { WorkloadTimeline } from "./workload-timeline";
@@ -75,6 +76,7 @@ function Body({ workload, workloadKey }: { workload: WorkloadObject; workloadKey
                   <Leaving workload={workload} />
                   <Nominated workload={workload} />
                   <Checks workload={workload} />
+                  <WayBack workload={workload} />
                   <WhyMatrix workloadKey={workloadKey} />
                   <Standing workload={workload} />
                   <Assignment workload={workload} />

@@ -1,0 +1,40 @@
+// What the action that helps an inactive, waiting or held workload starts over, and what would come of it.
+import { useQuery } from "@tanstack/react-query";
+
+import { Card } from "@/components/ui/layout";
+import { View } from "@/components/ui/view";
+import type { Case, WorkloadObject } from "@/lib/api/types";
+
+import { caseQuery } from "../api/workloads";
+import { keyOf } from "../model/arrival";
+import styles from "./workload-page.module.css";
+
+const PATIENTS = ["Inactive", "BackingOff", "Held"];
+const IF: Record<string, string> = {
+  activate: "If it is activated",
+  requeue: "If it is requeued now",
+  release: "If it is released",
+};
+
+export function WayBack({ workload }: { workload: WorkloadObject }) {
+  if (!PATIENTS.includes(workload.status?.phase ?? "")) return null;
+  return <Patient workloadKey={keyOf(workload)} />;
+}
+
+function Patient({ workloadKey }: { workloadKey: string }) {
+  const found = useQuery(caseQuery(workloadKey));
+  // It may have got well since: then there is nothing to tell.
+  if (found.isError) return null;
+  return <View query={found} rows={2}>{(one) => <Foretold found={one} />}</View>;
+}
+
+function Foretold({ found }: { found: Case }) {
+  return (
+    <Card title={IF[found.helps] ?? found.helps} aside="Tried out on how things stand" padded>
+      <p>{found.next}.</p>
+      <p className={styles.soft}>
+        Starts over: {(found.resets ?? []).join(", ")}. Stays: {(found.keeps ?? []).join(", ")}.
+      </p>
+    </Card>
+  );
+}
