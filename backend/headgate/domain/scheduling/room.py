@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from headgate.domain.scheduling.partition import Charge, Partition
-from headgate.domain.scheduling.placement.clearing import Clearing
+from headgate.domain.scheduling.placement.clearing import Clearing, Seating
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.claims import Candidate
 from headgate.domain.scheduling.quota.answer import QuotaView
@@ -190,24 +190,25 @@ def cleared_room(
 ) -> ProjectedRoom[Place]:
     """Quota, and the hosts of one domain in plain numbers; the host table stays as it is."""
     tree, usage = partition.tree, partition.usage[PROJECTED]
-    charges: list[tuple[Place, Charge]] = []
+    seatings: list[tuple[Place, Seating | None]] = []
 
     def place() -> Place | None:
         clearing.tell()
         return seats.place()
 
     def is_free(found: Place) -> bool:
-        if not charges or charges[0][0] is not found:
-            charges[:] = [(found, seats.charge_at(found))]
-        charge = charges[0][1]
-        return charge.is_whole and clearing.is_free(charge.pods)
+        if not seatings or seatings[0][0] is not found:
+            charge = seats.charge_at(found)
+            seatings[:] = [(found, clearing.seats(charge.pods) if charge.is_whole else None)]
+        seating = seatings[0][1]
+        return seating is not None and clearing.is_free(seating)
 
     def move(candidate: Candidate, back: bool) -> None:  # noqa: FBT001 - as the room calls it
         change, on_hosts = (
             (add_usage, clearing.come_back) if back else (remove_usage, clearing.leave)
         )
         change(tree, usage, candidate.node, candidate.amounts)
-        on_hosts(candidate.key, charge_of(partition, candidate).pods)
+        on_hosts(candidate.key, lambda: charge_of(partition, candidate).pods)
 
     has_place = clearing.has_place
     return ProjectedRoom(partition, workloads, has_place, place, is_free, move, only, strides=False)

@@ -4,8 +4,9 @@ The host table is not touched; what is free in the domain is told to its trial v
 looked for.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import add, floordiv, sub
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from headgate.domain.workloads.specs import PodSet
 
 Frees = tuple[tuple[int, tuple[int, ...]], ...]
 """What someone's leaving frees on each host of the domain, resource by resource."""
+
+Seating = list[tuple[int, int]]
+"""Hosts of the domain, and how many pods go to each."""
 
 
 @dataclass(slots=True)
@@ -42,23 +46,29 @@ class Clearing:
         """Whether all pods fit somewhere in the domain."""
         return self.total >= self.count
 
-    def is_free(self, pods: tuple[Pods, ...]) -> bool:
-        """Whether so many pods fit on exactly these hosts."""
-        return all(
-            row in self.at and self.room[self.at[row]] >= count
+    def seats(self, pods: tuple[Pods, ...]) -> Seating | None:
+        """Where in the domain so many pods go; None if some of these hosts are not in it."""
+        pairs = [
+            (self.at.get(row), count)
             for rows, counts, _ in pods
             for row, count in zip(rows.tolist(), counts.tolist(), strict=True)
-        )
+        ]
+        found = [(place, count) for place, count in pairs if place is not None]
+        return found if len(found) == len(pairs) else None
 
-    def leave(self, name: str, pods: tuple[Pods, ...]) -> None:
+    def is_free(self, seats: Seating) -> bool:
+        """Whether so many pods fit on exactly these hosts."""
+        return all(self.room[place] >= count for place, count in seats)
+
+    def leave(self, name: str, pods: Callable[[], tuple[Pods, ...]]) -> None:
         """Someone with these pods leaves."""
         for place, amounts in self._frees(name, pods):
-            self._set(place, [f + a for f, a in zip(self.free[place], amounts, strict=True)])
+            self._set(place, list(map(add, self.free[place], amounts)))
 
-    def come_back(self, name: str, pods: tuple[Pods, ...]) -> None:
+    def come_back(self, name: str, pods: Callable[[], tuple[Pods, ...]]) -> None:
         """The opposite."""
         for place, amounts in self._frees(name, pods):
-            self._set(place, [f - a for f, a in zip(self.free[place], amounts, strict=True)])
+            self._set(place, list(map(sub, self.free[place], amounts)))
 
     def tell(self) -> None:
         """Make the trial view of the domain's hosts show what is free here."""
@@ -71,15 +81,15 @@ class Clearing:
     def _set(self, place: int, free: list[int]) -> None:
         self.free[place] = free
         if self.takes[place]:
-            fits = min([f // a for f, a in zip(free, self.asked, strict=True)])
-            room = max(fits, 0)
+            room = max(min(map(floordiv, free, self.asked)), 0)
             self.total += room - self.room[place]
             self.room[place] = room
 
-    def _frees(self, name: str, pods: tuple[Pods, ...]) -> Frees:
+    def _frees(self, name: str, pods: Callable[[], tuple[Pods, ...]]) -> Frees:
+        """The pods are asked for only when someone is moved for the first time."""
         known = self.known.get(name)
         if known is None:
-            known = self.known[name] = tuple(_frees(self, pods))
+            known = self.known[name] = tuple(_frees(self, pods()))
         return known
 
 

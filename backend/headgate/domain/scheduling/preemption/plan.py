@@ -23,9 +23,9 @@ from headgate.domain.scheduling.preemption.classical import (
 from headgate.domain.scheduling.preemption.fair import Strategies, fair_candidates, tournament
 from headgate.domain.scheduling.preemption.legality import Wrongs, wrongs_in_the_end
 from headgate.domain.scheduling.preemption.removal import (
-    Fit,
     Place,
     Room,
+    fit_of,
     remove_until_it_fits,
 )
 from headgate.domain.workloads.surplus import owner_of
@@ -78,9 +78,10 @@ def plan_victims(room: Room[Place], claim: Claim, rules: SearchRules) -> VictimP
     census = Census()
     protected: Wrongs = {}
     for borrow, removals in _attempts(room, claim, rules, census):
+        fit = fit_of(room, claim, borrow=borrow)
         banned: Wrongs = {}
         while True:
-            found = remove_until_it_fits(Fit(room, claim, borrow), removals(banned))
+            found = remove_until_it_fits(fit, removals(banned))
             if found is None:
                 break
             victims, place = found

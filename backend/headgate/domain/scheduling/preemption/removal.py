@@ -37,11 +37,15 @@ class Room(Field, Protocol[Place]):
 
 
 class Fit(msgspec.Struct, Generic[Place], frozen=True, gc=False):
-    """When the preemptor fits: in quota, if need be without borrowing, and on hosts."""
+    """When the preemptor fits: in quota, if need be without borrowing, and on hosts.
+
+    Quota that is `ample` before anyone leaves has room whoever leaves.
+    """
 
     room: Room[Place]
     claim: Claim
     borrow: bool
+    ample: bool = False
 
     def anywhere(self) -> bool:
         """Whether it fits somewhere now."""
@@ -54,11 +58,17 @@ class Fit(msgspec.Struct, Generic[Place], frozen=True, gc=False):
     def has_quota(self) -> bool:
         """Whether quota has room for all it asks for."""
         room, node = self.room, self.claim.node
-        return all(
+        return self.ample or all(
             (self.borrow or room.used(node, key) + amount <= room.nominal(node, key))
             and amount <= room.available(node, key)
             for key, amount in self.claim.amounts.items()
         )
+
+
+def fit_of(room: Room[Place], claim: Claim, *, borrow: bool) -> Fit[Place]:
+    """The same, asked before anyone leaves."""
+    fit = Fit(room, claim, borrow)
+    return Fit(room, claim, borrow, ample=fit.has_quota())
 
 
 def remove_until_it_fits(
