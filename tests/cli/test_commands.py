@@ -281,6 +281,7 @@ def test_submitting_under_a_taken_name_changes_nothing(headgate: Invoker) -> Non
     pod_set = headgate.json("get", "wl/taken")["spec"]["podSets"][0]
     container = pod_set["template"]["spec"]["containers"][0]
     assert container["resources"]["requests"]["cpu"] == "4"
+    remove(headgate, "taken")
 
 
 def test_submitting_to_a_queue_that_is_not_there_is_said_at_once(headgate: Invoker) -> None:
