@@ -35,6 +35,19 @@ def test_changes_are_listed_with_who_and_what(admin: Api, made: int) -> None:
     assert "before" not in created["differences"][0]
 
 
+def test_every_write_may_say_why(admin: Api, made: int) -> None:
+    assert made
+    lab = cluster_queue("lab")
+    admin.post("/v1/clusterqueues?reason=new+team", lab)
+    version = admin.get("/v1/clusterqueues/lab").headers["etag"]
+    changed = cluster_queue("lab", cpu="3")
+    admin.put("/v1/clusterqueues/lab?reason=new+machines", changed, If_Match=version)
+    admin.delete("/v1/clusterqueues/lab?reason=moved")
+    told = admin.get("/v1/history?stream=clusterqueue/lab").json()["items"]
+    reasons = list(dict.fromkeys(one["reason"] for one in told))
+    assert reasons == ["moved", "new machines", "new team"]
+
+
 def test_pages_and_kinds(admin: Api, made: int) -> None:
     assert made
     first = admin.get("/v1/history?limit=1").json()

@@ -80,6 +80,26 @@ def test_more_quota_starts_who_waits(admin: Api) -> None:
     assert found["starts"] == 1
 
 
+def test_every_write_can_be_tried_where_it_is_made(admin: Api) -> None:
+    more = cluster_queue("gpu", cpu="6", preemption=OWN)
+    version = admin.get("/v1/clusterqueues/gpu").headers["ETag"]
+    waits = admin.get(f"{HERE}/waiting").headers["ETag"]
+    urgent = workload("waiting", priority=50)
+    head = admin.get("/v1/events?limit=1").json()["items"][0]["position"]
+    by_put = admin.put("/v1/clusterqueues/gpu?dryRun=Admission", more, If_Match=version)
+    by_apply = admin.post("/v1/apply?dryRun=Admission", more)
+    assert by_put.json()["effects"] == by_apply.json()["effects"] != []
+    raised = admin.put(f"{HERE}/waiting?dryRun=Admission", urgent, If_Match=waits)
+    assert raised.json()["workloads"][0]["verdict"] == "MakesRoom"
+    gone = admin.delete(f"{HERE}/first?dryRun=Admission")
+    assert [effect["what"] for effect in gone.json()["effects"]] == ["Starts"]
+    new = admin.post("/v1/cohorts?dryRun=Admission", {**more, "kind": "Cohort", "spec": {}})
+    assert (new.status_code, new.json()["effects"]) == (200, [])
+    closed = admin.delete("/v1/clusterqueues/gpu?dryRun=Admission")
+    assert closed.status_code == 200
+    assert admin.get("/v1/events?limit=1").json()["items"][0]["position"] == head
+
+
 def test_a_higher_priority_or_an_end_of_another_is_tried_out(admin: Api) -> None:
     raised = _tried(admin, query="?priority=team-a/waiting:50")
     assert raised["workloads"][0]["verdict"] == "MakesRoom"

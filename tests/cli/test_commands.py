@@ -85,6 +85,14 @@ def submit(headgate: Invoker, name: str, cpu: str = "1", *more: str) -> None:
     headgate("submit", "--name", name, "--queue", "main", "--cpu", cpu, *more)
 
 
+SOME_COHORT = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Cohort
+metadata: {name: some}
+spec: {}
+"""
+
+
 def remove(headgate: Invoker, *names: str) -> None:
     for name in names:
         headgate("cancel", name)
@@ -247,6 +255,18 @@ def test_a_node_may_be_named_as_lists_name_it(headgate: Invoker) -> None:
     assert headgate("cordon", listed, "--reason", "disk").stdout == f"{listed} cordoned\n"
     assert headgate("uncordon", listed).stdout == f"{listed} uncordoned\n"
     headgate("delete", listed)
+
+
+def test_a_change_says_why_and_is_tried_before(headgate: Invoker, client: HeadgateClient) -> None:
+    before = client.head()
+    tried = headgate("apply", "-f", "-", "--dry-run=admission", given=KEPT)
+    assert "Nobody else would be touched." in tried.stdout
+    assert client.head() == before
+    headgate("apply", "-f", "-", "--reason", "a new team", given=SOME_COHORT)
+    headgate("delete", "co/some", "--reason", "they left")
+    told = headgate("history", "co", "some").stdout
+    assert "a new team" in told
+    assert "they left" in told
 
 
 def test_deleting_what_is_in_use_says_that_it_stays_meanwhile(headgate: Invoker) -> None:

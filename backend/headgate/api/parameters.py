@@ -18,6 +18,10 @@ SubmitDryRun = Annotated[
         ),
     ),
 ]
+Reason = Annotated[
+    str,
+    QueryParameter(name="reason", description="Why; kept with every change", max_length=1024),
+]
 IdempotencyHeader = Annotated[
     str | None,
     HeaderParameter(

@@ -46,6 +46,9 @@ Since = Annotated[
     typer.Option("--since", help="Only of the last such time, like 2h.", callback=_length_of_time),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")]
+Simulated = Annotated[
+    bool, typer.Option(help="Only say what would start, wait or have to go; nothing is written.")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Names = Annotated[
     list[str],

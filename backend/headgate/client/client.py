@@ -63,9 +63,10 @@ class HeadgateClient:
         asking = Asking(method="POST", path=path, body=body, headers=_keyed(key))
         return self._transport.send(asking).json()
 
-    def remove(self, path: str) -> Any:  # noqa: ANN401
+    def remove(self, path: str, reason: str = "") -> Any:  # noqa: ANN401
         """Ask for an object to be deleted."""
-        return self._transport.send(Asking(method="DELETE", path=path)).json()
+        asking = Asking(method="DELETE", path=path, query={"reason": reason})
+        return self._transport.send(asking).json()
 
     def pages(self, path: str, query: dict[str, str] | None = None) -> Iterator[Object]:
         """Every page of a list, following `metadata.continue`."""
@@ -83,12 +84,12 @@ class HeadgateClient:
         for page in self.pages(path, query):
             yield from page["items"]
 
-    def apply(self, documents: bytes, *, dry_run: bool = False) -> Batch:
+    def apply(self, documents: bytes, *, dry_run: bool = False, reason: str = "") -> Batch:
         """Create or change objects; each has its own result, refused ones included.
 
         Raises `ServerProblem` only where nothing was looked at at all.
         """
-        query = {"dryRun": "All"} if dry_run else None
+        query = {"dryRun": "All" if dry_run else "", "reason": reason}
         body = Body(content=documents, content_type=YAML)
         return msgspec.convert(self._batch("/v1/apply", body, query), Batch)
 

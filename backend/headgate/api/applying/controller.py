@@ -1,17 +1,16 @@
 """Apply any number of objects of any kind."""
 
-from typing import Annotated
-
 from litestar import Controller, post
-from litestar.params import QueryParameter, RawBody
+from litestar.params import RawBody
 
 from headgate.api.answers import Answer, shows
 from headgate.api.applying import writing
 from headgate.api.applying.schemas import ApplyResults
 from headgate.api.callers import Caller
 from headgate.api.calls import Asking
-from headgate.api.parameters import DryRun, IdempotencyHeader
+from headgate.api.parameters import IdempotencyHeader, Reason, SubmitDryRun
 from headgate.api.request_bodies import takes_documents
+from headgate.api.simulations import trying
 from headgate.api.workloads.examples import WORKLOAD
 
 
@@ -33,16 +32,17 @@ class Apply(Controller):
         self,
         request: Caller,
         body: RawBody,
-        dry_run: DryRun = None,
+        dry_run: SubmitDryRun = None,
         idempotency_key: IdempotencyHeader = None,
-        reason: Annotated[
-            str, QueryParameter(description="Why; kept with every change", max_length=1024)
-        ] = "",
+        reason: Reason = "",
     ) -> Answer:
         """YAML or JSON documents, a list, or a `List`; 200 if all, 207 if some, 422 if none.
 
-        An object that says its `metadata.resourceVersion` is changed only from that one.
+        An object that says its `metadata.resourceVersion` is changed only from that one. With
+        `dryRun=Admission` the answer is that of `/v1/simulations`: what all of it would lead to.
         """
+        if dry_run == "Admission":
+            return await trying.simulate(request, trying.Asked(body))
         asking = Asking(
             reason=reason, key=idempotency_key, is_dry_run=bool(dry_run), tells_failures=True
         )

@@ -13,7 +13,14 @@ from headgate.api.callers import Caller
 from headgate.api.objects import reading, writing
 from headgate.api.objects.kinds import KINDS, ObjectKind
 from headgate.api.paging import Continue, Limit
-from headgate.api.parameters import DryRun, IdempotencyHeader, IfMatch, IfNoneMatch, Selector
+from headgate.api.parameters import (
+    IdempotencyHeader,
+    IfMatch,
+    IfNoneMatch,
+    Reason,
+    Selector,
+    SubmitDryRun,
+)
 from headgate.api.request_bodies import takes
 
 Name = Annotated[str, PathParameter(description="The object's name", max_length=253)]
@@ -56,9 +63,10 @@ def _controller(kind: ObjectKind) -> type[Controller]:
             request: Caller,
             body: RawBody,
             idempotency_key: IdempotencyHeader = None,
-            dry_run: DryRun = None,
+            dry_run: SubmitDryRun = None,
+            reason: Reason = "",
         ) -> Answer:
-            target = writing.Target(kind, dry_run=bool(dry_run))
+            target = writing.Target(kind, reason=reason, dry_run=dry_run)
             return await writing.create(request, target, body, idempotency_key)
 
         @get(
@@ -86,10 +94,11 @@ def _controller(kind: ObjectKind) -> type[Controller]:
             name: Name,
             body: RawBody,
             if_match: IfMatch = None,
-            dry_run: DryRun = None,
+            dry_run: SubmitDryRun = None,
+            reason: Reason = "",
         ) -> Answer:
             expected = expected_version(if_match, required=True)
-            target = writing.Target(kind, name, expected, dry_run=bool(dry_run))
+            target = writing.Target(kind, name, expected, reason, dry_run)
             return await writing.replace(request, target, body)
 
         @delete(
@@ -105,10 +114,11 @@ def _controller(kind: ObjectKind) -> type[Controller]:
             request: Caller,
             name: Name,
             if_match: IfMatch = None,
-            dry_run: DryRun = None,
+            dry_run: SubmitDryRun = None,
+            reason: Reason = "",
         ) -> Answer:
             expected = expected_version(if_match)
-            target = writing.Target(kind, name, expected, dry_run=bool(dry_run))
+            target = writing.Target(kind, name, expected, reason, dry_run)
             return await writing.delete(request, target)
 
     return _named(Objects, f"{kind.name}Controller")

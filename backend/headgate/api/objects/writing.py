@@ -1,31 +1,42 @@
 """Creating, replacing and deleting configured objects."""
 
+from typing import Literal
+
 import msgspec
 
 from headgate.api.answers import Answer
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, installation_of, origin_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.manifests import as_caller_wrote, object_writer, read_wanted
 from headgate.api.objects.kinds import ObjectKind
+from headgate.api.simulations.trying import tried
 from headgate.application import configure_objects
+from headgate.application.apply_objects import change_to
 from headgate.domain.rejection import Rejection
 from headgate.domain.streams import stream_of
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Which object, at which version, and whether it is only tried."""
+    """Which object, at which version, why, and whether it is only tried."""
 
     kind: ObjectKind
     name: str = ""
     expected: int | None = None
-    dry_run: bool = False
+    reason: str = ""
+    dry_run: Literal["All", "Admission"] | None = None
+
+    def asking(self, key: str | None = None) -> Asking:
+        """What the request says of itself."""
+        return Asking(reason=self.reason, key=key, is_dry_run=self.dry_run == "All")
 
 
 async def create(request: Caller, target: Target, body: bytes, key: str | None) -> Answer:
     """Make the object a body asks for."""
     wanted, desired = await read_wanted(request, body, target.kind.name)
-    asking = Asking(key=key, is_dry_run=target.dry_run)
-    call = await call_of(request, object_writer(target.kind.name, 201), asking)
+    if target.dry_run == "Admission":
+        change = change_to(installation_of(request), origin_of(request).actor, wanted)
+        return await tried(request, [change], desired)
+    call = await call_of(request, object_writer(target.kind.name, 201), target.asking(key))
     try:
         handled = await configure_objects.create(installation_of(request), call, wanted)
     except Rejection as rejection:
@@ -37,9 +48,11 @@ async def create(request: Caller, target: Target, body: bytes, key: str | None) 
 async def replace(request: Caller, target: Target, body: bytes) -> Answer:
     """Give the object the spec a body asks for."""
     wanted, desired = await read_wanted(request, body, target.kind.name)
-    asking = Asking(is_dry_run=target.dry_run)
-    call = await call_of(request, object_writer(target.kind.name), asking)
     installation = installation_of(request)
+    if target.dry_run == "Admission":
+        change = change_to(installation, origin_of(request).actor, wanted)
+        return await tried(request, [change], desired)
+    call = await call_of(request, object_writer(target.kind.name), target.asking())
     try:
         handled = await configure_objects.replace(installation, call, wanted, target.expected)
     except Rejection as rejection:
@@ -49,10 +62,11 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
 
 async def delete(request: Caller, target: Target) -> Answer:
     """Delete the object, or have it go when nothing uses it any more."""
-    asking = Asking(is_dry_run=target.dry_run)
-    call = await call_of(request, object_writer(target.kind.name), asking)
     namespace = str(request.path_params.get("namespace", ""))
     stream = stream_of(target.kind.stream_kind, target.name, namespace)
     installation = installation_of(request)
+    if target.dry_run == "Admission":
+        return await tried(request, [configure_objects.deletion_of_object(stream)], None)
+    call = await call_of(request, object_writer(target.kind.name), target.asking())
     handled = await configure_objects.delete(installation, call, stream, target.expected)
     return answer_handled(handled)

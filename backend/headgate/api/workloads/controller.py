@@ -9,10 +9,10 @@ from headgate.api.answers import Answer, expected_version, shows
 from headgate.api.callers import Caller
 from headgate.api.paging import Continue, Limit
 from headgate.api.parameters import (
-    DryRun,
     IdempotencyHeader,
     IfMatch,
     IfNoneMatch,
+    Reason,
     Selector,
     SubmitDryRun,
 )
@@ -153,11 +153,12 @@ class Workloads(Controller):
         name: Name,
         body: RawBody,
         if_match: IfMatch = None,
-        dry_run: DryRun = None,
+        dry_run: SubmitDryRun = None,
+        reason: Reason = "",
     ) -> Answer:
         """What may be changed depends on its stage."""
         expected = expected_version(if_match, required=True)
-        target = writing.Target(name, expected, dry_run=bool(dry_run))
+        target = writing.Target(name, expected, reason, dry_run)
         return await writing.replace(request, target, body)
 
     @delete(
@@ -169,10 +170,15 @@ class Workloads(Controller):
         opt={"right": "submit"},
     )
     async def delete(
-        self, request: Caller, name: Name, if_match: IfMatch = None, dry_run: DryRun = None
+        self,
+        request: Caller,
+        name: Name,
+        if_match: IfMatch = None,
+        dry_run: SubmitDryRun = None,
+        reason: Reason = "",
     ) -> Answer:
         """Answers with the workload as it was last."""
-        target = writing.Target(name, expected_version(if_match), dry_run=bool(dry_run))
+        target = writing.Target(name, expected_version(if_match), reason, dry_run)
         return await writing.delete(request, target)
 
     @get(

@@ -1,26 +1,37 @@
 """Submitting and changing workloads, and acting on them."""
 
+from typing import Literal
+
 import msgspec
 
 from headgate.api.answers import Answer
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, installation_of, origin_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.instants import instant_or_none
 from headgate.api.manifests import as_caller_wrote, object_writer, read_wanted
+from headgate.api.simulations.trying import tried
 from headgate.api.workloads.schemas import Action
 from headgate.application import act_on_workloads, submit_workloads
 from headgate.application.act_on_workloads import Verb
+from headgate.application.apply_objects import change_to
+from headgate.application.simulations.changes import deletion
 from headgate.domain.rejection import Rejection
+from headgate.domain.streams import workload_stream
 
 KIND = "Workload"
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Which workload, at which version, and whether it is only tried."""
+    """Which workload, at which version, why, and whether it is only tried."""
 
     name: str
     expected: int | None = None
-    dry_run: bool = False
+    reason: str = ""
+    dry_run: Literal["All", "Admission"] | None = None
+
+    def asking(self) -> Asking:
+        """What the request says of itself."""
+        return Asking(reason=self.reason, is_dry_run=self.dry_run == "All")
 
 
 async def submit(request: Caller, body: bytes, key: str | None, *, dry_run: bool) -> Answer:
@@ -37,8 +48,11 @@ async def submit(request: Caller, body: bytes, key: str | None, *, dry_run: bool
 async def replace(request: Caller, target: Target, body: bytes) -> Answer:
     """Give the workload the spec a body asks for."""
     wanted, desired = await read_wanted(request, body, KIND)
-    call = await call_of(request, object_writer(KIND), Asking(is_dry_run=target.dry_run))
     installation = installation_of(request)
+    if target.dry_run == "Admission":
+        change = change_to(installation, origin_of(request).actor, wanted)
+        return await tried(request, [change], desired)
+    call = await call_of(request, object_writer(KIND), target.asking())
     try:
         handled = await submit_workloads.replace(installation, call, wanted, target.expected)
     except Rejection as rejection:
@@ -48,9 +62,11 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
 
 async def delete(request: Caller, target: Target) -> Answer:
     """Delete the workload, stopping it first if it runs."""
-    call = await call_of(request, object_writer(KIND), Asking(is_dry_run=target.dry_run))
     key = f"{request.path_params['namespace']}/{target.name}"
     installation = installation_of(request)
+    if target.dry_run == "Admission":
+        return await tried(request, [deletion(installation, workload_stream(key))], None)
+    call = await call_of(request, object_writer(KIND), target.asking())
     handled = await act_on_workloads.delete(installation, call, key, target.expected)
     return answer_handled(handled)
 

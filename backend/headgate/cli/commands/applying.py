@@ -1,16 +1,27 @@
 """`apply` and `delete`: objects brought to the state a manifest names, or taken away."""
 
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from headgate.cli.commands.documents import Files, documents_of
+from headgate.cli.commands.simulating import tell as tell_simulation
 from headgate.cli.commands.waiting import goal_of, wait_for
 from headgate.cli.exit_codes import ExitCode, code_of_status, worst
-from headgate.cli.failures import CommandFailed, problem_in, tell_problem
+from headgate.cli.failures import problem_in, tell_problem
 from headgate.cli.kinds import WORKLOAD, placed, references
-from headgate.cli.options import DEFAULT_NAMESPACE, DryRun, Names, Namespace, Output, Timeout, Yes
+from headgate.cli.options import (
+    DEFAULT_NAMESPACE,
+    DryRun,
+    Names,
+    Namespace,
+    Output,
+    Reason,
+    Simulated,
+    Timeout,
+    Yes,
+)
 from headgate.cli.presentation.ages import seconds_of
 from headgate.cli.presentation.consoles import say, show
 from headgate.cli.presentation.formats import Format, show_value
@@ -19,11 +30,6 @@ from headgate.client.client import HeadgateClient
 from headgate.client.problems import ServerProblem
 from headgate.client.shapes import Advice, Batch, ItemResult
 
-SUFFIXES = frozenset({".yaml", ".yml", ".json"})
-
-Files = Annotated[
-    list[str], typer.Option("--filename", "-f", help="A file, a directory, or - for stdin.")
-]
 Waiting = Annotated[bool, typer.Option("--wait", help="Wait until workloads are admitted.")]
 
 
@@ -31,7 +37,9 @@ def apply(
     ctx: typer.Context,
     *,
     files: Files,
+    reason: Reason = "",
     dry_run: DryRun = False,
+    simulate: Simulated = False,
     wait: Waiting = False,
     timeout: Timeout = "10m",
     output: Output = Format.TABLE,
@@ -39,7 +47,10 @@ def apply(
     """Create or change what the manifests name; one line for each object, refused ones included."""
     documents = documents_of(files)
     with client_of(ctx) as client:
-        batch = client.apply(documents, dry_run=dry_run)
+        if simulate:
+            tell_simulation(client.simulate(documents), output)
+            return
+        batch = client.apply(documents, dry_run=dry_run, reason=reason)
         if not show_value(batch, output):
             tell_results(batch, dry_run=dry_run)
         code = code_of_results(batch)
@@ -47,26 +58,6 @@ def apply(
             _wait_for_admission(client, batch, seconds_of(timeout))
     if code is not ExitCode.OK:
         raise typer.Exit(code)
-
-
-def documents_of(files: list[str]) -> bytes:
-    """Everything in these files and directories (in order of path) as one multi-document text."""
-    texts = [text for name in files for text in _texts_of(name)]
-    return b"\n---\n".join(texts)
-
-
-def _texts_of(name: str) -> list[bytes]:
-    if name == "-":
-        return [sys.stdin.buffer.read()]
-    path = Path(name)
-    if path.is_dir():
-        found = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES)
-        if not found:
-            raise CommandFailed(f"{name} holds no .yaml, .yml or .json file", code=ExitCode.USAGE)
-        return [each.read_bytes() for each in found]
-    if not path.is_file():
-        raise CommandFailed(f"there is no file {name}", code=ExitCode.USAGE)
-    return [path.read_bytes()]
 
 
 def tell_results(batch: Batch, *, dry_run: bool = False) -> None:
@@ -110,6 +101,7 @@ def delete(
     *,
     names: Names,
     namespace: Namespace = DEFAULT_NAMESPACE,
+    reason: Reason = "",
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
@@ -122,14 +114,17 @@ def delete(
         for kind, name in asked:
             place, short = placed(name, namespace)
             path = kind.path(place, short)
-            codes.append(_delete_one(client, path, f"{kind.name.lower()}/{short}", dry_run=dry_run))
+            reference = f"{kind.name.lower()}/{short}"
+            codes.append(_delete_one(client, path, reference, reason, dry_run=dry_run))
     if worst(codes) is not ExitCode.OK:
         raise typer.Exit(worst(codes))
 
 
-def _delete_one(client: HeadgateClient, path: str, reference: str, *, dry_run: bool) -> ExitCode:
+def _delete_one(
+    client: HeadgateClient, path: str, reference: str, reason: str, *, dry_run: bool
+) -> ExitCode:
     try:
-        answer = client.read(path) if dry_run else client.remove(path)
+        answer = client.read(path) if dry_run else client.remove(path, reason)
     except ServerProblem as refused:
         tell_problem(refused.problem, reference)
         return code_of_status(refused.problem.status)

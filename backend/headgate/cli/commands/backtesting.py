@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.commands.applying import Files, documents_of
+from headgate.cli.commands.documents import Files, documents_of
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed
 from headgate.cli.options import Limit, Output

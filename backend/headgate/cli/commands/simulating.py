@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.commands.applying import Files, documents_of
+from headgate.cli.commands.documents import Files, documents_of
 from headgate.cli.commands.explaining import blocker_table
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed

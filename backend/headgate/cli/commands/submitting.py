@@ -8,18 +8,17 @@ import typer
 
 from headgate.adapters.system.chance import unique_key
 from headgate.cli.commands.applying import (
-    Files,
     Waiting,
     code_of_results,
-    documents_of,
     tell_results,
 )
+from headgate.cli.commands.documents import Files, documents_of
 from headgate.cli.commands.simulating import tell
 from headgate.cli.commands.waiting import goal_of, wait_for
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed
 from headgate.cli.kinds import LOCAL_QUEUE, WORKLOAD
-from headgate.cli.options import DEFAULT_NAMESPACE, DryRun, Namespace, Output, Timeout
+from headgate.cli.options import DEFAULT_NAMESPACE, DryRun, Namespace, Output, Simulated, Timeout
 from headgate.cli.presentation.ages import seconds_of
 from headgate.cli.presentation.consoles import say, show
 from headgate.cli.presentation.formats import Format, show_value
@@ -34,9 +33,6 @@ RUN_SECONDS = "headgate.dev/run-seconds"
 Object = dict[str, Any]
 RunSeconds = Annotated[
     int | None, typer.Option(min=0, help="How long a simulated executor runs it.")
-]
-Simulated = Annotated[
-    bool, typer.Option(help="Only say whether it would be admitted, and where; nothing is written.")
 ]
 MaximumSeconds = Annotated[int | None, typer.Option(min=1, help="Stop it after that long.")]
 

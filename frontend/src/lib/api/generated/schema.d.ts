@@ -994,7 +994,8 @@ export interface paths {
          * Create or change any number of objects
          * @description YAML or JSON documents, a list, or a `List`; 200 if all, 207 if some, 422 if none.
          *
-         *     An object that says its `metadata.resourceVersion` is changed only from that one.
+         *     An object that says its `metadata.resourceVersion` is changed only from that one. With
+         *     `dryRun=Admission` the answer is that of `/v1/simulations`: what all of it would lead to.
          */
         post: operations["apply"];
         delete?: never;
@@ -4998,8 +4999,10 @@ export interface operations {
     replaceWorkload: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -5046,8 +5049,10 @@ export interface operations {
     deleteWorkload: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -6263,8 +6268,10 @@ export interface operations {
     createClusterQueue: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
@@ -6345,8 +6352,10 @@ export interface operations {
     replaceClusterQueue: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -6392,8 +6401,10 @@ export interface operations {
     deleteClusterQueue: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -6471,8 +6482,10 @@ export interface operations {
     createConfiguration: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
@@ -6553,8 +6566,10 @@ export interface operations {
     replaceConfiguration: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -6600,8 +6615,10 @@ export interface operations {
     deleteConfiguration: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -6679,8 +6696,10 @@ export interface operations {
     createCohort: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
@@ -6761,8 +6780,10 @@ export interface operations {
     replaceCohort: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -6808,8 +6829,10 @@ export interface operations {
     deleteCohort: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -6887,8 +6910,10 @@ export interface operations {
     createResourceFlavor: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
@@ -6969,8 +6994,10 @@ export interface operations {
     replaceResourceFlavor: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -7016,8 +7043,10 @@ export interface operations {
     deleteResourceFlavor: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -7095,8 +7124,10 @@ export interface operations {
     createTopology: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
@@ -7177,8 +7208,10 @@ export interface operations {
     replaceTopology: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -7224,8 +7257,10 @@ export interface operations {
     deleteTopology: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -7303,8 +7338,10 @@ export interface operations {
     createWorkloadPriorityClass: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
@@ -7385,8 +7422,10 @@ export interface operations {
     replaceWorkloadPriorityClass: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -7432,8 +7471,10 @@ export interface operations {
     deleteWorkloadPriorityClass: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -7511,8 +7552,10 @@ export interface operations {
     createAdmissionCheck: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
@@ -7593,8 +7636,10 @@ export interface operations {
     replaceAdmissionCheck: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -7640,8 +7685,10 @@ export interface operations {
     deleteAdmissionCheck: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -7719,8 +7766,10 @@ export interface operations {
     createNode: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
@@ -7801,8 +7850,10 @@ export interface operations {
     replaceNode: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -7848,8 +7899,10 @@ export interface operations {
     deleteNode: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -7927,8 +7980,10 @@ export interface operations {
     createNamespace: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
@@ -8009,8 +8064,10 @@ export interface operations {
     replaceNamespace: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -8056,8 +8113,10 @@ export interface operations {
     deleteNamespace: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -8137,8 +8196,10 @@ export interface operations {
     createLocalQueue: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
@@ -8222,8 +8283,10 @@ export interface operations {
     replaceLocalQueue: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -8270,8 +8333,10 @@ export interface operations {
     deleteLocalQueue: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -8352,8 +8417,10 @@ export interface operations {
     createDisruptionBudget: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The same key with the same request gets the first answer again */
@@ -8437,8 +8504,10 @@ export interface operations {
     replaceDisruptionBudget: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -8485,8 +8554,10 @@ export interface operations {
     deleteDisruptionBudget: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
             };
             header?: {
                 /** @description The ETag of the version one has seen */
@@ -8605,8 +8676,8 @@ export interface operations {
     apply: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing */
-                dryRun?: "All" | null;
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
             };

@@ -1,0 +1,36 @@
+"""Manifests from files, directories and stdin, as one text."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headgate.cli.exit_codes import ExitCode
+from headgate.cli.failures import CommandFailed
+
+SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+
+Files = Annotated[
+    list[str], typer.Option("--filename", "-f", help="A file, a directory, or - for stdin.")
+]
+
+
+def documents_of(files: list[str]) -> bytes:
+    """Everything in these files and directories (in order of path) as one multi-document text."""
+    texts = [text for name in files for text in _texts_of(name)]
+    return b"\n---\n".join(texts)
+
+
+def _texts_of(name: str) -> list[bytes]:
+    if name == "-":
+        return [sys.stdin.buffer.read()]
+    path = Path(name)
+    if path.is_dir():
+        found = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES)
+        if not found:
+            raise CommandFailed(f"{name} holds no .yaml, .yml or .json file", code=ExitCode.USAGE)
+        return [each.read_bytes() for each in found]
+    if not path.is_file():
+        raise CommandFailed(f"there is no file {name}", code=ExitCode.USAGE)
+    return [path.read_bytes()]
