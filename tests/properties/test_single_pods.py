@@ -1,0 +1,164 @@
+"""Plans that may take single pods, in random queues (invariants of §6.12 by number)."""
+
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.rounds.events import RoundCommitted, RoundVictim
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.preemption_events import ProtectionChanged
+from headgate.domain.workloads.specs import PodSet, Scheduling
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.surplus import core_of
+from tests.builders.world import Fact, World, quotas
+
+SEEDS = st.integers(min_value=0, max_value=10**9)
+NOMINAL = 24
+LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+
+
+def a_queue(chance: Random) -> World:
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=NOMINAL), preemption=LOWER)
+    for number in range(chance.randint(2, 5)):
+        submit(world, chance, f"w{number}", chance.randint(0, 3))
+        world.settle()
+    return world
+
+
+def submit(world: World, chance: Random, name: str, priority: int) -> str:
+    count = chance.randint(1, 6)
+    least = chance.choice([None, chance.randint(1, count)])
+    kinds = ["Preemptible", "Preemptible", "NonPreemptible"]
+    kind = chance.choice([*kinds, "SemiPreemptible"] if least else kinds)
+    pods = PodSet(
+        count=count,
+        min_count=least,
+        disruption_mode=chance.choice(["All", "Single"]),
+        scheduling=Scheduling(requests={"gpu": chance.randint(1, 4)}),
+    )
+    return world.submit_pod_sets(name, "q", pods, priority=priority, preemptibility=kind)
+
+
+def committed(made: list[Fact]) -> list[RoundCommitted]:
+    return [event for _, event in made if isinstance(event, RoundCommitted)]
+
+
+def free(world: World, view: int) -> int:
+    partition = world.cell.partition("clusterqueue/q")
+    return NOMINAL - partition.usage[view]["clusterqueue/q"].get(("default", "gpu"), 0)
+
+
+def size(workload: Workload) -> int:
+    return workload.spec.pod_sets[0].scheduling.requests["gpu"]
+
+
+def core(workload: Workload) -> int:
+    return core_of(workload.spec, workload.spec.pod_sets[0])
+
+
+def smallest_return(victim: RoundVictim, workload: Workload) -> int:
+    """What would be back first if one more could stay: its core, or one pod."""
+    whole = victim.freed["default/gpu"]
+    if victim.shrinks_to:
+        return size(workload)
+    is_single = workload.spec.pod_sets[0].disruption_mode == "Single"
+    return min(whole, core(workload) * size(workload)) if is_single else whole
+
+
+@given(SEEDS)
+def test_i1_i9_the_core_of_who_goes_on_stays_and_pods_leave_from_the_end(seed: int) -> None:
+    chance = Random(seed)
+    world = a_queue(chance)
+    before = {key: found.admission for key, found in world.cell.workloads.items()}
+    submit(world, chance, "p", 9)
+    for event in committed(world.settle()):
+        for victim in event.victims:
+            held, known = world[victim.workload], before[victim.workload]
+            assert known is not None, "a victim holds a place"
+            if victim.shrinks_to:
+                assert held.spec.preemptibility != "NonPreemptible"
+                assert core(held) <= victim.shrinks_to["main"]
+                given_pods = known.pod_set_assignments[0].count
+                assert victim.shrinks_to["main"] + victim.pods == given_pods
+            else:
+                assert held.spec.preemptibility == "Preemptible"
+
+
+@given(SEEDS)
+def test_i3_i4_it_fits_once_they_have_left_and_not_with_one_more_pod_back(seed: int) -> None:
+    chance = Random(seed)
+    world = a_queue(chance)
+    submit(world, chance, "p", 9)
+    for event in committed(world.settle()):
+        left = free(world, PROJECTED)
+        assert left >= 0
+        for victim in event.victims:
+            assert left < smallest_return(victim, world[victim.workload])
+            assert victim.freed["default/gpu"] == victim.pods * size(world[victim.workload])
+
+
+@given(SEEDS)
+def test_i5_only_pods_of_lower_priority_leave(seed: int) -> None:
+    chance = Random(seed)
+    world = a_queue(chance)
+    submit(world, chance, "p", chance.randint(0, 4))
+    for event in committed(world.settle()):
+        assert all(victim.protection < event.preemptor_priority for victim in event.victims)
+
+
+@given(SEEDS)
+def test_i9_i12_whatever_stops_first_counts_add_up_and_nobody_is_a_broken_gang(seed: int) -> None:
+    chance = Random(seed)
+    world = a_queue(chance)
+    for number in range(3):
+        submit(world, chance, f"p{number}", chance.randint(1, 9))
+        world.settle()
+        for key in sorted(world.cell.workloads, key=lambda _: chance.random()):
+            found = world[key]
+            if found.shrinking is not None and found.eviction is None:
+                world.give_up_pods(key)
+            elif found.eviction is not None and chance.random() < 0.5:
+                world.stop(key)
+            world.settle()
+    held = [found for found in world.cell.workloads.values() if holds_quota(found)]
+    for found in held:
+        assert found.admission is not None, "it holds a place"
+        assert found.admission.pod_set_assignments[0].count >= min(
+            core(found), found.spec.pod_sets[0].min_count or core(found)
+        )
+    taken = sum(
+        given.resource_usage["gpu"]
+        for found in held
+        for given in (found.admission.pod_set_assignments if found.admission else ())
+    )
+    assert free(world, ACTUAL) == NOMINAL - taken >= 0
+
+
+@given(SEEDS)
+def test_i20_more_protection_never_makes_more_pods_leave(seed: int) -> None:
+    plain, guarded = a_queue(Random(seed)), a_queue(Random(seed))
+    leaves = pods_that_leave(plain, seed)
+    for key in leaves:
+        changed = ProtectionChanged(before=0, after=99)
+        guarded.record(f"workload/{key}", changed)
+        assert key not in pods_that_leave(guarded, seed)
+        break
+
+
+@given(SEEDS)
+def test_i14_the_same_facts_make_the_same_pods_leave(seed: int) -> None:
+    assert pods_that_leave(a_queue(Random(seed)), seed) == pods_that_leave(
+        a_queue(Random(seed)), seed
+    )
+
+
+def pods_that_leave(world: World, seed: int) -> dict[str, int]:
+    """How many pods of whom leave for one and the same preemptor."""
+    submit(world, Random(seed), "p", 9)
+    made = committed(world.settle())
+    return {victim.workload: victim.pods for event in made for victim in event.victims}
