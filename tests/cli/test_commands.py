@@ -263,6 +263,8 @@ def test_a_change_says_why_and_is_tried_before(headgate: Invoker, client: Headga
     assert "Nobody else would be touched." in tried.stdout
     assert client.head() == before
     headgate("apply", "-f", "-", "--reason", "a new team", given=SOME_COHORT)
+    gone = headgate("delete", "cq/small", "rf/plain", "--dry-run=admission")
+    assert "nothing was written" in gone.stderr
     headgate("delete", "co/some", "--reason", "they left")
     told = headgate("history", "co", "some").stdout
     assert "a new team" in told

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from headgate.cli.commands.documents import Files, documents_of
+from headgate.cli.commands.remembering import stream_of
 from headgate.cli.commands.simulating import tell as tell_simulation
 from headgate.cli.commands.waiting import goal_of, wait_for
 from headgate.cli.exit_codes import ExitCode, code_of_status, worst
@@ -103,10 +104,17 @@ def delete(
     namespace: Namespace = DEFAULT_NAMESPACE,
     reason: Reason = "",
     dry_run: DryRun = False,
+    simulate: Simulated = False,
     yes: Yes = False,
+    output: Output = Format.TABLE,
 ) -> None:
     """Delete objects; one in use goes when nothing uses it any more."""
     asked = references(names)
+    if simulate:
+        streams = ",".join(stream_of(kind.name, name, namespace) for kind, name in asked)
+        with client_of(ctx) as client:
+            tell_simulation(client.simulate(b"", {"delete": streams}), output)
+        return
     if len(asked) > 1 and not yes and not dry_run and sys.stdin.isatty():
         typer.confirm(f"Delete {len(asked)} objects?", abort=True, err=True)
     codes: list[ExitCode] = []
