@@ -272,3 +272,14 @@ def test_a_shield_begins_with_the_start_also_after_a_check() -> None:
     assert world.live() == []
     world.wait(30)
     assert "RoundCommitted" in names(world.live())
+
+
+def test_the_next_of_a_shape_is_looked_at_for_itself_once_the_first_has_gone() -> None:
+    world = one_queue()
+    first = world.submit("first", "q", {"gpu": 5})
+    second = world.submit("second", "q", {"gpu": 5})
+    world.live()
+    world.record(f"workload/{first}", WorkloadHeld(owner="someone", reason="later"))
+    assert world.anew() == world.remembered()
+    assert names(world.live()) == ["WorkloadExplained"]
+    assert world[second].explanation is not None
