@@ -53,6 +53,9 @@ def test_an_executor_stops_the_last_pods_and_the_rest_goes_on(
     status = admin.get(f"{HERE}/low").json()["status"]
     assert (status["phase"], status["shrinking"]["podSets"]) == ("Starting", gone)
 
+    explained = admin.get(f"{HERE}/low/explanation").json()
+    assert explained["sentence"] == "It is admitted and gives up pods, 2 of main; the others go on."
+
     (found,) = admin.get("/v1/preemptions?clusterQueue=shrinks").json()["items"]
     (victim,) = found["victims"]
     assert (victim["pods"], victim["shrinksTo"], victim["stage"]) == (2, {"main": 2}, "Requested")

@@ -131,6 +131,9 @@ def _stated(workload: Workload) -> Explanation | None:
         lost = ", ".join(f"{host} ({why})" for host, why in workload.unhealthy_nodes.items())
         dominant = "HostsFailed"
         sentence = f"It is admitted; other hosts are sought for its pods on {lost}."
+    elif workload.shrinking is not None and phase in {"Starting", "Running"}:
+        pods = ", ".join(f"{count} of {name}" for name, count in workload.shrinking.pods.items())
+        sentence = f"It is admitted and gives up pods, {pods}; the others go on."
     return Explanation(dominant=dominant, sentence=sentence, evaluated=False)
 
 

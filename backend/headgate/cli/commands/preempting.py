@@ -80,8 +80,15 @@ def _show_rounds(rounds: list[Object], output: Format, *, headers: bool) -> None
 
 
 def _victims(found: Object) -> str:
-    named = [f"{each['workload']} ({each['reason']})" for each in found["victims"][:3]]
+    named = [f"{_some_of(each)} ({each['reason']})" for each in found["victims"][:3]]
     return ", ".join(named) + (", ..." if len(found["victims"]) > len(named) else "")
+
+
+def _some_of(victim: Object) -> str:
+    if not victim.get("shrinksTo"):
+        return str(victim["workload"])
+    pods = "1 pod" if victim["pods"] == 1 else f"{victim['pods']} pods"
+    return f"{pods} of {victim['workload']}"
 
 
 def _lost(found: Object) -> str:
