@@ -5,9 +5,11 @@ level after the other, and in the end all hosts together.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
+
+import msgspec
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.flavors.assign import PodSetFlavors
@@ -37,8 +39,7 @@ Evictable: TypeAlias = tuple[Crowd, Bools]
 Flavors = Mapping[str, Configured[ResourceFlavorSpec]]
 
 
-@dataclass(frozen=True, slots=True)
-class HostDomain:
+class HostDomain(msgspec.Struct, frozen=True):
     """One domain: its name, its part of the topology, and whether it has room now.
 
     `occupants` are those in it who could be made to leave. `clearing` is there where plain numbers
@@ -56,8 +57,7 @@ class HostDomain:
         return workload.key in self.occupants
 
 
-@dataclass(frozen=True, slots=True)
-class Prospect:
+class Prospect(msgspec.Struct, frozen=True):
     """A domain to look at, and the least that it can cost: protection, and weight of all pods."""
 
     least: tuple[int, int]

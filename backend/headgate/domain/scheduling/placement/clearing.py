@@ -5,9 +5,9 @@ looked for.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from operator import add, floordiv, sub
 
+import msgspec
 import numpy as np
 
 from headgate.domain.scheduling.placement.crowd import Pods
@@ -23,8 +23,7 @@ Seating = list[tuple[int, int]]
 """Hosts of the domain, and how many pods go to each."""
 
 
-@dataclass(slots=True)
-class Clearing:
+class Clearing(msgspec.Struct, gc=False):
     """What is free on each host of a domain, in what one kind of pod asks for.
 
     `lines` are the resources that a pod asks for, as lines of the host table, `asked` the amounts,
@@ -57,8 +56,8 @@ class Clearing:
         return found if len(found) == len(pairs) else None
 
     def is_free(self, seats: Seating) -> bool:
-        """Whether so many pods fit on exactly these hosts."""
-        return all(self.room[place] >= count for place, count in seats)
+        """Whether so many pods fit on exactly these hosts; they are all that want a place."""
+        return self.has_place() and all(self.room[place] >= count for place, count in seats)
 
     def leave(self, name: str, pods: Callable[[], tuple[Pods, ...]]) -> None:
         """Someone with these pods leaves."""
@@ -101,15 +100,15 @@ def clearing_of(ground: Ground, pod_set: PodSet) -> Clearing:
     takes = open_places(ground, slice(0, len(rows)))
     takes = takes & eligible_hosts(ground, pod_set.scheduling).mask & (len(lines) == len(wanted))
     asked = tuple(amount for name, amount in wanted.items() if name in table.resources)
-    free = table.free[PROJECTED][np.ix_(np.array(lines), rows)].T
-    room = np.maximum((free // np.array(asked)).min(axis=1), 0) * takes
+    free = table.free[PROJECTED].take(rows, axis=1).take(lines, axis=0)
+    room = np.maximum((free.T // np.array(asked)).min(axis=1), 0) * takes
     return Clearing(
         ground=ground,
         count=pod_set.count,
         lines=lines,
         asked=asked,
         at={row: place for place, row in enumerate(rows.tolist())},
-        free=free.tolist(),
+        free=free.T.tolist(),
         takes=takes.tolist(),
         room=room.tolist(),
         total=int(room.sum()),

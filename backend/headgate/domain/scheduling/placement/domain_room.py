@@ -4,8 +4,9 @@ For all domains at once: places are sorted by host and protection, and what has 
 each removal is a running sum.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+import msgspec
 import numpy as np
 
 from headgate.domain.scheduling.placement.capacities import Capacities
@@ -17,8 +18,7 @@ from headgate.domain.scheduling.placement.hosts import PROJECTED, TRIAL, Bools, 
 from headgate.domain.scheduling.placement.least_weight import Entries, least_weight
 
 
-@dataclass(frozen=True, slots=True)
-class Clearable:
+class Clearable(msgspec.Struct, frozen=True, gc=False):
     """A domain that could hold the shape if everyone left who can be made to.
 
     Whoever leaves, one of them is protected by at least `least`, and all their pods weigh at least

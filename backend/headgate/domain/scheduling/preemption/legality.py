@@ -25,11 +25,12 @@ def wrongs_in_the_end(
     that may not borrow is within its nominal quota, holds by every test of the fit.
     """
     wrongs: Wrongs = {}
+    at_discretion = [found for found in victims if found.scope in {"WhileBorrowing", "FairShare"}]
+    if not at_discretion:
+        return wrongs
     with counted_in(field, claim):
-        for victim in victims:
-            if victim.scope in {"WhileBorrowing", "FairShare"} and _owns_its_place(
-                field, claim, victim
-            ):
+        for victim in at_discretion:
+            if _owns_its_place(field, claim, victim):
                 wrongs[victim.candidate.key] = "its ClusterQueue would use no more than it owns"
             elif victim.scope == "FairShare" and not _is_unfair_still(
                 field, claim, victim, strategies
