@@ -174,18 +174,21 @@ class Lives(RuleBasedStateMachine):
     @rule(wanted=st.lists(WANTED, min_size=1, max_size=6), door=st.booleans())
     def submit(self, wanted: list[dict[str, Any]], door: bool) -> None:
         for want in wanted:
-            self.submitted += 1
-            pods, least, queue = want["pods"], want["least"], want["queue"]
-            self.world.submit(
-                f"w{self.submitted}",
-                f"{queue}-2" if door else queue,
-                {"gpu": want["amount"]},
-                count=(pods, least) if least else pods,
-                priority=want["priority"],
-                topology=want["topology"] if queue in {"hosts", "more"} else None,
-                **want["others"],
-            )
+            self._ask_for(want, "-2" if door else "")
             self.decide()
+
+    def _ask_for(self, want: dict[str, Any], door: str = "") -> None:
+        self.submitted += 1
+        pods, least, queue = want["pods"], want["least"], want["queue"]
+        self.world.submit(
+            f"w{self.submitted}",
+            f"{queue}{door}",
+            {"gpu": want["amount"]},
+            count=(pods, least) if least else pods,
+            priority=want["priority"],
+            topology=want["topology"] if queue in {"hosts", "more"} else None,
+            **want["others"],
+        )
 
     @rule(pick=PICK, how=st.sampled_from(["finish", "finish", "ready", "stop", "stop", "reclaim"]))
     def report(self, pick: int, how: str) -> None:
@@ -215,6 +218,17 @@ class Lives(RuleBasedStateMachine):
             "deactivate": DeactivateWorkload(eviction=eviction, message="not now"),
         }[how]
         self._order(key, command)
+        self.decide()
+
+    @rule(wanted=st.lists(WANTED, min_size=1, max_size=3))
+    def submit_and_lose_the_plan(self, wanted: list[dict[str, Any]]) -> None:
+        """A worker plans, and somebody else's facts come in between, so that it plans again."""
+        for want in wanted:
+            self._ask_for(want)
+        cell = self.world.cell
+        for key in cell.partition_keys():
+            with cell.trial():
+                plan_cycle(cell, key, self.world.at, "lost")
         self.decide()
 
     @rule(pick=PICK, priority=st.integers(0, 3))
