@@ -44,6 +44,7 @@ def test_lint_tells_what_would_be_refused(headgate: Invoker, tmp_path: Path) -> 
     (tmp_path / "bad.yaml").write_text(SLIPPED.replace("64}", "-64}"))
     refused = headgate("lint", "-f", "bad.yaml", code=8)
     assert "nominalQuota" in refused.stderr
+    assert refused.stdout == "nothing to look at in 2 objects, 1 refused\n"
 
 
 def test_the_configuration_is_applied_listed_and_described(

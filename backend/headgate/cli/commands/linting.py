@@ -37,7 +37,9 @@ def _of_files(client: HeadgateClient, files: list[str], output: Format) -> ExitC
         for result in batch.results:
             if result.problem is not None:
                 tell_problem(problem_in(result.problem), result.reference)
-        _tell(batch.warnings, f"{len(batch.results)} objects")
+        refused = sum(result.problem is not None for result in batch.results)
+        objects = "1 object" if len(batch.results) == 1 else f"{len(batch.results)} objects"
+        _tell(batch.warnings, f"{objects}, {refused} refused" if refused else objects)
     return code_of_results(batch)
 
 

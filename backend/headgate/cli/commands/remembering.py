@@ -6,6 +6,8 @@ import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.commands.simulating import tell
+from headgate.cli.exit_codes import ExitCode
+from headgate.cli.failures import CommandFailed
 from headgate.cli.kinds import kind_of, placed
 from headgate.cli.options import DEFAULT_NAMESPACE, Limit, Namespace, Output, Reason
 from headgate.cli.presentation.ages import age_of
@@ -30,6 +32,7 @@ def history(
     output: Output = Format.TABLE,
 ) -> None:
     """Show who changed which configuration when, and what differs: `history cq gpu`."""
+    kind, name = named_apart(kind, name)
     query = {"limit": str(limit)}
     if kind:
         query["kind"] = kind_of(kind).name.lower()
@@ -47,7 +50,7 @@ def revert(
     ctx: typer.Context,
     *,
     kind: KindWord,
-    name: ObjectName,
+    name: ObjectName = "",
     to: Position,
     namespace: Namespace = DEFAULT_NAMESPACE,
     reason: Reason = "",
@@ -55,6 +58,11 @@ def revert(
     output: Output = Format.TABLE,
 ) -> None:
     """Make an object what it was: `revert cq gpu --to 1234 --reason "too little"`."""
+    kind, name = named_apart(kind, name)
+    if not name:
+        raise CommandFailed(
+            "name the object", remedy="KIND NAME, or KIND/NAME", code=ExitCode.USAGE
+        )
     stream = stream_of(kind, name, namespace)
     asked = {"stream": stream, "position": to, "reason": reason}
     path = "/v1/history/revert"
@@ -64,6 +72,14 @@ def revert(
         tell(found, output)
     elif not show_value(found, output):
         show(f"{stream} is again as it was at position {to}")
+
+
+def named_apart(kind: str, name: str) -> tuple[str, str]:
+    """Kind and name of `KIND NAME` or `KIND/NAME`."""
+    if name:
+        return kind, name
+    word, _, rest = kind.partition("/")
+    return word, rest
 
 
 def stream_of(kind: str, name: str, namespace: str) -> str:
