@@ -61,6 +61,11 @@ def core(workload: Workload) -> int:
     return core_of(workload.spec, workload.spec.pod_sets[0])
 
 
+def pods(workload: Workload) -> int:
+    assert workload.admission is not None, "it holds a place"
+    return workload.admission.pod_set_assignments[0].count
+
+
 def smallest_return(victim: RoundVictim, workload: Workload) -> int:
     """What would be back first if one more could stay: its core, or one pod."""
     whole = victim.freed["default/gpu"]
@@ -162,3 +167,22 @@ def pods_that_leave(world: World, seed: int) -> dict[str, int]:
     submit(world, Random(seed), "p", 9)
     made = committed(world.settle())
     return {victim.workload: victim.pods for event in made for victim in event.victims}
+
+
+@given(SEEDS)
+def test_i8_cores_and_immune_work_stay_within_what_their_queue_owns(seed: int) -> None:
+    chance = Random(seed)
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=8), cohort_name="c", preemption=LOWER)
+    world.cluster_queue("lender", quotas(default=16), cohort_name="c")
+    for number in range(8):
+        submit(world, chance, f"w{number}", chance.randint(0, 5))
+        world.settle()
+        for key in sorted(world.cell.workloads):
+            if world[key].shrinking is not None and world[key].eviction is None:
+                world.give_up_pods(key)
+                world.settle()
+    held = [found for found in world.cell.workloads.values() if holds_quota(found)]
+    immune = [found for found in held if found.spec.preemptibility != "Preemptible"]
+    assert sum(min(core(found), pods(found)) * size(found) for found in immune) <= 8
