@@ -78,6 +78,23 @@ def test_a_waiting_workload_shows_where_it_nearly_fits_and_who_is_there(screen: 
     assert f"near={GANG}" in screen.page.url
 
 
+def test_what_is_in_the_way_of_a_workload_leads_to_the_map(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    body = workload("map-picky")
+    pod_set = body["spec"]["podSets"][0]
+    pod_set["topologyRequest"] = {"required": RACK}
+    pod_set["template"]["spec"]["nodeSelector"] = {"disk": "none-has-it"}
+    client.submit_batch([body])
+    path = f"/v1/namespaces/{NAMESPACE}/workloads/map-picky"
+    wait_until(lambda: client.read(f"{path}/explanation")["blockers"], "it is told why it waits")
+    screen.open(f"/workloads/{NAMESPACE}/map-picky", f"{NAMESPACE}/map-picky")
+    screen.page.get_by_role("link", name="See on the map where it nearly fits").click()
+    near = screen.page.get_by_role("region", name="Where does it nearly fit?")
+    expect(near.get_by_text("0 of 1 pods fit, 1 short")).to_be_visible()
+    client.act(f"{path}/cancel", {"reason": "done"})
+
+
 def test_a_drain_tells_beforehand_whom_it_concerns(screen: Screen, client: HeadgateClient) -> None:
     host = _host_of(client.read("/v1/topologies/cluster/map")["domains"], HOLDER)
     screen.open(f"/topology?host={host}", "Topology")
