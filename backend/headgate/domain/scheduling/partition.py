@@ -46,6 +46,7 @@ from headgate.domain.scheduling.standing import (
 from headgate.domain.scheduling.stirring import (
     Stirred,
     is_anyone_borrowing,
+    line_of,
     look_again,
     starts,
     stirred_by,
@@ -111,6 +112,7 @@ class Partition:
             name: PendingQueue(strict=_spec(config, name).queueing_strategy == "StrictFIFO")
             for name in self.cluster_queues
         }
+        self._lines = [line_of(self.pending[name], self.specs[name]) for name in self.pending]
         self.holding: dict[str, dict[str, Charge]] = {name: {} for name in self.cluster_queues}
         self.divisible: dict[str, tuple[Part, ...]] = {}
         self.known_holders: dict[tuple[str, FlavorResource], tuple[str, ...]] = {}
@@ -185,8 +187,9 @@ class Partition:
         Who may break an open round is alert as well: the stronger do that only for their own.
         """
         self.stirs += 1
-        weakest = min((r.preemptor_priority for r in self.rounds.values()), default=None)
-        look_again(self.pending, self.specs, stirred, weakest)
+        rounds = self.rounds.values()
+        weakest = min(r.preemptor_priority for r in rounds) if rounds else None
+        look_again(self._lines, stirred, weakest)
         if stirred >= Stirred.PREEMPTORS:
             self.watch.look_again()
 

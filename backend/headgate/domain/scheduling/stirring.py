@@ -4,8 +4,9 @@ Parking must never decide anything (ADR 0017), so that whatever may let somebody
 others leave, wakes him. Waking too many costs looks, waking too few costs the same decision.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from enum import IntEnum
+from typing import NamedTuple
 
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.claimed import claims, frees_room
@@ -52,25 +53,32 @@ def stirred_by(old: Workload | None, new: Workload | None) -> Stirred:
     return Stirred.PREEMPTORS if leaves or is_another else Stirred.ALERT
 
 
-def look_again(
-    pending: Mapping[str, PendingQueue],
-    specs: Mapping[str, ClusterQueueSpec],
-    stirred: Stirred,
-    weakest: int | None,
-) -> None:
+class Line(NamedTuple):
+    """Those who wait for a ClusterQueue, who reaches all of them, and whether they may preempt."""
+
+    queue: PendingQueue
+    reach: Stirred
+    may_preempt: bool
+
+
+def line_of(queue: PendingQueue, spec: ClusterQueueSpec) -> Line:
+    """The line of a ClusterQueue with this spec."""
+    return Line(queue, _reached_by(spec), preempts(spec))
+
+
+def look_again(lines: Iterable[Line], stirred: Stirred, weakest: int | None) -> None:
     """Let those of the stirred be looked at again who are parked.
 
     `weakest` is the least priority of those whom open rounds serve. Who is not weaker is alert as
     well, as he may break a round.
     """
-    for name, queue in pending.items():
-        if not queue.has_parked:
+    for queue, reach, may_preempt in lines:
+        if not (queue.parked or queue.blocked_by):
             continue
-        spec = specs[name]
-        if stirred >= _reached_by(spec):
+        if stirred >= reach:
             queue.unpark()
         else:
-            queue.unpark_alert(weakest if preempts(spec) else None)
+            queue.unpark_alert(weakest if may_preempt else None)
 
 
 def is_anyone_borrowing(

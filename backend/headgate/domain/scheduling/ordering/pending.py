@@ -70,11 +70,6 @@ class PendingQueue:
         lane = self.lanes.setdefault(waiting.lane, Lane())
         lane.add(key, waiting.order, waiting.shape, explained=waiting.explained)
 
-    @property
-    def has_parked(self) -> bool:
-        """Whether anyone is passed over."""
-        return bool(self.parked or self.blocked_by)
-
     def known(self, key: str) -> Waiting | None:
         """How it waits, if it does."""
         return self.members.get(key) or self.beside.get(key)
