@@ -168,3 +168,20 @@ def test_what_was_archived_is_gone_and_that_is_said() -> None:
     assert (problem.status, problem.type) == (410, "/problems/archived")
     assert "position 5" in problem.detail
     assert "later moment" in problem.remedy
+
+
+def test_the_type_of_a_problem_leads_to_a_page_that_explains_it(admin: Api) -> None:
+    nobody = Api(admin.client, "")
+    problem = admin.get(f"{HERE}/none").json()
+    page = nobody.get(problem["type"])
+    assert page.status_code == 200
+    assert page.headers["content-type"].startswith("text/html")
+    assert "No such thing" in page.text
+    assert "No valid token" not in page.text
+    everything = nobody.get("/problems").text
+    assert all(
+        f"/problems/{slug}<" in everything for slug in ("unauthorized", "in-use", "archived")
+    )
+    unknown = nobody.get("/problems/<b>")
+    assert unknown.status_code == 404
+    assert "<b>" not in unknown.text

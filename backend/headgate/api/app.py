@@ -26,6 +26,7 @@ from headgate.api.overview.controller import LintPage, OverviewPage
 from headgate.api.past import go_back
 from headgate.api.positions import check_media_type, reach_position
 from headgate.api.preemptions.controller import Preemptions
+from headgate.api.problem_pages import all_problems, one_problem
 from headgate.api.problems import exception_handlers
 from headgate.api.queues.controller import Queues
 from headgate.api.queues.controller import actions as queue_actions
@@ -80,6 +81,8 @@ def _app(lifespan: list[Lifespan], state: State) -> Litestar:
             docs_page,
             docs_script,
             docs_style,
+            all_problems,
+            one_problem,
             user_interface,
         ],
         state=state,
