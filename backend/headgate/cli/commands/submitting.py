@@ -34,6 +34,7 @@ Object = dict[str, Any]
 RunSeconds = Annotated[
     int | None, typer.Option(min=0, help="How long a simulated executor runs it.")
 ]
+Preemptibility = Annotated[str, typer.Option(help="Preemptible, NonPreemptible, SemiPreemptible.")]
 MaximumSeconds = Annotated[int | None, typer.Option(min=1, help="Stop it after that long.")]
 
 
@@ -75,9 +76,7 @@ def submit(
     label: Annotated[list[str], typer.Option(help="A label, KEY=VALUE.")] = [],  # noqa: B006
     run_seconds: RunSeconds = None,
     max_execution_seconds: MaximumSeconds = None,
-    preemptibility: Annotated[
-        str, typer.Option(help="Preemptible, NonPreemptible, SemiPreemptible.")
-    ] = "",
+    preemptibility: Preemptibility = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     dry_run: DryRun = False,
     simulate: Simulated = False,
