@@ -6,8 +6,8 @@ from headgate.adapters.postgres.connections import Connection, Pool, connection_
 from headgate.application.state_cache import NO_PARTS, Parts
 
 KEPT = 3
-APART = 10_000
-MOST_APART = 100
+APART = 5_000
+MOST_APART = 200
 _NEWEST = """
     SELECT position, sha256, body FROM state_cache
     WHERE name = %s AND fold_version = %s AND position <= coalesce(%s, position)

@@ -31,7 +31,7 @@ class Bounds:
     cells: int = 12
     workloads: int = 2_000_000
     decoded: int = 200_000
-    cache_events: int = 10_000
+    cache_events: int = 5_000
 
 
 @dataclass(slots=True)

@@ -61,26 +61,56 @@ class Partitioning:
         self, workloads: Mapping[str, Workload], rounds: Mapping[str, Round]
     ) -> dict[str, str]:
         """Take everything there is into account; which workloads could not be, and why."""
-        refused = {}
-        for key in sorted(workloads):
+        over, others = [], []
+        for key, workload in workloads.items():
+            if workload.finished_at is not None and workload.terminating_at is None:
+                over.append(workload)
+            else:
+                others.append(key)
+        refused = self._put_over(over)
+        for key in sorted(others):
             try:
-                self._put(workloads[key])
+                self.replace_workload(None, workloads[key])
             except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
                 refused[key] = f"{type(error).__name__}: {error}"
         for found in rounds.values():
             self.replace_round(None, found)
+        return dict(sorted(refused.items()))
+
+    def _put_over(self, workloads: Iterable[Workload]) -> dict[str, str]:
+        """Of those who are over for good only phases count, and when they are forgotten.
+
+        They are most of what there is, and what they have in common is worked out once.
+        """
+        refused: dict[str, str] = {}
+        homes: dict[tuple[str, str], tuple[Partition, Counter]] = {}
+        counted: dict[Counted, int] = {}
+        for workload in workloads:
+            try:
+                door = workload.namespace, workload.spec.queue_name
+                if door not in homes:
+                    homes[door] = self._home_of(workload)
+                partition, where = homes[door]
+                ended = phase_of(workload), where
+                counted[ended] = counted.get(ended, 0) + 1
+                self._note_retention(partition, workload)
+            except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
+                refused[workload.key] = f"{type(error).__name__}: {error}"
+        for ended, times in counted.items():
+            self._count(ended, times)
         return refused
 
-    def _put(self, workload: Workload) -> None:
-        """Of one that is over for good only its phase counts, and when it is forgotten."""
-        if workload.finished_at is None or workload.terminating_at is not None:
-            self.replace_workload(None, workload)
-            return
+    def _home_of(self, workload: Workload) -> tuple[Partition, Counter]:
+        """The partition of one that is over, and what counts it: its LocalQueue decides."""
         queue = cluster_queue_of(self.config, workload)
-        partition = self.partitions[self.of_cluster_queue.get(queue, INSTALLATION)]
+        where = (workload.namespace, workload.spec.queue_name, queue)
+        return self.partitions[self.of_cluster_queue.get(queue, INSTALLATION)], where
+
+    def _note_retention(self, partition: Partition, workload: Workload) -> None:
+        if self.config.configuration.retention.after_finished_seconds is None:
+            return
         if f"workload/{workload.key}" not in partition.set_aside:
             partition.timers.set(workload.key, due_at(self.config, workload))
-        self._recount(None, _counted(workload, queue))
 
     def key_of(self, workload: Workload) -> str:
         """The partition that looks after a workload; INSTALLATION where it has no queue."""
