@@ -215,6 +215,13 @@ def test_the_tree_and_the_tops_show_the_queue(headgate: Invoker) -> None:
     assert "small" in headgate("top", "queues").stdout
 
 
+def test_use_over_time_can_be_taken_into_a_spreadsheet(headgate: Invoker) -> None:
+    lines = headgate("usage", "small", "--since", "1h", "--points", "3", "-o", "csv").stdout
+    header, *rows = lines.splitlines()
+    assert header.startswith("at,flavor,resource,used,nominal")
+    assert rows[-1].split(",")[1:3] == ["plain", "cpu"]
+
+
 def test_tokens_are_made_listed_and_revoked(headgate: Invoker) -> None:
     secret = headgate("token", "create", "reader", "--role", "viewer").stdout.strip()
     assert "reader" in headgate("whoami", "--token", secret).stdout

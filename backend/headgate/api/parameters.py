@@ -45,6 +45,16 @@ Selector = Annotated[
         description="`a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes",
     ),
 ]
+MOST_POINTS = 100
+StretchBegin = Annotated[
+    str | None, QueryParameter(max_length=40, description="RFC 3339; a day before `until` without")
+]
+StretchEnd = Annotated[
+    str | None, QueryParameter(max_length=40, description="RFC 3339; now without")
+]
+Points = Annotated[
+    int, QueryParameter(ge=2, le=MOST_POINTS, description="At how many instants to look")
+]
 AT = (
     "A position, or an RFC 3339 time in the past: the answer is what it would have been then; "
     "X-Log-Position says at which position"

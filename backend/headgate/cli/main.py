@@ -24,6 +24,7 @@ from headgate.cli.commands import (
     simulating,
     submitting,
     topologies,
+    usage,
     waiting,
     watching,
 )
@@ -91,6 +92,7 @@ for command in (
     protecting.gate,
     protecting.evictions,
     overseeing.tree,
+    usage.usage,
     topologies.topology,
     executor,
     accounts.whoami,

@@ -9,10 +9,14 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 from headgate.api.answers import Answer, shows
 from headgate.api.callers import Caller
 from headgate.api.objects.queue_shapes import ClusterQueueObject, LocalQueueObject
-from headgate.api.parameters import IdempotencyHeader
+from headgate.api.parameters import IdempotencyHeader, Points, StretchBegin, StretchEnd
 from headgate.api.queues import reading, writing
 from headgate.api.queues.schemas import StopRequest
-from headgate.application.queries.queue_views import PendingWorkloadsSummary, QueueTree
+from headgate.application.queries.queue_views import (
+    PendingWorkloadsSummary,
+    QueueTree,
+    UsageHistory,
+)
 
 Name = Annotated[str, PathParameter(description="The queue's name", max_length=253)]
 Verb = Literal["stop", "drain", "resume"]
@@ -39,6 +43,23 @@ class Queues(Controller):
     async def tree(self, request: Caller) -> Answer:
         """Standalone ClusterQueues are roots as well."""
         return await reading.tree(request)
+
+    @get(
+        "/clusterqueues/{name:str}/usage",
+        operation_id="readUsage",
+        summary="What a ClusterQueue used, borrowed and lent at instants of the past",
+        responses=shows(UsageHistory),
+    )
+    async def usage(
+        self,
+        request: Caller,
+        name: Name,
+        since: StretchBegin = None,
+        until: StretchEnd = None,
+        points: Points = 25,
+    ) -> Answer:
+        """At equal distances, both ends too, with what came and went between one and the next."""
+        return await reading.usage(request, name, since, until, points)
 
     @get(
         "/clusterqueues/{name:str}/pendingworkloads",

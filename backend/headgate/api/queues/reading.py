@@ -2,19 +2,32 @@
 
 from headgate.api.answers import Answer, answer, answer_view
 from headgate.api.callers import Caller, installation_of
+from headgate.api.instants import instant_or_none
+from headgate.application.past import stretches
 from headgate.application.queries.pending import (
     Stretch,
     pending_in_cluster_queue,
     pending_in_local_queue,
 )
 from headgate.application.queries.queue_tree import queue_tree
+from headgate.application.queries.queue_usage import usage_over_time
 
-__all__ = ["Stretch", "pending", "tree"]
+__all__ = ["Stretch", "pending", "tree", "usage"]
 
 
 async def tree(request: Caller) -> Answer:
     """The whole tree."""
     return answer_view(queue_tree(installation_of(request), request.user.namespaces))
+
+
+async def usage(
+    request: Caller, name: str, since: str | None, until: str | None, points: int
+) -> Answer:
+    """What a ClusterQueue used over time."""
+    stretch = stretches.Stretch(
+        instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
+    )
+    return answer_view(await usage_over_time(installation_of(request), name, stretch))
 
 
 async def pending(request: Caller, name: str, namespace: str, stretch: Stretch) -> Answer:

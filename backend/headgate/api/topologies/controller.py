@@ -8,9 +8,11 @@ from litestar.params import PathParameter, QueryParameter
 from headgate.api.answers import Answer, answer_view, shows
 from headgate.api.callers import Caller, installation_of
 from headgate.api.instants import instant_or_none
+from headgate.api.parameters import Points, StretchBegin, StretchEnd
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.shapes import ProblemError
-from headgate.application.queries.fragmentation import Stretch, fragmentation_of
+from headgate.application.past.stretches import Stretch
+from headgate.application.queries.fragmentation import fragmentation_of
 from headgate.application.queries.topology_fits import near_fits_of, topology_fits
 from headgate.application.queries.topology_map import topology_map
 from headgate.application.queries.topology_views import (
@@ -23,7 +25,6 @@ from headgate.domain.values.amounts import NotAQuantity, amount_of
 from headgate.domain.values.quantities import Requests
 
 MOST_RESOURCES = 16
-MOST_POINTS = 100
 
 Name = Annotated[str, PathParameter(description="The topology's name", max_length=253)]
 Pod = Annotated[
@@ -32,13 +33,6 @@ Pod = Annotated[
         max_length=1000,
         description="What one pod asks for, such as `cpu=4,memory=8Gi,nvidia.com/gpu=1`",
     ),
-]
-Since = Annotated[
-    str | None, QueryParameter(max_length=40, description="RFC 3339; a day before `until` without")
-]
-Until = Annotated[str | None, QueryParameter(max_length=40, description="RFC 3339; now without")]
-Points = Annotated[
-    int, QueryParameter(ge=2, le=MOST_POINTS, description="At how many instants to look")
 ]
 OfWorkload = Annotated[
     str, QueryParameter(max_length=400, description="The workload, as `namespace/name`")
@@ -83,8 +77,8 @@ class TopologyMaps(Controller):
         request: Caller,
         name: Name,
         pod: Pod,
-        since: Since = None,
-        until: Until = None,
+        since: StretchBegin = None,
+        until: StretchEnd = None,
         points: Points = 24,
     ) -> Answer:
         """As `/fits` would have answered then; at equal distances, the ends of the stretch too."""

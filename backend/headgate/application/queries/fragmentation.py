@@ -5,27 +5,14 @@ that the scheduler placed by, of any kind of pod and also of the time before som
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from headgate.application.installation import Installation
 from headgate.application.past.moments import Moment, moment_at
+from headgate.application.past.stretches import Stretch, instants_of
 from headgate.application.queries.topology_fits import expect_topology, fits_of
 from headgate.application.queries.topology_views import FragmentationHistory, FragmentationPoint
 from headgate.application.queries.views import timestamp
-from headgate.domain.rejection import InvalidObject, Violation
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.quantities import Requests
-
-DAY = 86_400 * MICROSECONDS_PER_SECOND
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """From when to when, at how many instants, two at least; until now, and a day, without."""
-
-    since: Instant | None
-    until: Instant | None
-    points: int
 
 
 async def fragmentation_of(
@@ -37,7 +24,7 @@ async def fragmentation_of(
     `Overloaded` when too many look at the past.
     """
     expect_topology(installation.reader.cell, name)
-    instants = _instants(installation, stretch)
+    instants = instants_of(installation, stretch)
     machine, late = installation.past, installation.past.is_late()
     moments = await machine.backstage.do(
         lambda: [moment_at(installation.log, instant) for instant in instants]
@@ -67,20 +54,3 @@ def _looks(
             at=timestamp(moment.at),
             fits=fits_of(cell, name, requests),
         )
-
-
-def _instants(installation: Installation, stretch: Stretch) -> list[Instant]:
-    now = installation.log.now()
-    until = now if stretch.until is None else stretch.until
-    since = until - DAY if stretch.since is None else stretch.since
-    if until > now:
-        raise _refused("/until", "It lies in the future.", "Name a time that has been.")
-    if since >= until:
-        raise _refused("/since", "It does not lie before `until`.", "Name an earlier time.")
-    steps = stretch.points - 1
-    return [since + (until - since) * step // steps for step in range(stretch.points)]
-
-
-def _refused(pointer: str, rule: str, remedy: str) -> InvalidObject:
-    violation = Violation(pointer=pointer, rule=rule, remedy=remedy)
-    return InvalidObject("There is no such stretch.", remedy=remedy, violations=(violation,))

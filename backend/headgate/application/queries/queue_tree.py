@@ -52,6 +52,16 @@ def queue_tree(installation: Installation, scope: Scope) -> QueueTree:
     return QueueTree(position=cell.position, at=at, roots=sorted(roots, key=_order))
 
 
+def lines_of(cell: Cell, node: str) -> list[QueueLine]:
+    """The lines of one node; none where it is in no tree."""
+    for key in cell.partition_keys():
+        partition = cell.partition(key)
+        if node in partition.tree.path:
+            wanted = (line for line in _lines_of(partition) if _has(partition, node, line))
+            return [_line(partition, node, line, loans(partition, line)) for line in wanted]
+    return []
+
+
 def _order(node: QueueNode) -> tuple[bool, str]:
     return (node.kind == "ClusterQueue", node.name)
 
@@ -61,7 +71,7 @@ def _node(cell: Cell, partition: Partition, node: str, all_loans: Loans, scope: 
     lines = [
         _line(partition, node, key, found)
         for key, found in sorted(all_loans.items())
-        if key in partition.tree.subtree[node] or used_below(partition, node, key)
+        if _has(partition, node, key)
     ]
     if kind == "clusterqueue":
         return _cluster_queue(cell, cell.config.cluster_queues[name], lines, scope)
@@ -146,6 +156,10 @@ def _local_queue(cell: Cell, key: str) -> LocalQueueLine:
         running=sum(phases.get(p, 0) for p in ("Starting", "Running", "Evicting")),
         stop_policy=queue.spec.stop_policy,
     )
+
+
+def _has(partition: Partition, node: str, key: FlavorResource) -> bool:
+    return key in partition.tree.subtree[node] or used_below(partition, node, key) > 0
 
 
 def _lines_of(partition: Partition) -> list[FlavorResource]:

@@ -98,6 +98,26 @@ class QueueTree(Whole, kw_only=True, frozen=True):
     roots: list[QueueNode]
 
 
+class UsagePoint(Whole, kw_only=True, frozen=True):
+    """A ClusterQueue at one instant; `pending` are all that wait for it."""
+
+    position: Position
+    at: Timestamp
+    lines: list[QueueLine]
+    weighted_share: int
+    pending: int
+
+
+class UsageHistory(Whole, kw_only=True, frozen=True):
+    """A ClusterQueue over time; not `complete` where there was no time to look at the latest."""
+
+    position: Position
+    at: Timestamp
+    cluster_queue: str
+    complete: bool
+    points: list[UsagePoint]
+
+
 class PendingMeta(Shape, kw_only=True, frozen=True):
     """Which workload it is."""
 

@@ -338,6 +338,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clusterqueues/{name}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a ClusterQueue used, borrowed and lent at instants of the past
+         * @description At equal distances, both ends too, with what came and went between one and the next.
+         */
+        get: operations["readUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clusterqueues/{name}/stop": {
         parameters: {
             query?: never;
@@ -4427,6 +4447,38 @@ export interface components {
             };
             tolerations?: components["schemas"]["ToleratedTaint"][];
         };
+        /** UsageHistory */
+        UsageHistory: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            clusterQueue: string;
+            complete: boolean;
+            points: components["schemas"]["UsagePoint"][];
+        };
+        /** UsagePoint */
+        UsagePoint: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            lines: components["schemas"]["QueueLine"][];
+            weightedShare: number;
+            pending: number;
+        };
         /** UseView */
         UseView: {
             resource: string;
@@ -5763,6 +5815,49 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueueTree"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readUsage: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339; a day before `until` without */
+                since?: string | null;
+                /** @description RFC 3339; now without */
+                until?: string | null;
+                /** @description At how many instants to look */
+                points?: number;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The queue's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A ClusterQueue over time; not `complete` where there was no time to look at the latest. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageHistory"];
                 };
             };
             400: components["responses"]["Problem400"];

@@ -1,0 +1,28 @@
+"""What a queue used over time: the figures of the scheduler at instants of the past."""
+
+from collections.abc import Callable
+
+from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+
+
+def test_use_is_told_at_both_ends_of_a_stretch(admin: Api, schedule: Callable[[], int]) -> None:
+    admin.post("/v1/resourceflavors", flavor())
+    admin.post("/v1/clusterqueues", cluster_queue("gpu", cpu="3"))
+    admin.post("/v1/namespaces/team-a/localqueues", local_queue("main", "gpu"))
+    for name in ("one", "two"):
+        admin.post("/v1/namespaces/team-a/workloads", workload(name))
+    schedule()
+    told = admin.get("/v1/clusterqueues/gpu/usage?points=2").json()
+    first, last = told["points"]
+    assert first["lines"] == [], "a day ago it was not there"
+    (line,) = last["lines"]
+    assert (line["used"], line["nominal"], last["pending"]) == (2_000, 3_000, 1)
+    assert (last["position"], told["complete"]) == (told["position"], True)
+
+
+def test_a_queue_that_is_not_there_and_a_stretch_without_length_are_refused(admin: Api) -> None:
+    assert admin.get("/v1/clusterqueues/none/usage").status_code == 404
+    backwards = "since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z"
+    admin.post("/v1/clusterqueues", cluster_queue("other"))
+    refused = admin.get(f"/v1/clusterqueues/other/usage?{backwards}")
+    assert refused.json()["errors"][0]["pointer"] == "/since"
