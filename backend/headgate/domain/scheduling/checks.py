@@ -57,6 +57,8 @@ def hosts_come_later(config: Config, cluster_queue: str, flavors: Iterable[str])
 def outcome_of_checks(config: Config, workload: Workload) -> Outcome:
     """What its checks come to for a workload that holds quota; empty while they are awaited."""
     assert workload.admission is not None, "checks are about a reservation"
+    if not workload.checks and is_admitted(workload):
+        return ""
     states = [state_of(workload, name).state for name in workload.checks]
     if "Rejected" in states:
         return "Rejected"
