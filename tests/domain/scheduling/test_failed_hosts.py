@@ -20,7 +20,7 @@ from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.commands import ReportPodsGone
 from headgate.domain.workloads.decide import WORKLOAD
-from headgate.domain.workloads.events import WorkloadPlaced
+from headgate.domain.workloads.events import WorkloadEvicted, WorkloadPlaced
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import is_admitted
 from tests.builders.world import Fact, World, names, quotas
@@ -133,12 +133,14 @@ def test_a_workload_without_another_host_is_evicted_with_the_reason() -> None:
     world = a_world()
     key = running(world, count=6)
 
-    tell(world, "a", LOST)
+    made = tell(world, "a", LOST)
 
     eviction = world[key].eviction
     assert eviction is not None
     assert eviction.reason == "NodeFailures"
     assert [c.reason for c in world[key].evictions] == ["NodeFailures"]
+    (message,) = [event.message for _, event in made if isinstance(event, WorkloadEvicted)]
+    assert "needs room for 2 pods in one rack; the best rack r1 has room for 0" in message
 
 
 def test_who_was_evicted_for_its_hosts_starts_again_elsewhere() -> None:

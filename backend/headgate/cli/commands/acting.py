@@ -23,6 +23,7 @@ from headgate.cli.options import (
 )
 from headgate.cli.presentation.ages import seconds_of, timestamp_of
 from headgate.cli.presentation.consoles import say, show
+from headgate.cli.presentation.words import counted
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.problems import ServerProblem
@@ -215,6 +216,10 @@ def queue_target(queue: str, namespace: str) -> tuple[str, str]:
     raise CommandFailed(f"{queue} is no queue", remedy="cq/NAME or lq/NAME", code=ExitCode.USAGE)
 
 
+OUTCOMES = {"Moves": "moves", "Evicted": "is evicted and waits again", "Waits": "waits"}
+"""What becomes of who stands on a node that is drained."""
+
+
 def _drain_node(ctx: typer.Context, word: str, reason: str, *, dry_run: bool) -> None:
     """Say what becomes of everyone there, and drain the node unless that is all that was asked."""
     reference, path = _node_target(word)
@@ -224,9 +229,8 @@ def _drain_node(ctx: typer.Context, word: str, reason: str, *, dry_run: bool) ->
             hosts = ", ".join(each["host"] for each in found["hosts"])
             where = f" to {hosts}" if hosts else ""
             why = f": {found['reason']}" if found["reason"] else ""
-            show(
-                f"{found['workload']} ({found['pods']} pods) {found['outcome'].lower()}{where}{why}"
-            )
+            pods = counted(found["pods"], "pod")
+            show(f"{found['workload']} ({pods}) {OUTCOMES[found['outcome']]}{where}{why}")
         if not dry_run:
             perform(client, action, [(reference, path)])
 

@@ -11,6 +11,7 @@ from headgate.cli.options import NoHeaders, Output
 from headgate.cli.presentation.amounts import amount, share
 from headgate.cli.presentation.consoles import page, say, show
 from headgate.cli.presentation.formats import Format, show_rows, show_value
+from headgate.cli.presentation.words import counted
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 
@@ -152,4 +153,4 @@ def _show_near_fits(answer: Object, form: Format, *, with_headers: bool) -> None
 
 
 def _in_the_way(holders: list[Object]) -> str:
-    return ", ".join(f"{each['key']} ({each['pods']} pods)" for each in holders) or "-"
+    return ", ".join(f"{each['key']} ({counted(each['pods'], 'pod')})" for each in holders) or "-"

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
 from headgate.domain.scheduling.answers import Unplaced
+from headgate.domain.scheduling.explanation.no_place import in_words
 from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.ground import Ground
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, Ints
@@ -122,7 +123,7 @@ def _replaced(
             return Unplaced(NO_FLAVOR)
         found = replace_hosts(ground, pod_set, known, lost)
         if isinstance(found, Unplaced):
-            return found
+            return Unplaced(in_words(ground.topology.flavor, found))
         given.append(replace(assigned, topology_assignment=found))
     return replace(admission, pod_set_assignments=tuple(given))
 
@@ -140,7 +141,7 @@ def _first_placed(
             seats.append(Seat(ground, pod_set))
     placed = place_pod_sets(seats)
     if isinstance(placed, Misplaced):
-        return placed.unplaced
+        return Unplaced(in_words(placed.flavor, placed.unplaced))
     given = [
         replace(each, topology_assignment=place.assignment, delayed_topology_request="Ready")
         if (place := placed.get(each.name)) is not None

@@ -23,6 +23,14 @@ def without_place(pod_set: str, flavor: str, why: Unplaced) -> Blocker:
     )
 
 
+def in_words(flavor: str, why: Unplaced) -> str:
+    """Why, as the end of a sentence."""
+    if why.reason:
+        return why.reason
+    sentence = _sentence(flavor, why)
+    return sentence[0].lower() + sentence[1:]
+
+
 def _sentence(flavor: str, why: Unplaced) -> str:
     if why.reason:
         return f"It cannot be placed: {why.reason}"
