@@ -9,7 +9,9 @@ from headgate.application.queries.attention import (
     needing_attention,
 )
 from headgate.domain.cell import Cell
+from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.workloads.specs import PodSet, Scheduling
 from tests.builders.world import World, quotas
 
 
@@ -107,3 +109,20 @@ def test_of_each_kind_only_the_first_few_are_shown_and_all_are_counted() -> None
         world.cluster_queue(f"q{number:02}", quotas(absent=4))
     assert len(attention(world.cell, world.at, None)) == MOST_OF_A_KIND
     assert len(needing_attention(world.cell, world.at, None)) == MOST_OF_A_KIND + 5
+
+
+def test_pods_that_do_not_stop_are_told_though_the_rest_of_the_workload_runs() -> None:
+    world = World()
+    world.flavor("default")
+    lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+    world.cluster_queue("q", quotas(default=4), preemption=lower)
+    single = PodSet(count=4, disruption_mode="Single", scheduling=Scheduling(requests={"gpu": 1}))
+    low = world.submit_pod_sets("low", "q", single)
+    world.settle()
+    world.ready(low)
+    world.submit("high", "q", {"gpu": 2}, priority=5)
+    world.settle()
+    world.wait(2 * 3600)
+    (found,) = [one for one in attention(world.cell, world.at, None) if low in one.title]
+    assert found.title == "team/low does not stop"
+    assert found.detail == "It is to give up pods (2 of main) and still holds their quota."

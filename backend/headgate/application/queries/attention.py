@@ -10,6 +10,7 @@ from headgate.domain.queues.activity import cluster_queue_activity
 from headgate.domain.scheduling.ranking import ranks_at
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.shrinking import present_eviction
 from headgate.domain.workloads.state import Workload, condition, phase_of
 
 LONG_START_SECONDS = 600
@@ -157,12 +158,12 @@ def _workload(workload: Workload, at: Instant) -> Iterator[Attention]:
             link=link,
             stream=workload_stream(workload.key),
         )
-    elif workload.eviction is not None and _eviction_seconds(workload, at) > LONG_EVICTION_SECONDS:
+    elif _eviction_seconds(workload, at) > LONG_EVICTION_SECONDS:
         yield Attention(
             kind="EvictionStalled",
             severity="critical",
             title=f"{workload.key} does not stop",
-            detail=f"It was evicted ({workload.eviction.reason}) and still holds its quota.",
+            detail=_what_it_holds(workload),
             link=link,
             stream=workload_stream(workload.key),
         )
@@ -190,5 +191,13 @@ def _waited_seconds(workload: Workload, at: Instant) -> int:
 
 
 def _eviction_seconds(workload: Workload, at: Instant) -> int:
-    eviction = workload.eviction
+    eviction = present_eviction(workload)
     return 0 if eviction is None else (at - eviction.started_at) // MICROSECONDS_PER_SECOND
+
+
+def _what_it_holds(workload: Workload) -> str:
+    if workload.eviction is not None:
+        return f"It was evicted ({workload.eviction.reason}) and still holds its quota."
+    assert workload.shrinking is not None, "all of it or some of its pods are to stop"
+    pods = ", ".join(f"{count} of {name}" for name, count in workload.shrinking.pods.items())
+    return f"It is to give up pods ({pods}) and still holds their quota."

@@ -53,6 +53,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     run_seconds: int | None = None
     maximum_execution_seconds: int | None = None
     preemptibility: str = ""
+    single_pods: bool = False
 
 
 def submit(
@@ -77,6 +78,7 @@ def submit(
     run_seconds: RunSeconds = None,
     max_execution_seconds: MaximumSeconds = None,
     preemptibility: Preemptibility = "",
+    single_pods: Annotated[bool, typer.Option(help="Single pods of it may be preempted.")] = False,
     namespace: Namespace = DEFAULT_NAMESPACE,
     dry_run: DryRun = False,
     simulate: Simulated = False,
@@ -105,6 +107,7 @@ def submit(
             run_seconds=run_seconds,
             maximum_execution_seconds=max_execution_seconds,
             preemptibility=preemptibility,
+            single_pods=single_pods,
         )
         manifest = manifest_of(wanted)
         documents = msgspec.json.encode(manifest)
@@ -168,6 +171,8 @@ def manifest_of(wanted: Wanted) -> Object:
     }
     if wanted.minimum is not None:
         pod_set["minCount"] = wanted.minimum
+    if wanted.single_pods:
+        pod_set["disruptionMode"] = "Single"
     if wanted.topology:
         pod_set["topologyRequest"] = wanted.topology
     spec: Object = {"queueName": wanted.queue, "podSets": [pod_set]}
