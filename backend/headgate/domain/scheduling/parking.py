@@ -37,7 +37,7 @@ def park_again(partition: Partition, parking: dict[str, Parked]) -> None:
         named = {queue.members[key].shape: key for key in parked.keys}
         chosen = named
         if parked.all_but_these:
-            chosen = {s: key for s, key in _one_of_each(queue).items() if s not in named}
+            chosen = {s: key for s, key in _first_of_each(queue).items() if s not in named}
         for key in chosen.values():
             queue.park(key)
 
@@ -45,7 +45,7 @@ def park_again(partition: Partition, parking: dict[str, Parked]) -> None:
 def _parked(queue: PendingQueue) -> Parked:
     if queue.strict or not queue.parked:
         return Parked(blocked_by=queue.blocked_by)
-    first = _one_of_each(queue)
+    first = _first_of_each(queue)
     parked = tuple(sorted(key for shape, key in first.items() if shape in queue.parked))
     others = tuple(sorted(key for shape, key in first.items() if shape not in queue.parked))
     if len(others) < len(parked):
@@ -53,10 +53,11 @@ def _parked(queue: PendingQueue) -> Parked:
     return Parked(keys=parked)
 
 
-def _one_of_each(queue: PendingQueue) -> dict[Shape, str]:
-    found: dict[Shape, str] = {}
-    for key, waiting in queue.members.items():
-        known = found.get(waiting.shape)
-        if known is None or key < known:
-            found[waiting.shape] = key
-    return found
+def _first_of_each(queue: PendingQueue) -> dict[Shape, str]:
+    """Who stands for each shape; where it is parked, that one was looked at."""
+    return {
+        shape: first[-1]
+        for lane in queue.lanes.values()
+        for shape, known in lane.classes.items()
+        if (first := known.head()) is not None
+    }
