@@ -79,6 +79,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 ReportType = Literal[
     "podsReady",
     "podsNotReady",
+    "podsGone",
     "reclaimable",
     "finished",
     "failed",
@@ -97,6 +98,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     eviction: str = ""
     message: str = ""
     pods: dict[str, int] = {}
+    hosts: list[str] = []
 
 
 class ReportResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
