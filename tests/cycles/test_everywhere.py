@@ -31,7 +31,7 @@ def write_down(cluster: Cluster, url: str) -> None:
 
 
 def test_cycles_of_a_day_with_crashes_are_the_same_everywhere(fresh_database_url: str) -> None:
-    write_down(morning(7, 150, fault_rate=0.1), fresh_database_url)
+    write_down(morning(7, 180, fault_rate=0.1), fresh_database_url)
     found = compare_everywhere(fresh_database_url, 25)
     assert found.cycles == 25
     assert found.different == ()
