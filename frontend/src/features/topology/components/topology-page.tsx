@@ -113,7 +113,7 @@ function Map({ map }: { map: TopologyMap }) {
   const opened = hosts.find((domain) => domain.host?.name === url.get("host"));
   return (
     <>
-      {unready > 0 && <PartialNote>{unready === 1 ? "One host does" : `${unready} hosts do`} not report as ready and takes no pods.</PartialNote>}
+      {unready > 0 && <PartialNote>{unready === 1 ? "One host does not report as ready and takes no pods." : `${unready} hosts do not report as ready and take no pods.`}</PartialNote>}
       {hosts.length > 0 && (
         <div className={fits.panels}>
           <Fits topology={map.topology} resource={resource} />
