@@ -72,9 +72,10 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     def concerns(self, candidate: "Candidate") -> bool:
         """Whether someone stands in the way."""
         if self.occupies is None:
-            return any(key in candidate.amounts for key in self.contested)
-        short = any(key in candidate.amounts for key in self.short)
-        return short or self.occupies(candidate.workload)
+            return not candidate.amounts.keys().isdisjoint(self.contested)
+        if self.occupies(candidate.workload):
+            return True
+        return not candidate.amounts.keys().isdisjoint(self.short)
 
 
 class Candidate(msgspec.Struct, frozen=True, gc=False):
