@@ -98,6 +98,8 @@ class Conducts(msgspec.Struct, kw_only=True):
             return False
         kind = scene_of(event)
         if kind is not None:
+            # Asked for single pods first and then for all, it is known to have kept them so long.
+            _close(conduct.scenes[kind], at)
             conduct.scenes[kind].append(Scene(began_at=at))
             return False
         follows = _follows_from(event) if outside else None
