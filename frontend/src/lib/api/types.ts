@@ -28,6 +28,7 @@ export type QuotaLine = Schemas["QueueLine"];
 export type QueueCounts = Schemas["QueueCounts"];
 export type LocalQueueObject = Schemas["LocalQueueObject"];
 export type PendingWorkload = Schemas["PendingWorkload"];
+export type UsagePoint = Schemas["UsagePoint"];
 
 export type TopologyMap = Schemas["TopologyMap"];
 export type TopologyDomain = Schemas["DomainNode"];

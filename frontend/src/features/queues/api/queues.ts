@@ -9,6 +9,7 @@ const LOCAL = "/v1/namespaces/{namespace}/localqueues/{name}";
 const WITH_QUOTA = "QuotaReserved,Starting,Running,Evicting";
 const PAGE_SIZE = 200;
 const MOST_LOCAL_QUEUES = 1000;
+const POINTS = 49;
 
 /** The whole tree of cohorts and ClusterQueues. */
 export const queueTreeQuery = queryOptions({
@@ -45,6 +46,14 @@ export const localQueuesQuery = queryOptions({
   queryKey: ["queue", "localqueues"],
   queryFn: ({ signal }) => contentOf(api.GET("/v1/localqueues", { params: { query: { limit: MOST_LOCAL_QUEUES } }, signal })),
 });
+
+/** What a ClusterQueue used at instants of the last day. */
+export function usageQuery(name: string) {
+  return queryOptions({
+    queryKey: ["usage", name],
+    queryFn: ({ signal }) => contentOf(api.GET(`${ONE}/usage`, { params: { path: { name }, query: { points: POINTS } }, signal })),
+  });
+}
 
 /** The ClusterQueue as it was configured. */
 export function definitionQuery(name: string) {

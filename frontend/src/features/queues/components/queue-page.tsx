@@ -21,6 +21,7 @@ import { AdmittedTable, PendingTable } from "./queue-lines";
 import { QueueActions } from "./queue-actions";
 import { QuotaLegend, QuotaLines } from "./quota-lines";
 import { StopBadge, isStopped, stopWords } from "./stop-badge";
+import { UsageOverTime } from "./usage-over-time";
 import styles from "./queue-page.module.css";
 
 export function QueuePage({ name }: { name: string }) {
@@ -82,6 +83,7 @@ function Body({ node }: { node: QueueNode }) {
           { key: "pending", label: "Waiting, in order", content: <PendingTable name={node.name} strategy={node.strategy ?? ""} /> },
           { key: "admitted", label: "With a place", content: <AdmittedTable name={node.name} /> },
           { key: "doors", label: "Local queues", content: <LocalQueues node={node} /> },
+          { key: "usage", label: "Over time", content: <UsageOverTime name={node.name} /> },
           { key: "definition", label: "Definition", content: <Definition name={node.name} /> },
         ]}
       />

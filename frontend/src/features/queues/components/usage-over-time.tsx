@@ -1,0 +1,33 @@
+// What the queue used over the last day, resource by resource.
+import { useQuery } from "@tanstack/react-query";
+
+import { Bars } from "@/components/ui/bars";
+import { Card } from "@/components/ui/layout";
+import { Empty, PartialNote } from "@/components/ui/states";
+import { View } from "@/components/ui/view";
+
+import { usageQuery } from "../api/queues";
+import { usedOverTime } from "../model/usage";
+import styles from "./queue-page.module.css";
+
+export function UsageOverTime({ name }: { name: string }) {
+  const usage = useQuery(usageQuery(name));
+  return (
+    <View query={usage} rows={4}>
+      {({ points, complete }) => {
+        const rows = usedOverTime(points);
+        return (
+          <div className={styles.overTime}>
+            {!complete && <PartialNote>There was no time to look at the latest of it.</PartialNote>}
+            {rows.length === 0 && <Empty title="It has no quota and used nothing in the last day" />}
+            {rows.map(({ key, label, unit, bars }) => (
+              <Card key={key} title={label} aside={<span className="number">used in the last day, in {unit}</span>} padded>
+                <Bars label={`${label} over the last day`} unit={unit} bars={bars} />
+              </Card>
+            ))}
+          </div>
+        );
+      }}
+    </View>
+  );
+}
