@@ -3,10 +3,13 @@
 Reference topology.md §2 (Delayed) and §7.2.
 """
 
+from msgspec.structs import replace
+
 from headgate.domain.checks.events import AdmissionCheckCreated
 from headgate.domain.checks.specs import AdmissionCheckSpec
 from headgate.domain.queues.specs import AdmissionCheckRule
 from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.workloads.annotations import REPLACES
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.pod_set_updates import PodSetUpdate
@@ -58,6 +61,32 @@ def test_hosts_are_chosen_once_the_machines_are_there() -> None:
     assert names(made) == ["WorkloadPlaced", "WorkloadAdmitted"]
     assert delayed(world, key) == "Ready"
     assert world.placed(key) == {"new": 2}
+
+
+def test_who_grows_keeps_its_hosts_until_the_machines_for_the_rest_are_there() -> None:
+    world = a_world("b/r/a")
+    old = world.submit("old", "q", {"cpu": 1}, count=2, topology=RACK)
+    world.settle()
+    world.check(old, "machines", "Ready")
+    world.settle()
+    assert world.placed(old) == {"a": 2}
+
+    new = world.submit_pod_sets(
+        "new", "q", replace(world[old].spec.pod_sets[0], count=3), annotations={REPLACES: old}
+    )
+    world.settle()
+    assert world[old].finished_at is not None
+    assert (delayed(world, new), world.placed(new)) == ("Pending", {"a": 2})
+
+    other = world.submit("other", "q", {"cpu": 1}, topology=RACK)
+    world.settle()
+    world.check(other, "machines", "Ready")
+    world.settle()
+    assert not is_admitted(world[other])
+    world.node("b/r/b", allocatable={"cpu": 2, "pods": 9})
+    world.check(new, "machines", "Ready")
+    world.settle()
+    assert (world.placed(new), world.placed(other)) == ({"a": 2, "b": 1}, {"b": 1})
 
 
 def test_without_hosts_it_waits_with_its_quota_until_one_comes() -> None:

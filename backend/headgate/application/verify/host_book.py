@@ -80,7 +80,10 @@ class HostBook:
 
     def _check_counts(self, admission: Admission) -> None:
         for assigned in admission.pod_set_assignments:
-            if assigned.topology_assignment is None:
+            if (
+                assigned.topology_assignment is None
+                or assigned.delayed_topology_request == "Pending"
+            ):
                 continue
             placed = sum(domain.count for domain in assigned.topology_assignment.domains)
             if placed != assigned.count:

@@ -12,7 +12,8 @@ from headgate.domain.scheduling.placement.growing import Standing, place_grown
 from headgate.domain.scheduling.placement.hosts import Ints
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
 from headgate.domain.topology.specs import ResourceFlavorSpec
-from headgate.domain.workloads.admission import PodSetAssignment
+from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
+from headgate.domain.workloads.fewer_pods import cut_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ def seated(
     """Every pod set with its flavors, and with places where a flavor has a topology.
 
     Leaves the partition as it was; places must be free `where` it says. Where `comes_later` says
-    that hosts of the flavors are still to come, places are left to the second pass.
+    that hosts of the flavors are still to come, places are left to the second pass, save those of
+    pods that stand.
     """
     given = tuple(chosen)
     assumed: dict[str, Ints] = {}
@@ -61,12 +63,21 @@ def seated(
             flavors=each.flavors,
             resource_usage=each.usage,
             count=each.pod_set.count,
-            topology_assignment=place.assignment if place else None,
+            topology_assignment=place.assignment if place else _standing(each, where, later),
             delayed_topology_request="Pending" if each.pod_set.name in later else None,
         )
         for each in given
         for place in (placed.get(each.pod_set.name),)
     )
+
+
+def _standing(
+    given: PodSetFlavors, where: Where, later: tuple[str, ...]
+) -> TopologyAssignment | None:
+    """Where those of its pods are that stand already while the others are still to be placed."""
+    pod_set = given.pod_set
+    known = (where.standing or {}).get(pod_set.name) if pod_set.name in later else None
+    return None if known is None else cut_to(known, pod_set.count)
 
 
 def _placed(seats: list[Seat], where: Where) -> dict[str, Placed] | Misplaced:

@@ -16,13 +16,14 @@ from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.ground import Ground
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, Ints
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
-from headgate.domain.scheduling.placement.replacement import replace_hosts
+from headgate.domain.scheduling.placement.replacement import add_pods, replace_hosts
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import workload_stream
 from headgate.domain.topology.specs import HOSTNAME_LABEL
 from headgate.domain.workloads.admission import (
     Admission,
     PodSetAssignment,
+    TopologyAssignment,
     awaits_topology,
     hosts_of,
 )
@@ -133,18 +134,26 @@ def _first_placed(
 ) -> Admission | Unplaced:
     assumed: dict[str, Ints] = {}
     seats = []
+    places: dict[str, TopologyAssignment] = {}
     for assigned, pod_set in _with_pod_sets(workload, admission):
         if assigned.delayed_topology_request == "Pending" and assigned.count:
             ground = _ground(partition, assigned, assumed)
             if ground is None:
                 return Unplaced(NO_FLAVOR)
-            seats.append(Seat(ground, pod_set))
+            if assigned.topology_assignment is None:
+                seats.append(Seat(ground, pod_set))
+                continue
+            grown = add_pods(ground, pod_set, assigned.topology_assignment)
+            if isinstance(grown, Unplaced):
+                return Unplaced(in_words(ground.topology.flavor, grown))
+            places[assigned.name] = grown
     placed = place_pod_sets(seats)
     if isinstance(placed, Misplaced):
         return Unplaced(in_words(placed.flavor, placed.unplaced))
+    places.update({name: place.assignment for name, place in placed.items()})
     given = [
-        replace(each, topology_assignment=place.assignment, delayed_topology_request="Ready")
-        if (place := placed.get(each.name)) is not None
+        replace(each, topology_assignment=places[each.name], delayed_topology_request="Ready")
+        if each.name in places
         else each
         for each in admission.pod_set_assignments
     ]

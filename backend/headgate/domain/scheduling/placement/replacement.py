@@ -76,7 +76,8 @@ def add_pods(
     swap = _begun(ground, pod_set, given, ())
     if isinstance(swap, Unplaced):
         return swap
-    return _carried_out(replace(swap, missing=pod_set.count - int(swap.pods.sum())))
+    missing = pod_set.count - int(swap.pods.sum())
+    return _carried_out(replace(swap, missing=missing)) if missing > 0 else given
 
 
 def _carried_out(swap: _Swap | Unplaced) -> TopologyAssignment | Unplaced:
