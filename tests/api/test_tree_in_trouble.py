@@ -30,6 +30,11 @@ def test_what_a_cut_quota_leaves_over_is_told_apart_from_loans(
     assert told == {"used": 4_000, "borrowed": 1_000, "overcommitted": 2_000}
     assert lab["lines"][0]["overcommitted"] == 2_000
 
+    share = cut["weightedShare"]
+    figures = admin.get("/metrics").text
+    labels = '{cluster_queue="cut",cohort="lab"}'
+    assert f"kueue_cluster_queue_weighted_share{labels} {share}" in figures
+
     admin.post("/v1/apply", cluster_queue("cut", cohortName="lab", resourceGroups=[]))
     (line,) = _node(admin, schedule(), "cut")["lines"]
     assert (line["used"], line["nominal"], line["available"]) == (4_000, 0, 0)

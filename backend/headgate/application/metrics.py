@@ -12,6 +12,8 @@ from headgate.application.queries.queue_tree import queue_counts
 from headgate.application.tally import WAIT_BUCKETS, Tally
 from headgate.domain.cell import Cell
 from headgate.domain.queues.activity import cluster_queue_activity
+from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.quota.fair_share import fair_share
 from headgate.domain.values.quantities import FlavorUsage
 
 DETECTORS = ("Starvation", "Thrash", "LineBlocked", "NotStarted", "Configuration", "FollowerDrift")
@@ -27,6 +29,7 @@ async def exposition(installation: Installation) -> bytes:
     cell, tally = installation.reader.cell, installation.tally
     lines = [
         *_queue_lines(cell),
+        *_share_lines(cell),
         *_tally_lines(tally),
         *_written("headgate_log_position", "gauge", "Last position of the log", [({}, head)]),
         *_written(
@@ -117,6 +120,22 @@ def _queue_lines(cell: Cell) -> Iterator[str]:
     ):
         name = f"kueue_cluster_queue_{figure}"
         yield from _written(name, "gauge", "Base units; +Inf: no limit", _quotas(cell, field))
+
+
+def _share_lines(cell: Cell) -> Iterator[str]:
+    """The shares of fair sharing, as statuses have them; of no use where nothing is shared."""
+    shares: dict[str, list[Sample]] = {"clusterqueue": [], "cohort": []}
+    for key in cell.partition_keys():
+        partition = cell.partition(key)
+        for node, path in sorted(partition.tree.path.items()):
+            kind, _, name = node.partition("/")
+            above = path[1].partition("/")[2] if len(path) > 1 else ""
+            share = fair_share(partition.tree, partition.usage[ACTUAL], node).weighted_share
+            own = {"cluster_queue": name, "cohort": above}
+            shares[kind].append((own if kind == "clusterqueue" else {"cohort": name}, share))
+    text = "Thousandths of what the cohort lends that are borrowed, by weight"
+    for kind, figure in (("clusterqueue", "cluster_queue"), ("cohort", "cohort")):
+        yield from _written(f"kueue_{figure}_weighted_share", "gauge", text, shares[kind])
 
 
 def _statuses(cell: Cell) -> Iterator[Sample]:
