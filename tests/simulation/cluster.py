@@ -104,7 +104,7 @@ class Cluster:
         on_hosts = queue in {"batch", "tight"}
         pods = PodSet(
             count=self.chance.randint(1, 4),
-            disruption_mode=self.chance.choice(["All", "Single"]),
+            disruption_mode="Single" if self.submitted % 2 else "All",
             scheduling=Scheduling(requests={"gpu": self.chance.randint(1, 4)}),
             topology_request=self.chance.choice(REQUESTS) if on_hosts else None,
         )

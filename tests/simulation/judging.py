@@ -7,6 +7,7 @@ from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import is_open
 from headgate.domain.workloads.annotations import ADMISSION_GATES
 from headgate.domain.workloads.explanation import Blocker, Explanation
+from headgate.domain.workloads.shrinking import present_eviction
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload, phase_of
 from tests.simulation.reckoning import (
@@ -162,7 +163,8 @@ def _wrong_leaving(cell: Cell, workload: Workload, found: Explanation) -> Iterat
 
 
 def _leaves(workload: Workload) -> bool:
-    asked = (workload.eviction, workload.terminating_at, workload.cancelling_at)
+    """All of it, or some of its pods."""
+    asked = (present_eviction(workload), workload.terminating_at, workload.cancelling_at)
     return any(one is not None for one in asked)
 
 
