@@ -3,8 +3,12 @@
 from typing import Any
 
 from headgate.adapters.manifests.render import KIND_OF_STREAM, Extras, render
-from headgate.adapters.manifests.rendering.queues import QueueStatus
-from headgate.domain.queues.activity import cluster_queue_activity, local_queue_activity
+from headgate.adapters.manifests.rendering.queues import QueueStatus, cluster_queue_status
+from headgate.domain.queues.activity import (
+    Activity,
+    cluster_queue_activity,
+    local_queue_activity,
+)
 from headgate.domain.queues.specs import Stop
 from headgate.domain.workloads.admission import (
     Admission,
@@ -185,3 +189,11 @@ def test_a_local_queue_shows_the_flavors_of_its_cluster_queue() -> None:
         {"name": "default", "resources": [{"name": "cpu", "total": "1"}]}
     ]
     assert shown["conditions"][0]["reason"] == "Ready"
+
+
+def test_a_stopped_queue_is_inactive_since_it_was_stopped() -> None:
+    stop = Stop(owner="user:ana", reason="upgrade", stopped_at=after(60))
+    queue = a_cluster_queue(stop_policy="Hold", stop=stop)
+    inactive = Activity(active=False, reason="Stopped", message="is stopped")
+    (told,) = cluster_queue_status(queue, QueueStatus(activity=inactive))["conditions"]
+    assert told["lastTransitionTime"] == "2026-01-01T00:01:00Z"

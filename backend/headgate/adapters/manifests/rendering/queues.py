@@ -27,13 +27,12 @@ from headgate.domain.values.quantities import FlavorUsage
 class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What the caller knows of a queue beside its configuration.
 
-    `reservation` is the quota held, `usage` that of admitted workloads; `active_since` the last
-    flip of `activity`, where it is known. What a LocalQueue has consumed is in billionths of base
-    units, as it was at `consumed_at`; without that nobody counts it.
+    `reservation` is the quota held, `usage` that of admitted workloads. What a LocalQueue has
+    consumed is in billionths of base units, as it was at `consumed_at`; without that nobody counts
+    it.
     """
 
     activity: Activity
-    active_since: Instant | None = None
     pending: int = 0
     reserving: int = 0
     admitted: int = 0
@@ -209,7 +208,7 @@ def _conditions_and_counts(
         status=activity.active,
         reason=activity.reason,
         message=activity.message,
-        at=queue.created_at if status.active_since is None else status.active_since,
+        at=_active_since(queue, activity),
         generation=queue.generation,
     )
     return {
@@ -218,6 +217,14 @@ def _conditions_and_counts(
         "reservingWorkloads": status.reserving,
         "admittedWorkloads": status.admitted,
     }
+
+
+def _active_since(
+    queue: Configured[ClusterQueueSpec] | Configured[LocalQueueSpec], activity: Activity
+) -> Instant:
+    """When it was stopped, for one that is; what other objects bring about is not kept."""
+    stop = queue.spec.stop
+    return stop.stopped_at if stop and activity.reason == "Stopped" else queue.created_at
 
 
 def _amounts(
