@@ -40,6 +40,10 @@ def client_of(ctx: typer.Context, *, patience_seconds: float = 10.0) -> Headgate
     client = HeadgateClient(connection_of(ctx), patience_seconds=patience_seconds)
     flags = ctx.find_object(Flags) or Flags()
     if flags.at:
-        position = client.go_back(flags.at)
+        try:
+            position = client.go_back(flags.at)
+        except Exception:
+            client.close()
+            raise
         say(f"as of log position {position}")
     return client
