@@ -154,9 +154,10 @@ def test_an_explanation_keeps_the_reasons_of_before(admin: Api) -> None:
 
 
 def test_a_reason_that_nobody_recorded_holds_since_what_brought_it_about(admin: Api) -> None:
-    path = f"{HERE}/waiting"
+    path = f"{HERE}/held-back"
+    admin.post(HERE, workload("held-back"))
     admin.post(f"{path}/hold", {"reason": "for now"})
     held = admin.get(f"{path}/explanation").json()
     fact = admin.get(f"{path}/timeline").json()["entries"][-1]
     assert held["since"] == {"position": fact["position"], "time": fact["at"]}
-    admin.post(f"{path}/release", {})
+    admin.delete(path)

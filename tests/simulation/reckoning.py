@@ -8,9 +8,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import product
 
+from msgspec.structs import replace
+
 from headgate.domain.cell import Cell
 from headgate.domain.queues.specs import ResourceQuota
-from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.admission import Admission, PodSetAssignment
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 from tests.simulation.lending import Free, free_of
@@ -146,12 +148,33 @@ def has_hosts(cell: Cell, flavor: str) -> bool:
 def _claim(workload: Workload, *, projected: bool) -> Admission | None:
     if workload.finished_at is not None:
         return None
-    leaves = workload.eviction is not None or (
-        workload.terminating_at is not None or workload.cancelling_at is not None
-    )
+    if workload.admission is not None and projected:
+        return None if workload.eviction is not None else _staying(workload, workload.admission)
     if workload.admission is not None:
-        return None if projected and leaves else workload.admission
+        return workload.admission
     return workload.nomination if projected else None
+
+
+def _staying(workload: Workload, given: Admission) -> Admission:
+    """What it holds once the pods that were told to go, its last ones, have gone."""
+    going = workload.shrinking.pods if workload.shrinking else {}
+    kept = tuple(
+        _cut(assigned, going.get(assigned.name, 0)) for assigned in given.pod_set_assignments
+    )
+    return replace(given, pod_set_assignments=kept)
+
+
+def _cut(assigned: PodSetAssignment, going: int) -> PodSetAssignment:
+    count = assigned.count - going
+    usage = {name: used // assigned.count * count for name, used in assigned.resource_usage.items()}
+    placed, left = assigned.topology_assignment, count
+    if placed is not None:
+        domains = []
+        for domain in placed.domains:
+            domains.append(replace(domain, count=min(left, domain.count)))
+            left -= domains[-1].count
+        placed = replace(placed, domains=tuple(domains))
+    return replace(assigned, count=count, resource_usage=usage, topology_assignment=placed)
 
 
 def _hosts(cell: Cell) -> tuple[dict[str, int], dict[str, int], dict[str, str]]:

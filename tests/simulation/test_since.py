@@ -1,5 +1,7 @@
 """Since when a reason holds: what the streams tell is what going through the log finds."""
 
+import pytest
+
 from headgate.application.queries.waiting_since import since
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
@@ -27,11 +29,12 @@ def what_holds(found: Explanation) -> tuple[str, ...]:
     return (found.dominant, *(found.blockers[0].held_by if found.dominant == "BehindHead" else ()))
 
 
-def test_a_reason_has_held_since_the_fact_that_is_named() -> None:
+@pytest.mark.parametrize("seed", [5, 6])
+def test_a_reason_has_held_since_the_fact_that_is_named(seed: int) -> None:
     cell, past = Cell(), Past()
     held: dict[str, tuple[tuple[str, ...], int]] = {}
     told = 0
-    for recorded in live(5, workloads=60).database.events:
+    for recorded in live(seed, workloads=60).database.events:
         cell.apply(recorded)
         past.add(recorded)
         waiting = {k: w for k, w in cell.workloads.items() if phase_of(w) in WAITING}

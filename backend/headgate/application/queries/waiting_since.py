@@ -29,8 +29,13 @@ from headgate.domain.workloads.events import (
     RequeueCountReset,
     WorkloadCheckReported,
     WorkloadChecksRequired,
+    WorkloadDeactivated,
     WorkloadExplained,
+    WorkloadHeld,
     WorkloadQuotaReserved,
+    WorkloadReleased,
+    WorkloadRequeued,
+    WorkloadSpecChanged,
 )
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.preemption_events import PreemptionWithheld
@@ -63,14 +68,26 @@ ITS_OWN = {
     "NoQueue",
     "OnHold",
     "PendingDelayedTopologyRequests",
-    "Requeueing",
     "Succeeded",
     "UnsatisfiedAdmissionChecks",
 }
 """Reasons that the workload's own facts are enough for."""
 
-SHUT = {"AdmissionCheckInactive", "LocalQueueStopped", "Stopped"}
-"""Reasons that lie with a queue or a check which lets nobody through."""
+ALSO_GOES_ON: dict[str, tuple[type, ...]] = {
+    "AdmissionGated": (WorkloadRequeued,),
+    "Deactivated": (WorkloadHeld, WorkloadReleased, WorkloadRequeued, WorkloadSpecChanged),
+    "OnHold": (WorkloadRequeued, WorkloadSpecChanged),
+    "UnsatisfiedAdmissionChecks": (
+        WorkloadDeactivated,
+        WorkloadHeld,
+        WorkloadReleased,
+        WorkloadSpecChanged,
+    ),
+}
+"""What happens behind a reason that comes before it in the order of `explain_waiting`."""
+
+SHUT = ("LocalQueueStopped", "Stopped", "AdmissionCheckInactive")
+"""Reasons that lie with a queue or a check which lets nobody through; earlier ones come first."""
 
 Read = Callable[[str], Sequence[Recorded]]
 """A stream of the log from its beginning."""
@@ -99,9 +116,10 @@ def since(config: Config, workload: Workload, found: Explanation, read: Read) ->
     past = read(workload_stream(workload.key))
     doors = [read(stream) for stream in _doors(config, workload)]
     start = _since(workload, found, past, doors, read)
-    if start is None or found.dominant in ITS_OWN | SHUT:
+    if start is None or found.dominant in ITS_OWN:
         return start
-    opened = [fact for door in doors if (fact := _toggled(door, shut=False)) is not None]
+    place = SHUT.index(found.dominant) if found.dominant in SHUT else len(doors)
+    opened = [fact for door in doors[:place] if (fact := _toggled(door, shut=False)) is not None]
     return max([start, *opened], key=lambda one: one.position)
 
 
@@ -115,13 +133,14 @@ def _since(
     told = _told_since(found.dominant, past)
     if told is not None:
         return told
-    entered, known = _entered(past), workload.explanation
+    entered, known = _entered(past, ALSO_GOES_ON.get(found.dominant, ())), workload.explanation
     if found.dominant in ITS_OWN or (known is not None and known.dominant == found.dominant):
         return entered
     if found.dominant == "BehindHead":
         other = _entered(read(workload_stream(found.blockers[0].held_by[0])))
     elif found.dominant in SHUT:
-        shut = (fact for door in doors if (fact := _toggled(door, shut=True)) is not None)
+        behind = doors[SHUT.index(found.dominant) :]
+        shut = (fact for door in behind if (fact := _toggled(door, shut=True)) is not None)
         other = next(shut, None)
     else:
         return None
@@ -142,22 +161,38 @@ def _doors(config: Config, workload: Workload) -> list[str]:
 
 
 def _told_since(dominant: str, past: Sequence[Recorded]) -> Recorded | None:
-    """The first of the last unbroken run of explanations with this reason."""
+    """The first of the last unbroken run of explanations with this reason.
+
+    What was known before a hold is known again when it is released.
+    """
     first = None
-    for recorded in reversed(past):
+    for number, recorded in reversed(list(enumerate(past))):
         event = recorded.event
         if isinstance(event, WorkloadExplained):
             if event.explanation.dominant != dominant:
                 return first
             first = recorded
+        elif isinstance(event, WorkloadReleased) and first is not None:
+            return recorded if _last_told(past[:number]) == dominant else first
         elif not isinstance(event, GOES_ON):
             return first
     return first
 
 
-def _entered(past: Sequence[Recorded]) -> Recorded | None:
-    """The last fact that changed how it stands."""
-    return next((one for one in reversed(past) if not isinstance(one.event, GOES_ON)), None)
+def _last_told(past: Sequence[Recorded]) -> str:
+    """The reason that was recorded since it was last let go, if any was."""
+    for recorded in reversed(past):
+        if isinstance(recorded.event, WorkloadExplained):
+            return recorded.event.explanation.dominant
+        if isinstance(recorded.event, WorkloadQuotaReserved | WorkloadSpecChanged):
+            break
+    return ""
+
+
+def _entered(past: Sequence[Recorded], also: tuple[type, ...] = ()) -> Recorded | None:
+    """The last fact that changed how it stands; `also` are kinds that do not, as things are."""
+    neutral = (*GOES_ON, *also)
+    return next((one for one in reversed(past) if not isinstance(one.event, neutral)), None)
 
 
 def _toggled(past: Sequence[Recorded], *, shut: bool) -> Recorded | None:
