@@ -11,8 +11,7 @@ def test_use_is_told_at_both_ends_of_a_stretch(admin: Api, schedule: Callable[[]
     admin.post("/v1/namespaces/team-a/localqueues", local_queue("main", "gpu"))
     for name in ("one", "two"):
         admin.post("/v1/namespaces/team-a/workloads", workload(name))
-    schedule()
-    told = admin.get("/v1/clusterqueues/gpu/usage?points=2").json()
+    told = admin.caught_up("/v1/clusterqueues/gpu/usage?points=2", schedule()).json()
     first, last = told["points"]
     assert first["lines"] == [], "a day ago it was not there"
     (line,) = last["lines"]
@@ -23,6 +22,7 @@ def test_use_is_told_at_both_ends_of_a_stretch(admin: Api, schedule: Callable[[]
 def test_a_queue_that_is_not_there_and_a_stretch_without_length_are_refused(admin: Api) -> None:
     assert admin.get("/v1/clusterqueues/none/usage").status_code == 404
     backwards = "since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z"
-    admin.post("/v1/clusterqueues", cluster_queue("other"))
-    refused = admin.get(f"/v1/clusterqueues/other/usage?{backwards}")
+    made = admin.post("/v1/clusterqueues", cluster_queue("other"))
+    position = int(made.headers["x-log-position"])
+    refused = admin.caught_up(f"/v1/clusterqueues/other/usage?{backwards}", position)
     assert refused.json()["errors"][0]["pointer"] == "/since"
