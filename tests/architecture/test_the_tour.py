@@ -6,6 +6,7 @@ import re
 from typer.main import get_command
 
 from headgate.cli.main import app
+from headgate.cli.program import Program
 from tests.architecture.readme import BACKEND_README, README, shell_lines, symbols_of_the_tour
 from tests.architecture.sources import ROOT, assert_none, tree
 
@@ -38,7 +39,9 @@ def test_make_lists_the_commands_of_the_house() -> None:
 
 
 def test_headgate_commands_named_in_the_readme_exist() -> None:
-    known = set(getattr(get_command(app), "commands", {}))
+    program = get_command(app)
+    assert isinstance(program, Program)
+    known = program.list_commands(None)
     found = [
         line
         for line in shell_lines(README)
