@@ -34,6 +34,11 @@ def test_an_honest_history_has_no_findings() -> None:
     assert findings_of(recorded([*settings(), *preemption()])) == []
 
 
+def test_a_round_may_be_completed_before_its_victims_have_gone() -> None:
+    facts = [*RUNNING, submitted(B, 1), committed("team/b", "team/a"), evicted(A), reserved(B, 1)]
+    assert rules_broken([*facts, ("round/r1", r.RoundCompleted(waited_seconds=1))]) == set()
+
+
 def test_a_missing_position_is_found_where_it_is_missing() -> None:
     events = recorded([*settings(), *preemption()])
     del events[9]
