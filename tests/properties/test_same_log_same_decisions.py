@@ -344,5 +344,8 @@ def _facts(plan: Any) -> list[Fact]:
 
 TestLives = Lives.TestCase
 TestLives.settings = settings(
-    stateful_step_count=40, suppress_health_check=[HealthCheck.too_slow], deadline=None
+    max_examples=120,
+    stateful_step_count=40,
+    suppress_health_check=[HealthCheck.too_slow],
+    deadline=None,
 )
