@@ -11,5 +11,5 @@ from hypothesis import settings
 def load_profile() -> None:
     """Choose by the environment; no deadline, since the machine may be busy with other tests."""
     settings.register_profile("quick", max_examples=40, deadline=None)
-    settings.register_profile("thorough", max_examples=200, deadline=None, derandomize=True)
+    settings.register_profile("thorough", max_examples=150, deadline=None, derandomize=True)
     settings.load_profile("thorough" if os.environ.get("CI") else "quick")
