@@ -3,6 +3,8 @@
 from random import Random
 from typing import Any
 
+from headgate.domain.scheduling.partition.wakes import wakes_of
+
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.state_cache import MemoryStateCache
@@ -14,7 +16,6 @@ from headgate.application.warm_cell import KeepRule, WarmCell
 from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.run import Decision
-from headgate.domain.scheduling.wakes import wakes_of
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.decide import decide

@@ -17,7 +17,7 @@ from headgate.domain.config import CONFIGURED_EVOLVE
 from headgate.domain.configured import Absent
 from headgate.domain.facts import Origin
 from headgate.domain.rejection import Rejection
-from headgate.domain.scheduling.wakes import wakes_of
+from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.evolve import evolve as evolve_workload

@@ -17,7 +17,7 @@ from headgate.application.ports import (
     Unavailable,
 )
 from headgate.application.warm_cell import WarmCell
-from headgate.domain.scheduling.parking import parking_of
+from headgate.domain.scheduling.partition.parking import parking_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 CATCH_UP_LIMIT = 5_000

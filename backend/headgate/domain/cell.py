@@ -17,10 +17,10 @@ from headgate.domain.queues.events import (
 )
 from headgate.domain.rounds.evolve import evolve as evolve_round
 from headgate.domain.rounds.state import Round, is_open
-from headgate.domain.scheduling.partition import Partition
-from headgate.domain.scheduling.partition_keys import INSTALLATION
-from headgate.domain.scheduling.partitioning import Partitioning
-from headgate.domain.scheduling.usage_history import Before, UsageHistory
+from headgate.domain.scheduling.lines.usage_history import Before, UsageHistory
+from headgate.domain.scheduling.partition.keys import INSTALLATION
+from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.partition.partitioning import Partitioning
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.topology.events import (
     NodeCordoned,

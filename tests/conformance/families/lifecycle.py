@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from headgate.domain.scheduling.due.checks import required_checks
+from headgate.domain.scheduling.due.consequences import consequences
 from msgspec.structs import replace
 
 from headgate.domain.configuration.quota_amounts import quota_amounts
 from headgate.domain.configuration.specs import ResourceRules
-from headgate.domain.scheduling.checks import required_checks
-from headgate.domain.scheduling.consequences import consequences
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.values.quantities import scaled
 from headgate.domain.workloads.checking import state_of

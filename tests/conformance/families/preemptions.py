@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
+from headgate.domain.scheduling.looks.room import quota_room
 from msgspec.structs import replace
 
 from headgate.domain.configuration.specs import DEFAULT_FAIR_STRATEGIES
@@ -13,7 +14,6 @@ from headgate.domain.scheduling.preemption.claims import Candidate, Claim
 from headgate.domain.scheduling.preemption.contest import Contest
 from headgate.domain.scheduling.preemption.plan import SearchRules, plan_victims
 from headgate.domain.scheduling.quota.tree import Amounts
-from headgate.domain.scheduling.room import quota_room
 from headgate.domain.values.quantities import FlavorResource, scaled
 from headgate.domain.workloads.state import Workload
 from tests.conformance.cases import Case

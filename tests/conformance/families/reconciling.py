@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
+from headgate.domain.scheduling.due.consequences import consequences
+from headgate.domain.scheduling.due.timers import pods_ready_deadline
+
 from headgate.application.queries.queue_status import status_of
 from headgate.domain.queues.events import ClusterQueueDeletionRequested, LocalQueueDeletionRequested
-from headgate.domain.scheduling.consequences import consequences
-from headgate.domain.scheduling.timers import pods_ready_deadline
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped

@@ -1,5 +1,7 @@
 """`blockAdmission`: one workload's pods become ready before the next one starts, anywhere."""
 
+from headgate.domain.scheduling.partition.wakes import wakes_of
+
 from headgate.domain.queues.events import ClusterQueueStopped
 from headgate.domain.queues.specs import (
     AdmissionCheckRule,
@@ -8,7 +10,6 @@ from headgate.domain.queues.specs import (
     WaitForPodsReady,
 )
 from headgate.domain.scheduling.waiting import explain_waiting
-from headgate.domain.scheduling.wakes import wakes_of
 from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadPodsReady
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import World, names, quotas

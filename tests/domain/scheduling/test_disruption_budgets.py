@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from headgate.domain.scheduling.disruption import (
+from headgate.domain.scheduling.preemption.disruption import (
     BudgetStanding,
     Removal,
     budget_standings,
@@ -10,6 +10,7 @@ from headgate.domain.scheduling.disruption import (
     violated_budgets,
     whole,
 )
+
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.events import (
     WorkloadActivated,

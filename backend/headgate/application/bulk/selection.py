@@ -4,8 +4,8 @@ import msgspec
 
 from headgate.application.visibility import Scope
 from headgate.domain.cell import Cell
+from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.matching import matches_selector
-from headgate.domain.scheduling.standing import cluster_queue_of
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.views.clinic import case_of

@@ -9,7 +9,7 @@ from headgate.application.planned import Planning, plan_within
 from headgate.application.ports import Fence
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent, Recorded
-from headgate.domain.scheduling.parking import park_again
+from headgate.domain.scheduling.partition.parking import park_again
 from headgate.event_log.codec import encode
 
 Fact = tuple[str, DomainEvent]

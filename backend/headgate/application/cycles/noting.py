@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from headgate.application.cycles.records import CycleRecord
 from headgate.application.planned import Planned, Planning
 from headgate.application.ports import Appended, Conflict, Verdict
-from headgate.domain.scheduling.parking import Parked
+from headgate.domain.scheduling.partition.parking import Parked
 
 MICROSECONDS = 1_000_000
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from headgate.domain.scheduling.parking import Parked
+from headgate.domain.scheduling.partition.parking import Parked
 from headgate.domain.values.instants import Instant
 
 CycleOutcome = Literal["Committed", "Conflict"]

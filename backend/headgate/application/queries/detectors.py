@@ -11,7 +11,7 @@ from typing import Literal
 
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.standing import cluster_queue_of
+from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.state import Workload, condition, phase_of

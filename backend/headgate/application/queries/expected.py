@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from headgate.application.queries.views import Shape, Timestamp, timestamp
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.standing import cluster_queue_of
+from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload, condition, phase_of

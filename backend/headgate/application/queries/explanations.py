@@ -20,7 +20,7 @@ from headgate.application.queries.workload_views import (
 from headgate.application.visibility import Scope
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
-from headgate.domain.scheduling.standing import cluster_queue_of
+from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.waiting import explain_now, explain_waiting
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant

@@ -5,9 +5,9 @@ from heapq import heapify, heappop, heapreplace
 import msgspec
 
 from headgate.domain.cell import Cell
+from headgate.domain.scheduling.lines.standing import cluster_queue_of, effective_spec
 from headgate.domain.scheduling.ordering.order import Order, order_of
 from headgate.domain.scheduling.ranking import ranks_at
-from headgate.domain.scheduling.standing import cluster_queue_of, effective_spec
 
 
 class Line(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.quota.lending import loans_within
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree

@@ -25,7 +25,7 @@ from headgate.application.visibility import Scope
 from headgate.domain.foresight.course import Endless
 from headgate.domain.foresight.difference import Effect, uprootings
 from headgate.domain.rounds.events import RoundVictim
-from headgate.domain.scheduling.standing import cluster_queue_of
+from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, phase_of

@@ -19,8 +19,8 @@ from headgate.domain.rehearsal.orders import ask_again, follow
 from headgate.domain.rehearsal.stretch import Step, Stretch
 from headgate.domain.rehearsal.use import Use
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.parking import Parked, park_again, parking_of
-from headgate.domain.scheduling.wakes import wakes_of
+from headgate.domain.scheduling.partition.parking import Parked, park_again, parking_of
+from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 

@@ -2,13 +2,13 @@
 
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import RoundCompleted, RoundSuperseded
-from headgate.domain.scheduling.checks import required_checks
-from headgate.domain.scheduling.evaluation import Evaluation
-from headgate.domain.scheduling.finding import explain_evaluation
+from headgate.domain.scheduling.due.checks import required_checks
+from headgate.domain.scheduling.looks.evaluation import Evaluation
+from headgate.domain.scheduling.looks.finding import explain_evaluation
+from headgate.domain.scheduling.looks.slices import replaced_by
 from headgate.domain.scheduling.making_rounds import start_round
-from headgate.domain.scheduling.rounds_progress import invalidate, invalidate_lost, superseded
+from headgate.domain.scheduling.rounds.progress import invalidate, invalidate_lost, superseded
 from headgate.domain.scheduling.run import CycleRun
-from headgate.domain.scheduling.slices import replaced_by
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import whole_seconds
 from headgate.domain.workloads.admission import Admission

@@ -5,11 +5,11 @@ that plans it, and each look is at the state as it is, so that nothing is admitt
 (trap T25).
 """
 
-from headgate.domain.scheduling.checks import started
-from headgate.domain.scheduling.evaluation import Evaluation
+from headgate.domain.scheduling.due.checks import started
+from headgate.domain.scheduling.due.timers import needs_attention
+from headgate.domain.scheduling.looks.evaluation import Evaluation
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.scheduling.second_pass import in_turn
-from headgate.domain.scheduling.timers import needs_attention
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Blocker, Explanation

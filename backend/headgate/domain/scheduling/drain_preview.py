@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.answers import Unplaced
-from headgate.domain.scheduling.partition import Charge, Partition
+from headgate.domain.scheduling.partition.partition import Charge, Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, host_name
 from headgate.domain.scheduling.second_pass import find_hosts, gives_up, in_turn
 from headgate.domain.workloads.admission import Admission

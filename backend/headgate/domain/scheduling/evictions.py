@@ -6,10 +6,10 @@ from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.specs import SoftEviction
 from headgate.domain.rounds.state import Round
+from headgate.domain.scheduling.looks.room import fits
+from headgate.domain.scheduling.looks.slices import taken_over, without
 from headgate.domain.scheduling.placement.hosts import PROJECTED
-from headgate.domain.scheduling.room import fits
 from headgate.domain.scheduling.run import CycleRun
-from headgate.domain.scheduling.slices import taken_over, without
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped

@@ -8,17 +8,30 @@ from typing import TypeAlias
 from msgspec import structs
 
 from headgate.domain.scheduling.answers import Mode, QuotaAnswer, Unplaced, VictimSearch
-from headgate.domain.scheduling.checks import hosts_come_later
-from headgate.domain.scheduling.evaluated import Evaluation
+from headgate.domain.scheduling.due.checks import hosts_come_later
 from headgate.domain.scheduling.flavors.assign import (
     FlavorChoice,
     choose_flavors,
 )
 from headgate.domain.scheduling.flavors.offers import FlavorOffer, offer_to
-from headgate.domain.scheduling.host_domains import Evictable, HostDomain, Prospect, host_domains
-from headgate.domain.scheduling.immunity import Immunity
-from headgate.domain.scheduling.making_room import Preemptor, Wish, oracle_of, victims_for
-from headgate.domain.scheduling.partition import Charge, Partition
+from headgate.domain.scheduling.looks.evaluated import Evaluation
+from headgate.domain.scheduling.looks.host_domains import (
+    Evictable,
+    HostDomain,
+    Prospect,
+    host_domains,
+)
+from headgate.domain.scheduling.looks.immunity import Immunity
+from headgate.domain.scheduling.looks.making_room import Preemptor, Wish, oracle_of, victims_for
+from headgate.domain.scheduling.looks.room import Seats
+from headgate.domain.scheduling.looks.seating import Where, seated
+from headgate.domain.scheduling.looks.slices import (
+    all_open,
+    pinned_flavors,
+    standing_pods,
+    taken_over,
+)
+from headgate.domain.scheduling.partition.partition import Charge, Partition
 from headgate.domain.scheduling.placement.growing import Standing
 from headgate.domain.scheduling.placement.hosts import ACTUAL, EMPTY, PROJECTED, TRIAL
 from headgate.domain.scheduling.placement.place import Misplaced
@@ -26,9 +39,6 @@ from headgate.domain.scheduling.preemption.candidates import MOST_REFUSED
 from headgate.domain.scheduling.preemption.guard import BLOCKED
 from headgate.domain.scheduling.preemption.plan import VictimPlan
 from headgate.domain.scheduling.quota.answer import QuotaView
-from headgate.domain.scheduling.room import Seats
-from headgate.domain.scheduling.seating import Where, seated
-from headgate.domain.scheduling.slices import all_open, pinned_flavors, standing_pods, taken_over
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import PodSet

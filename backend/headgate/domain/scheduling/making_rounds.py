@@ -16,16 +16,16 @@ from headgate.domain.rounds.events import (
     RoundVictim,
 )
 from headgate.domain.scheduling.answers import Mode, VictimSearch
-from headgate.domain.scheduling.disruption import budget_standings, violated_budgets
-from headgate.domain.scheduling.evaluation import Evaluation
 from headgate.domain.scheduling.evictions import eviction_of, pods_eviction_of, soft_terms
-from headgate.domain.scheduling.finding import explain_evaluation
+from headgate.domain.scheduling.looks.evaluation import Evaluation
+from headgate.domain.scheduling.looks.finding import explain_evaluation
 from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.preemption.budgets import by_protection, removal_of
 from headgate.domain.scheduling.preemption.claims import Victim
+from headgate.domain.scheduling.preemption.disruption import budget_standings, violated_budgets
 from headgate.domain.scheduling.quota.usage import available
-from headgate.domain.scheduling.rate_limits import next_round_at, rate_limited
-from headgate.domain.scheduling.rounds_progress import invalidate_lost, superseded
+from headgate.domain.scheduling.rounds.progress import invalidate_lost, superseded
+from headgate.domain.scheduling.rounds.rate_limits import next_round_at, rate_limited
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import seconds_after, whole_seconds

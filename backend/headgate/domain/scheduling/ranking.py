@@ -3,7 +3,7 @@
 from functools import cache
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.competing import shares_by_usage
+from headgate.domain.scheduling.lines.competing import shares_by_usage
 from headgate.domain.scheduling.ordering.consumption import rank_of, with_penalties
 from headgate.domain.scheduling.ordering.pending import Rank, Ranks, alike
 from headgate.domain.values.instants import Instant

@@ -6,8 +6,8 @@ takes no turn and keeps nothing (`in_vain.py`).
 """
 
 from headgate.domain.scheduling.answers import Mode
-from headgate.domain.scheduling.evaluation import Evaluation
-from headgate.domain.scheduling.partition import Charge, Partition
+from headgate.domain.scheduling.looks.evaluation import Evaluation
+from headgate.domain.scheduling.partition.partition import Charge, Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.tree import Amounts
 from headgate.domain.scheduling.run import CycleRun

@@ -12,7 +12,7 @@ from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
 from headgate.domain.scheduling.answers import Unplaced
 from headgate.domain.scheduling.explanation.no_place import in_words
-from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.ground import Ground
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, Ints
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets

@@ -6,8 +6,8 @@ it. Those of lowest priority go first, of equals the one admitted last.
 
 from collections.abc import Iterator
 
-from headgate.domain.scheduling.host_health import TOO_SMALL
-from headgate.domain.scheduling.partition import Charge
+from headgate.domain.scheduling.hosts.health import TOO_SMALL
+from headgate.domain.scheduling.partition.partition import Charge
 from headgate.domain.scheduling.placement.hosts import PODS
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import workload_stream

@@ -9,18 +9,18 @@ from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import oldest_first
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.blocking import waiting_for_pods
-from headgate.domain.scheduling.evaluation import Evaluation, evaluate
-from headgate.domain.scheduling.finding import explain_evaluation, not_reached
-from headgate.domain.scheduling.ordering.pending import PendingQueue
-from headgate.domain.scheduling.partition import Partition
-from headgate.domain.scheduling.ranking import ranks_at
-from headgate.domain.scheduling.rate_limits import held_until, rate_limited
-from headgate.domain.scheduling.standing import (
+from headgate.domain.scheduling.due.timers import waits_for_pods_ready
+from headgate.domain.scheduling.lines.standing import (
     cluster_queue_of,
     local_queue_obstacle,
     queue_obstacle,
 )
-from headgate.domain.scheduling.timers import waits_for_pods_ready
+from headgate.domain.scheduling.looks.evaluation import Evaluation, evaluate
+from headgate.domain.scheduling.looks.finding import explain_evaluation, not_reached
+from headgate.domain.scheduling.ordering.pending import PendingQueue
+from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.ranking import ranks_at
+from headgate.domain.scheduling.rounds.rate_limits import held_until, rate_limited
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.admission import awaits_topology

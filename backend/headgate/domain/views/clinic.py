@@ -8,8 +8,8 @@ from typing import Literal
 
 from headgate.domain.cell import Cell
 from headgate.domain.config import Config
-from headgate.domain.scheduling.standing import cluster_queue_of
-from headgate.domain.scheduling.timers import retry_deadline, waits_for_pods_ready
+from headgate.domain.scheduling.due.timers import retry_deadline, waits_for_pods_ready
+from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.activity import has_run_out, runs_anew

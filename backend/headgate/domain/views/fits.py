@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.lines.standing import cluster_queue_of
+from headgate.domain.scheduling.looks.slices import standing_pods, taken_over
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.fits import (
     LevelFit,
     Nearest,
@@ -18,8 +20,6 @@ from headgate.domain.scheduling.placement.fits import (
 from headgate.domain.scheduling.placement.ground import Ground
 from headgate.domain.scheduling.placement.growing import only_added
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
-from headgate.domain.scheduling.slices import standing_pods, taken_over
-from headgate.domain.scheduling.standing import cluster_queue_of
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.annotations import replaced_key
 from headgate.domain.workloads.remaining import needed_pod_sets

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.lines.standing import Obstacle
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.quota.lending import Loan, loans_within
 from headgate.domain.scheduling.quota.usage import available
-from headgate.domain.scheduling.standing import Obstacle
 from headgate.domain.values.quantities import FlavorResource
 
 

@@ -8,19 +8,19 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from headgate.domain.scheduling.disruption import (
-    BudgetStanding,
-    Removal,
-    is_strict,
-    violated_budgets,
-    whole,
-)
 from headgate.domain.scheduling.preemption.claims import (
     GUARANTEEING,
     Candidate,
     Claim,
     Field,
     Victim,
+)
+from headgate.domain.scheduling.preemption.disruption import (
+    BudgetStanding,
+    Removal,
+    is_strict,
+    violated_budgets,
+    whole,
 )
 from headgate.domain.scheduling.preemption.fair import Strategies
 from headgate.domain.scheduling.preemption.legality import Wrongs, wrongs_in_the_end

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from headgate.domain.scheduling.disruption import placed_pods
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim
+from headgate.domain.scheduling.preemption.disruption import placed_pods
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.leaving import is_leaving
 from headgate.domain.workloads.protecting import protection_of

@@ -6,14 +6,26 @@ from functools import cache
 from typing import Generic
 
 import msgspec
+from headgate.domain.scheduling.looks.host_domains import Evictable, HostDomain, Prospect
+from headgate.domain.scheduling.looks.room import (
+    Place,
+    ProjectedRoom,
+    Seats,
+    Workloads,
+    cleared_room,
+    host_room,
+    parts_in,
+    quota_room,
+)
+from headgate.domain.scheduling.looks.slices import taken_over
+from headgate.domain.scheduling.looks.survey import Survey, survey
+from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.preemption.disruption import budget_standings
 from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.answers import Mode
-from headgate.domain.scheduling.disruption import budget_standings
-from headgate.domain.scheduling.host_domains import Evictable, HostDomain, Prospect
 from headgate.domain.scheduling.ordering.order import queued_at
-from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.preemption.budgets import Budgets
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Victim
@@ -32,18 +44,6 @@ from headgate.domain.scheduling.preemption.scoring import Score, score_of
 from headgate.domain.scheduling.quota.answer import Oracle
 from headgate.domain.scheduling.quota.tree import Amounts
 from headgate.domain.scheduling.quota.usage import available, borrowing_level
-from headgate.domain.scheduling.room import (
-    Place,
-    ProjectedRoom,
-    Seats,
-    Workloads,
-    cleared_room,
-    host_room,
-    parts_in,
-    quota_room,
-)
-from headgate.domain.scheduling.slices import taken_over
-from headgate.domain.scheduling.survey import Survey, survey
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.state import Workload
 from headgate.domain.workloads.surplus import owner_of

@@ -6,6 +6,8 @@ Reference preemption.md §6.8 and §6.10.
 from collections.abc import Iterable
 from typing import Literal
 
+from headgate.domain.scheduling.lines.standing import queue_obstacle
+from headgate.domain.scheduling.looks.slices import taken_over, without
 from msgspec.structs import replace
 
 from headgate.domain.facts import DomainEvent
@@ -23,8 +25,6 @@ from headgate.domain.rounds.state import Round, oldest_first
 from headgate.domain.scheduling.evictions import call_back, place_is_there
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.run import CycleRun
-from headgate.domain.scheduling.slices import taken_over, without
-from headgate.domain.scheduling.standing import queue_obstacle
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.workloads.events import NominationWithdrawn
 from headgate.domain.workloads.leaving import holds_quota

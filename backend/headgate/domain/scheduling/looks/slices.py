@@ -10,7 +10,8 @@ quota is never counted twice (reference queueing.md §3.12).
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from headgate.domain.scheduling.partition import Partition
+from headgate.domain.scheduling.partition.partition import Partition
+
 from headgate.domain.scheduling.placement.growing import Standing
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, HostTable
 from headgate.domain.workloads.annotations import replaced_key

@@ -3,10 +3,9 @@
 Firing twice is harmless: each consequence ends the state it follows from.
 """
 
-from headgate.domain.config import Config
-from headgate.domain.scheduling.backoff import is_past_limit, wait_microseconds
-from headgate.domain.scheduling.checks import after_checks, outcome_of_checks
-from headgate.domain.scheduling.timers import (
+from headgate.domain.scheduling.due.backoff import is_past_limit, wait_microseconds
+from headgate.domain.scheduling.due.checks import after_checks, outcome_of_checks
+from headgate.domain.scheduling.due.timers import (
     eviction_deadline,
     execution_deadline,
     lost_queue,
@@ -18,6 +17,8 @@ from headgate.domain.scheduling.timers import (
     stable_from,
     waits_for_pods_ready,
 )
+
+from headgate.domain.config import Config
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.activity import RAN_OUT, has_no_time_left
 from headgate.domain.workloads.commands import ReleaseWorkload

@@ -9,23 +9,38 @@ way out and counts the places that open rounds keep for their preemptors.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
-
-from headgate.domain.config import Config
-from headgate.domain.configured import Configured
-from headgate.domain.queues.specs import ClusterQueueSpec
-from headgate.domain.rounds.state import Round, is_open
-from headgate.domain.scheduling.claimed import (
+from headgate.domain.scheduling.due.timers import Timers, due_at
+from headgate.domain.scheduling.hosts.watch import HostWatch
+from headgate.domain.scheduling.lines.competing import competes, keeps_room, may_wait, waiting_of
+from headgate.domain.scheduling.lines.standing import (
+    Obstacle,
+    cluster_queue_obstacle,
+    effective_spec,
+)
+from headgate.domain.scheduling.partition.claimed import (
     claims,
     is_moved,
     is_reclaimed,
     takes_the_same,
 )
-from headgate.domain.scheduling.competing import competes, keeps_room, may_wait, waiting_of
-from headgate.domain.scheduling.epochs import epoch_name
+from headgate.domain.scheduling.partition.epochs import epoch_name
+from headgate.domain.scheduling.partition.hosts import hosts_of
+from headgate.domain.scheduling.partition.shields import Shields
+from headgate.domain.scheduling.partition.stirring import (
+    Stirred,
+    is_anyone_borrowing,
+    line_of,
+    look_again,
+    starts,
+    stirred_by,
+)
+
+from headgate.domain.config import Config
+from headgate.domain.configured import Configured
+from headgate.domain.queues.specs import ClusterQueueSpec
+from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.flavors.offers import offer_to_all
-from headgate.domain.scheduling.host_watch import HostWatch
 from headgate.domain.scheduling.ordering.pending import PendingQueue, Ranks, Waiting, alike
-from headgate.domain.scheduling.partition_hosts import hosts_of
 from headgate.domain.scheduling.placement.crowd import Crowd, Standing
 from headgate.domain.scheduling.placement.ground import per_pod
 from headgate.domain.scheduling.placement.hosts import (
@@ -37,21 +52,6 @@ from headgate.domain.scheduling.placement.hosts import (
 from headgate.domain.scheduling.preemption.precedents import Precedents
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import Usage, add_usage, no_usage, remove_usage
-from headgate.domain.scheduling.shields import Shields
-from headgate.domain.scheduling.standing import (
-    Obstacle,
-    cluster_queue_obstacle,
-    effective_spec,
-)
-from headgate.domain.scheduling.stirring import (
-    Stirred,
-    is_anyone_borrowing,
-    line_of,
-    look_again,
-    starts,
-    stirred_by,
-)
-from headgate.domain.scheduling.timers import Timers, due_at
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorResource, Requests

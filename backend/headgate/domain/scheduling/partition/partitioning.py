@@ -3,17 +3,18 @@
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
+from headgate.domain.scheduling.due.checks import starts_in_turn
+from headgate.domain.scheduling.due.finalization import terminating
+from headgate.domain.scheduling.due.readiness import blocks_admission
+from headgate.domain.scheduling.due.timers import due_at
+from headgate.domain.scheduling.lines.standing import cluster_queue_of, expiring_stops
+from headgate.domain.scheduling.partition.keys import INSTALLATION, partition_layout
+from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.partition.stirring import Stirred, counts_otherwise
+
 from headgate.domain.config import Config
 from headgate.domain.configured import Configured
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.checks import starts_in_turn
-from headgate.domain.scheduling.finalization import terminating
-from headgate.domain.scheduling.partition import Partition
-from headgate.domain.scheduling.partition_keys import INSTALLATION, partition_layout
-from headgate.domain.scheduling.readiness import blocks_admission
-from headgate.domain.scheduling.standing import cluster_queue_of, expiring_stops
-from headgate.domain.scheduling.stirring import Stirred, counts_otherwise
-from headgate.domain.scheduling.timers import due_at
 from headgate.domain.topology.rules import silent_at
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.workloads.leaving import holds_quota

@@ -10,10 +10,11 @@ from functools import partial
 from typing import TypeAlias
 
 import msgspec
+from headgate.domain.scheduling.looks.seating import Where, flavor_with_topology, ground_of
+from headgate.domain.scheduling.partition.partition import Partition
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.flavors.assign import PodSetFlavors
-from headgate.domain.scheduling.partition import Partition
 from headgate.domain.scheduling.placement.clearing import Clearing, clearing_of
 from headgate.domain.scheduling.placement.crowd import Crowd
 from headgate.domain.scheduling.placement.domain_room import (
@@ -27,7 +28,6 @@ from headgate.domain.scheduling.placement.figures import Shape
 from headgate.domain.scheduling.placement.hosts import PROJECTED, Bools
 from headgate.domain.scheduling.placement.parts import name_of, part_of
 from headgate.domain.scheduling.placement.wanted import slicing_of
-from headgate.domain.scheduling.seating import Where, flavor_with_topology, ground_of
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload

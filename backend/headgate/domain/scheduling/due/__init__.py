@@ -1,0 +1,1 @@
+"""What follows from time and state alone, and when."""

@@ -1,0 +1,1 @@
+"""How preemption rounds begin, go on and bind others."""
