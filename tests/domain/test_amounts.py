@@ -24,6 +24,7 @@ from headgate.domain.values.names import (
     broken_rule_of_name,
 )
 from headgate.domain.values.pointers import child, lies_within, moved
+from headgate.domain.values.quantities import scaled
 
 RESOURCES = st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "hugepages-2Mi"])
 
@@ -174,3 +175,10 @@ def test_pointers_escape_and_move() -> None:
     assert moved("/spec/podSets/0/count", places) == "/spec/parallelism"
     assert moved("/spec/podSets/1/count", places) == "/x/1/count"
     assert moved("/spec/other", places) == "/spec/other"
+
+
+@given(st.integers(-(2**70), 2**70), st.integers(0, 2**31))
+def test_what_many_pods_ask_for_stays_within_what_can_be_counted(amount: int, count: int) -> None:
+    (total,) = scaled({"cpu": amount}, count).values()
+    exact = amount * count
+    assert total == exact or (exact < 0 == total) or (total == MAXIMUM_AMOUNT < exact)

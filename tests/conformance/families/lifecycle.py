@@ -8,10 +8,12 @@ from headgate.domain.scheduling.due.checks import required_checks
 from headgate.domain.scheduling.due.consequences import consequences
 from msgspec.structs import replace
 
+from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.parsing.pod_templates import read_template
 from headgate.domain.configuration.quota_amounts import quota_amounts
 from headgate.domain.configuration.specs import ResourceRules
 from headgate.domain.scheduling.ordering.order import queued_at
-from headgate.domain.values.quantities import scaled
+from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.workloads.checking import state_of
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.decide import WORKLOAD
@@ -58,12 +60,17 @@ def total_requests(case: Case) -> Iterator[str]:
     if (value.get("status") or {}).get("admission"):
         yield from _amounts_taken(value, totals)
         return
-    workload = _alone(value)
-    for wanted, pod_set in zip(totals, workload.spec.pod_sets, strict=True):
-        place = wanted["name"]
-        yield from differences(place, wanted.get("count", 0), pod_set.count)
-        asked = scaled(quota_amounts(pod_set.scheduling.requests, rules), pod_set.count)
+    pod_sets = value["spec"].get("podSets") or []
+    for wanted, pod_set in zip(totals, pod_sets, strict=True):
+        place, count = wanted["name"], pod_set.get("count", 1)
+        yield from differences(place, wanted.get("count", 0), count)
+        asked = scaled(quota_amounts(_requests_as_written(pod_set), rules), count)
         yield from differences(place, wanted.get("requests") or {}, asked)
+
+
+def _requests_as_written(pod_set: Given) -> Requests:
+    """What one pod asks for by its template, also where the product would refuse the workload."""
+    return read_template(Fields(pod_set.get("template") or {}, "", [])).scheduling.requests
 
 
 def _resource_rules(case: Case) -> ResourceRules:

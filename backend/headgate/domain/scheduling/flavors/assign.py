@@ -12,7 +12,7 @@ from headgate.domain.queues.specs import FlavorFungibility, ResourceGroup
 from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer
 from headgate.domain.scheduling.flavors.offers import FlavorOffer
 from headgate.domain.scheduling.flavors.refusals import asks_for_place, refusal, with_topology
-from headgate.domain.values.quantities import FlavorResource, Requests, added
+from headgate.domain.values.quantities import FlavorResource, Requests, added, countable, scaled
 from headgate.domain.workloads.specs import PodSet
 
 Ask = Callable[[FlavorResource, int], QuotaAnswer]
@@ -112,8 +112,7 @@ def _groups(pod_sets: tuple[PodSet, ...], per_pod: Mapping[str, Requests]) -> li
 
 def _amounts(per_pod: Requests, count: int) -> Requests:
     """What all pods of a set are charged, in the order of names."""
-    amounts = {name: amount * count for name, amount in per_pod.items()}
-    return dict(sorted({**amounts, PODS: count}.items()))
+    return dict(sorted({**scaled(per_pod, count), PODS: count}.items()))
 
 
 def _chosen(groups: list[_Group], pod_sets: tuple[PodSet, ...]) -> tuple[PodSetFlavors, ...]:
@@ -166,7 +165,7 @@ def _choose(
         if not reason:
             for resource, amount in requests.items():
                 key = (flavor.name, resource)
-                answers[resource] = ask(key, amount + taken.get(key, 0))
+                answers[resource] = ask(key, countable(amount + taken.get(key, 0)))
         looked_at = [
             FlavorTry(pod_set.name, flavor.name, reason, answers, resources[0])
             for pod_set in group.pod_sets
