@@ -1,7 +1,7 @@
 """Everything in an explanation that is not so, by a reckoning that shares nothing with it."""
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import pairwise, product
 
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import is_open
@@ -36,6 +36,8 @@ REASON_OF_PHASE = {
 }
 ELSEWHERE = {reason for reasons in REASON_OF_PHASE.values() for reason in reasons}
 MOST_REFUSED = 20
+ROUND = "PreemptionBlockedByCycleGuard: "
+OWNED = "its ClusterQueue would use no more than it owns"
 Views = tuple[Reckoning, Reckoning, Reckoning]
 """What is free now, once all who leave have left, and in both: a sentence may speak of any."""
 
@@ -49,6 +51,7 @@ def untruths(cell: Cell, workload: Workload, found: Explanation, now: Reckoning)
     yield from _wrong_room(cell, workload, found, views)
     yield from _wrong_leaving(cell, workload, found)
     yield from _missed_victims(cell, workload, found)
+    yield from _wrong_refusals(cell, workload, found)
     for blocker in found.blockers:
         yield from _wrong_numbers(cell, workload, blocker, views)
 
@@ -193,6 +196,36 @@ def _missed_victims(cell: Cell, workload: Workload, found: Explanation) -> Itera
     }
     if reckon(cell, projected=True, without=workload.key, gone=lower).fits(cell, workload):
         yield f"{sorted(lower)} could make room"
+
+
+def _wrong_refusals(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
+    """Who is said to be safe is so: by priority, by what its queue owns, or by what went before."""
+    refused = [one for blocker in found.blockers for one in blocker.refused]
+    for key, rule in ((one.workload, one.rule) for one in refused):
+        other = cell.workloads[key]
+        mine, theirs = workload.spec.priority, other.spec.priority
+        queue = other.admission.cluster_queue if other.admission is not None else ""
+        if rule.startswith(ROUND):
+            yield from _wrong_way_round(cell, (workload.key, key), rule.removeprefix(ROUND))
+        elif rule == OWNED:
+            if queue == workload.spec.queue_name:
+                yield f"{key} is in its own queue, whatever that owns"
+        elif rule != f"its priority {theirs} is not lower than {mine}" or theirs < mine:
+            yield f"{key} is said to be safe, as {rule}"
+
+
+def _wrong_way_round(cell: Cell, ends: tuple[str, str], told: str) -> Iterator[str]:
+    """Each has made way for the next, from who waits to who would have to make way for it."""
+    way = told.replace(" which made way for ", " made way for ").split(" made way for ")
+    way = [key.rstrip(",") for key in way]
+    if (way[0], way[-1]) != ends:
+        yield f"the way round leads from {way[0]} to {way[-1]}"
+    known = cell.rounds.values()
+    evicted = {(victim.workload, one.preemptor) for one in known for victim in one.victims}
+    robbed = {(one.preemptor, one.taken_by) for one in known if one.taken_by}
+    for step in pairwise(way):
+        if step not in evicted | robbed:
+            yield f"{step[0]} never made way for {step[1]}"
 
 
 def _would_borrow(cell: Cell, workload: Workload) -> bool:

@@ -39,6 +39,16 @@ def _each_blocker(found: Explanation, change: Callable[[Blocker], Blocker]) -> E
     return replace(found, blockers=tuple(change(blocker) for blocker in found.blockers))
 
 
+def _each_refusal(found: Explanation, change: Callable[[str], str]) -> Explanation:
+    return _each_blocker(
+        found,
+        lambda blocker: replace(
+            blocker,
+            refused=tuple(replace(one, rule=change(one.rule)) for one in blocker.refused),
+        ),
+    )
+
+
 def _more(blocker: Blocker, need: int = 0, have: int = 0) -> Blocker:
     if blocker.need is None or blocker.have is None or blocker.short_by is None:
         return blocker
@@ -64,6 +74,7 @@ MUTANTS: dict[str, Mutant] = {
     "one more there": lambda found: _each_blocker(found, lambda one: _more(one, have=1)),
     "one more needed": lambda found: _each_blocker(found, lambda one: _more(one, need=1)),
     "short by all": lambda found: _each_blocker(found, lambda o: replace(o, short_by=o.need)),
+    "safe by another rule": lambda found: _each_refusal(found, lambda rule: rule + ", or so"),
     "another holder": lambda found: _each_blocker(found, lambda o: replace(o, held_by=("a/b",))),
 }
 

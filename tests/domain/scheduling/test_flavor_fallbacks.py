@@ -3,6 +3,7 @@
 from headgate.domain.queues.specs import ClusterQueuePreemption, FlavorFungibility
 from headgate.domain.scheduling.waiting import explain_now, explain_waiting
 from headgate.domain.workloads.events import WorkloadSubmitted
+from headgate.domain.workloads.explanation import Blocker
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import World, quotas
@@ -189,3 +190,39 @@ def test_a_flavor_that_only_a_later_look_reached_is_in_the_matrix_too() -> None:
     assert found is not None
     told = {blocker.flavor: blocker.reason for blocker in found.blockers if blocker.flavor}
     assert told == {"one": "WaitingForQuota", "two": "WaitingForQuota"}
+
+
+def search_for_victims(world: World, key: str) -> Blocker:
+    found = explain_now(world.cell, world[key], world.at)
+    assert found is not None
+    (told,) = (blocker for blocker in found.blockers if blocker.type == "Preemption")
+    return told
+
+
+def test_those_who_are_safe_in_any_flavor_are_named() -> None:
+    world = two_flavors(FlavorFungibility())
+    fill(world, 9, 8)
+    key = world.submit("new", "q", {"gpu": 2}, priority=5)
+    world.settle()
+    told = {one.workload: one.rule for one in search_for_victims(world, key).refused}
+    assert told == {
+        "team/old0": "its priority 9 is not lower than 5",
+        "team/old1": "its priority 8 is not lower than 5",
+    }
+
+
+def test_those_who_are_safe_on_hosts_that_only_a_later_look_reached_are_named_too() -> None:
+    world = World()
+    world.topology()
+    for pool in ("old", "new"):
+        world.flavor(pool, node_labels={"pool": pool}, topology_name="tree")
+        world.node(f"b/r/{pool}", {"pool": pool}, allocatable={"gpu": 2, "pods": 9})
+    world.cluster_queue("q", quotas(old=9, new=9), preemption=LOWER)
+    rack = TopologyRequest(required="rack")
+    for name in ("first", "second"):
+        world.submit(name, "q", {"gpu": 2}, priority=9, topology=rack)
+        world.settle()
+    key = world.submit("new", "q", {"gpu": 2}, priority=5, topology=rack)
+    world.settle()
+    told = search_for_victims(world, key)
+    assert sorted(one.workload for one in told.refused) == ["team/first", "team/second"]

@@ -24,6 +24,7 @@ from headgate.domain.scheduling.looks.host_domains import (
 from headgate.domain.scheduling.looks.immunity import Immunity
 from headgate.domain.scheduling.looks.making_room import Preemptor, Wish, oracle_of, victims_for
 from headgate.domain.scheduling.looks.room import Seats
+from headgate.domain.scheduling.looks.searched import in_vain, together
 from headgate.domain.scheduling.looks.seating import Where, seated
 from headgate.domain.scheduling.looks.slices import (
     all_open,
@@ -35,9 +36,6 @@ from headgate.domain.scheduling.partition.partition import Charge, Partition
 from headgate.domain.scheduling.placement.growing import Standing
 from headgate.domain.scheduling.placement.hosts import ACTUAL, EMPTY, PROJECTED, TRIAL
 from headgate.domain.scheduling.placement.place import Misplaced
-from headgate.domain.scheduling.preemption.candidates import MOST_REFUSED
-from headgate.domain.scheduling.preemption.guard import BLOCKED
-from headgate.domain.scheduling.preemption.plan import VictimPlan
 from headgate.domain.scheduling.quota.answer import QuotaView
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
@@ -50,7 +48,6 @@ Pinned: TypeAlias = Mapping[tuple[str, str], str]
 
 NOT_PINNED: Pinned = {}
 NOW, LATER, ALONE = Where((ACTUAL, PROJECTED)), Where((PROJECTED,)), Where((EMPTY,))
-NOBODY_LOWER = "no workload of lower priority"
 
 
 class Look:
@@ -173,7 +170,8 @@ class Look:
         wish = Wish(choice.amounts(), seats_in, clearable, placeless, spread)
         plan = victims_for(self.preemptor, wish)
         if plan.place is None:
-            return self._failed(choice, unplaced, _vain(plan), wanted)
+            search = in_vain(plan, self.preemptor.foreseen.values())
+            return self._failed(choice, unplaced, search, wanted)
         return Evaluation(
             self.workload,
             self.cluster_queue,
@@ -248,6 +246,9 @@ def _all_tries(vain: list[Evaluation]) -> Evaluation:
     known = {(one.pod_set, one.group, one.flavor): one for one in first.tries}
     for one in (tried for other in others for tried in other.tries):
         known.setdefault((one.pod_set, one.group, one.flavor), one)
+    searches = [one.search for one in vain if one.search is not None]
+    if len(searches) > 1:
+        first = structs.replace(first, search=together(searches))
     return (
         first
         if len(known) == len(first.tries)
@@ -258,19 +259,6 @@ def _all_tries(vain: list[Evaluation]) -> Evaluation:
 def _must_share_domain(pod_sets: tuple[PodSet, ...]) -> bool:
     requests = (pod_set.topology_request for pod_set in pod_sets)
     return any(request is not None and bool(request.required) for request in requests)
-
-
-def _vain(plan: VictimPlan[Admission]) -> VictimSearch:
-    """Why a search for victims brought nothing."""
-    census = plan.census
-    refused = tuple(sorted(plan.protected.items())) + census.report()
-    circles = [rule for rule in plan.protected.values() if rule.startswith(BLOCKED)]
-    if circles:
-        text = f"it would go round in a circle ({circles[0].removeprefix(f'{BLOCKED}: ')})"
-        return VictimSearch(text, census.considered, refused[:MOST_REFUSED], BLOCKED)
-    who = NOBODY_LOWER if census.is_hopeless else "too few workloads"
-    text = f"{who} may be preempted"
-    return VictimSearch(text, census.considered, refused[:MOST_REFUSED])
 
 
 def _barren(choice: FlavorChoice, found: Evaluation) -> tuple[tuple[str, str], ...]:

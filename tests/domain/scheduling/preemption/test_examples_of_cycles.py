@@ -139,6 +139,37 @@ def test_23_the_guard_ends_a_loop_of_three_moves_and_shows_the_way_round() -> No
     assert blocker.message == f"Making room: it would go round in a circle ({way})"
 
 
+def test_23_the_way_round_is_shown_also_where_another_flavor_comes_first() -> None:
+    world = Cohorts()
+    world.flavor("spot")
+    world.owns("root", 2)
+    rules = policies("Never", "LowerPriority", "any")
+    world.cluster_queue(
+        "q0", quotas("gpu", spot=6, default=2), cohort_name="root", preemption=rules
+    )
+    world.queue("q2", 6, policies("LowerOrNewerEqualPriority", "Any"), cohort="root")
+    world.asks("rock@q0", 6, 9)
+    world.settle()
+    assert flavor_of(world, "rock") == "spot"
+    world.runs("k@q0", 1, 2)
+    world.runs("x@q2", 2)
+    world.asks("old@q2", 6)
+    world.wait(3)
+    world.runs("new@q2", 4)
+    world.asks("hi@q0", 6, 2)
+    for _ in range(10):
+        world.settle()
+        for key in [key for key, w in sorted(world.cell.workloads.items()) if w.eviction]:
+            world.stop(key)
+    refused = world["team/hi"].explanation
+    assert refused is not None
+    (blocker,) = (found for found in refused.blockers if found.type == "Preemption")
+    assert blocker.reason == BLOCKED
+    (safe,) = (one for one in blocker.refused if one.workload == "team/old")
+    way = "team/hi made way for team/new, which made way for team/old"
+    assert safe.rule == f"{BLOCKED}: {way}"
+
+
 def test_28_another_flavor_comes_before_preempting() -> None:
     world = two_flavors()
     world.asks("a1@alpha", 6, 50)

@@ -1,0 +1,53 @@
+"""What searches for victims in vain tell: who may not be made to leave, and by which rule.
+
+One look searches flavor by flavor, and who it is for is told of all of them (preemption.md §6.9).
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from headgate.domain.scheduling.answers import VictimSearch
+from headgate.domain.scheduling.preemption.candidates import MOST_REFUSED
+from headgate.domain.scheduling.preemption.guard import BLOCKED
+from headgate.domain.scheduling.preemption.oracle import Foresight
+from headgate.domain.scheduling.preemption.plan import VictimPlan
+
+NOBODY_LOWER = "no workload of lower priority may be preempted"
+TOO_FEW = "too few workloads may be preempted"
+
+
+def in_vain(plan: VictimPlan[Any], foreseen: Iterable[Foresight]) -> VictimSearch:
+    """Why the search for the whole workload brought nothing, and those for one flavor before it."""
+    others = (one.plan for one in foreseen if not one.plan.victims)
+    return together([_told(plan), *(_told(one) for one in others if one.census is not plan.census)])
+
+
+def together(searches: Iterable[VictimSearch]) -> VictimSearch:
+    """One report of several searches, with the reason that tells most.
+
+    A circle of evictions tells more than too few, and that more than nobody of lower priority.
+    """
+    known = list(searches)
+    refused: dict[str, str] = {}
+    for one in known:
+        for name, rule in one.refused:
+            refused.setdefault(name, rule)
+    told = min(known, key=_says_little)
+    listed = sorted(refused.items(), key=lambda named: not named[1].startswith(BLOCKED))
+    considered = max(one.considered for one in known)
+    return VictimSearch(told.reason, considered, tuple(listed[:MOST_REFUSED]), told.kind)
+
+
+def _told(plan: VictimPlan[Any]) -> VictimSearch:
+    census = plan.census
+    refused = tuple(sorted(plan.protected.items())) + census.report()
+    circles = [rule for rule in plan.protected.values() if rule.startswith(BLOCKED)]
+    if circles:
+        text = f"it would go round in a circle ({circles[0].removeprefix(f'{BLOCKED}: ')})"
+        return VictimSearch(text, census.considered, refused, BLOCKED)
+    text = NOBODY_LOWER if census.is_hopeless else TOO_FEW
+    return VictimSearch(text, census.considered, refused)
+
+
+def _says_little(search: VictimSearch) -> tuple[bool, bool]:
+    return search.kind != BLOCKED, search.reason == NOBODY_LOWER

@@ -1,0 +1,34 @@
+"""What several searches for victims in vain tell together, one for each flavor of a look."""
+
+from headgate.domain.scheduling.answers import VictimSearch
+from headgate.domain.scheduling.looks.searched import NOBODY_LOWER, TOO_FEW, together
+from headgate.domain.scheduling.preemption.guard import BLOCKED
+
+HIGHER = "its priority 9 is not lower than 5"
+ROUND = f"{BLOCKED}: team/p made way for team/v"
+
+
+def test_a_circle_in_a_later_flavor_is_the_reason_before_anything_else() -> None:
+    circle = VictimSearch("it would go round in a circle", 2, (("team/v", ROUND),), BLOCKED)
+    found = together([VictimSearch(TOO_FEW, 3), circle, VictimSearch(NOBODY_LOWER)])
+    assert (found.kind, found.reason) == (BLOCKED, circle.reason)
+
+
+def test_too_few_in_one_flavor_is_the_reason_before_nobody_in_another() -> None:
+    assert together([VictimSearch(NOBODY_LOWER), VictimSearch(TOO_FEW)]).reason == TOO_FEW
+
+
+def test_everyone_who_is_safe_is_named_once_those_in_a_circle_first() -> None:
+    first = VictimSearch(NOBODY_LOWER, 1, (("team/a", HIGHER), ("team/b", HIGHER)))
+    other = VictimSearch(TOO_FEW, 2, (("team/a", HIGHER), ("team/v", ROUND)))
+    assert together([first, other]).refused == (
+        ("team/v", ROUND),
+        ("team/a", HIGHER),
+        ("team/b", HIGHER),
+    )
+
+
+def test_of_very_many_who_are_safe_the_first_are_named() -> None:
+    many = tuple((f"team/{number:03}", HIGHER) for number in range(50))
+    found = together([VictimSearch(TOO_FEW, 25, many[:25]), VictimSearch(TOO_FEW, 25, many[25:])])
+    assert found.refused == many[:20]
