@@ -3,7 +3,6 @@
 from typing import Any
 
 import msgspec
-from headgate.domain.scheduling.partition.partition import Partition
 
 from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.kinds import version_written
@@ -20,6 +19,7 @@ from headgate.domain.queues.events import (
     CohortCreated,
     LocalQueueCreated,
 )
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.streams import stream_of
 from headgate.domain.topology.events import NodeCreated, ResourceFlavorCreated, TopologyCreated
 from headgate.domain.values.instants import Instant

@@ -22,6 +22,7 @@ from headgate.domain.workloads.events import (
     WorkloadDeactivated,
     WorkloadEvicted,
     WorkloadFinished,
+    WorkloadHeld,
     WorkloadHostsFailed,
     WorkloadPodsNotReady,
     WorkloadPodsReady,
@@ -49,6 +50,8 @@ REQUEUES = {
     "ClusterQueueRestarted": "ClusterQueueRestarted",
     "LocalQueueRestarted": "LocalQueueRestarted",
 }
+ON_HOLD = "OnHold"
+"""Why an active workload is kept out of the queue in Kueue: its owner does not want it to start."""
 
 Happened = tuple[Instant, DomainEvent]
 
@@ -67,6 +70,8 @@ def life_of(desired: Desired, value: dict[str, Any]) -> Iterator[Happened]:
         yield from _reserved(desired, status, conditions)
     else:
         yield from _evicted_before(desired, status, conditions)
+    if (conditions.get("QuotaReserved") or {}).get("reason") == ON_HOLD:
+        yield _since(conditions["QuotaReserved"]), WorkloadHeld(owner="admin:owner", reason=ON_HOLD)
     if _is_true(conditions, "DeactivationTarget"):
         yield NOW, WorkloadDeactivated(cause="Requested")
     if status.get("reclaimablePods"):

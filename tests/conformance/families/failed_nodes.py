@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from headgate.domain.scheduling.hosts.watch import needs_second_pass
-
 from headgate.domain.workloads.events import (
     WorkloadHostsFailed,
     WorkloadHostsRecovered,

@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from headgate.domain.scheduling.due.checks import required_checks
-from headgate.domain.scheduling.due.consequences import consequences
 from msgspec.structs import replace
 
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.parsing.pod_templates import read_template
 from headgate.domain.configuration.quota_amounts import quota_amounts
 from headgate.domain.configuration.specs import ResourceRules
+from headgate.domain.scheduling.due.checks import required_checks
+from headgate.domain.scheduling.due.consequences import consequences
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.workloads.checking import state_of

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from headgate.domain.scheduling.partition.partition import Partition
 from msgspec.structs import replace
 
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.ground import Ground
 from headgate.domain.scheduling.placement.growing import Standing, place_grown
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PODS, place_named

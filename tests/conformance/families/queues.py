@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from headgate.domain.scheduling.due.consequences import consequences
-
 from headgate.application.queries.lines import line_of
+from headgate.domain.scheduling.due.consequences import consequences
 from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadSpecChanged
 from headgate.domain.workloads.leaving import may_compete

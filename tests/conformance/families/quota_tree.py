@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from headgate.domain.scheduling.partition.partition import Partition
-
 from headgate.application.queries.queue_status import status_of
 from headgate.domain.queues.activity import cluster_queue_activity, cohort_cycle
 from headgate.domain.queues.events import ClusterQueueDeletionRequested
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.quota.fair_share import fair_share
 from headgate.domain.scheduling.quota.usage import add_usage, available, no_usage, potential

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-from headgate.domain.scheduling.due.consequences import consequences
-from headgate.domain.scheduling.due.timers import pods_ready_deadline
-
 from headgate.application.queries.queue_status import status_of
 from headgate.domain.queues.events import ClusterQueueDeletionRequested, LocalQueueDeletionRequested
+from headgate.domain.scheduling.due.consequences import consequences
+from headgate.domain.scheduling.due.timers import pods_ready_deadline
+from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.domain.workloads.commands import DeleteWorkload
+from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, condition, is_admitted
@@ -23,6 +25,9 @@ from tests.conformance.instants import seconds_of
 
 Given = dict[str, Any]
 
+IN_USE = "kueue.x-k8s.io/resource-in-use"
+"""The finalizer by which Kueue keeps a deleted workload until it has let go of it."""
+
 MOST_STEPS = 10
 JUDGED = ("Misconfigured", "Suspended", "Deactivated")
 """Reasons that follow without a look of the scheduler."""
@@ -32,7 +37,7 @@ def reconcile(case: Case) -> Iterator[str]:
     """Quota, admission, activity, requeues and evictions after all that is due has happened."""
     wanted = case.want.get("wantWorkload")
     if wanted is None:
-        yield "the case says nothing of the workload"
+        yield from _without_its_workload(case)
         return
     installed = _installed(case)
     evictions = _let_happen(installed)
@@ -59,6 +64,23 @@ def reconcile(case: Case) -> Iterator[str]:
             "evicted": evicted,
         },
     )
+
+
+def _without_its_workload(case: Case) -> Iterator[str]:
+    """Where the workload afterwards is not compared: that it is gone, or that it does not queue."""
+    installed = _installed(case)
+    _let_happen(installed)
+    found = _workload(installed)
+    if _is_let_go(case.inputs["workload"]):
+        yield from differences("there", False, found is not None)
+        return
+    queued = case.want.get("wantWorkloadsInQueue")
+    if queued is None or found is None:
+        yield "the case says nothing of the workload"
+        return
+    name = cluster_queue_of(installed.cell.config, found)
+    competes = installed.partition_of(name).competes(found)
+    yield from differences("queued", queued, int(competes))
 
 
 def inadmissible(case: Case) -> Iterator[str]:
@@ -148,7 +170,16 @@ def _installed(case: Case) -> Installed:
     installed.add("LocalQueue", case.given("lq"))
     _terminate(installed, case)
     installed.add("Workload", _completed(value, status))
+    if _is_let_go(value):
+        _delete(installed)
     return installed
+
+
+def _delete(installed: Installed) -> None:
+    workload = _workload(installed)
+    assert workload is not None, "the case has a workload"
+    for event in WORKLOAD.decide(workload, DeleteWorkload(eviction="deleted"), installed.at):
+        installed.record(f"workload/{workload.key}", event)
 
 
 def _as_active_as_told(queue: Given | None) -> Given | None:
@@ -189,6 +220,15 @@ def _waits(case: Case) -> Given:
         "requeuingStrategy": strategy,
     }
     return {"waitForPodsReady": waits}
+
+
+def _is_let_go(value: Given) -> bool:
+    """Whether somebody deleted it and nobody but Kueue wants it to stay."""
+    metadata = value.get("metadata") or {}
+    others = set(metadata.get("finalizers") or ()) - {IN_USE}
+    return bool(metadata.get("deletionTimestamp")) and not (
+        others or metadata.get("ownerReferences")
+    )
 
 
 def _terminate(installed: Installed, case: Case) -> None:
