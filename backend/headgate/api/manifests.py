@@ -17,6 +17,7 @@ from headgate.application.installation import Installation
 from headgate.application.position_marks import OPEN_RESOURCE_VERSION
 from headgate.application.queries.consumption import Consumed, consumed_by
 from headgate.application.queries.queue_status import Status, status_of, weighted_share_of
+from headgate.application.visibility import Scope
 from headgate.application.wanted import Wanted
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Absent, Configured
@@ -85,9 +86,14 @@ def manifest_of(
     kind: str,
     state: Any,  # noqa: ANN401 - any aggregate's state
     position: int,
+    scope: Scope = frozenset(),
 ) -> dict[str, Any]:
-    """The object as it stands, with the status that is derived from all others."""
-    return render(kind, state, position, _extras(installation, state))
+    """The object as it stands, with the status that is derived from all others.
+
+    `scope` is what the reader may see of others.
+    """
+    extras = _extras(installation, state, scope)
+    return render(kind, state, position, extras)
 
 
 def as_caller_wrote(failure: Exception, desired: Desired) -> Exception:
@@ -95,10 +101,17 @@ def as_caller_wrote(failure: Exception, desired: Desired) -> Exception:
     return as_written(failure, desired) if isinstance(failure, Rejection) else failure
 
 
-def _extras(installation: Installation, state: Any) -> Extras | None:  # noqa: ANN401 - by kind
+def _extras(
+    installation: Installation,
+    state: Any,  # noqa: ANN401 - by kind
+    scope: Scope,
+) -> Extras | None:
     cell = installation.reader.cell
     if isinstance(state, Workload):
-        return Extras(resources=cell.config.configuration.resources)
+        return Extras(
+            resources=cell.config.configuration.resources,
+            may_know=lambda key: not installation.tenants.is_foreign(key, scope),
+        )
     if not isinstance(state, Configured):
         return None
     match state.spec:

@@ -24,6 +24,7 @@ OPEN_KINDS = (
     "configuration",
 )
 SOMEBODY = "a workload of another team"
+UIDS = ("uid", "job_uid")
 _KEY = re.compile(r"(?<![\w./-])([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)/([a-z0-9][-a-z0-9.]*)")
 
 
@@ -78,10 +79,17 @@ class Tenants:
         if isinstance(value, str):
             return _KEY.sub(lambda found: self._name(found.group(0), scope), value)
         if isinstance(value, dict):
-            return {key: self.redacted(item, scope) for key, item in value.items()}
+            return self._redacted_fields(value, scope)
         if isinstance(value, list | tuple):
             return self._redacted_list(list(value), scope)
         return value
+
+    def _redacted_fields(self, value: dict[str, Any], scope: Scope) -> dict[str, Any]:
+        """What names another's workload tells its uids no more than its name."""
+        shown = {key: self.redacted(item, scope) for key, item in value.items()}
+        if self.is_foreign(str(value.get("workload", "")), scope):
+            shown |= {name: "" for name in UIDS if name in shown}
+        return shown
 
     def _name(self, key: str, scope: Scope) -> str:
         return SOMEBODY if self.is_foreign(key, scope) else key

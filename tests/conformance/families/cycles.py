@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from headgate.domain.scheduling.looks.evaluation import Evaluation
-
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.cycle import in_turn, plan_cycle
+from headgate.domain.scheduling.looks.evaluation import Evaluation
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.leaving import holds_quota
@@ -28,6 +27,9 @@ WAITS_FOR_HOSTS = "TASFailedNodeReplacementFailFast=false"
 
 ENTRIES = "entries"
 """The ClusterQueue of entries that name none."""
+
+TELL_WHY = ("Evicted", "Preempted")
+"""The conditions that say for whom a victim makes room."""
 
 FIXTURES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Topology", ("topologies",)),
@@ -206,6 +208,22 @@ def _preemptions(case: Case, cell: Cell) -> Iterator[str]:
         return
     keyed = {key_of(key): reason for key, reason in (wanted or {}).items()}
     yield from differences("preempted", keyed, preempted_in(cell))
+    for value in case.want.get("wantWorkloads") or ():
+        yield from _told(value, cell)
+
+
+def _told(value: dict[str, Any], cell: Cell) -> Iterator[str]:
+    """What a victim of the cycle is told, without what a gate that is off would add."""
+    metadata = value["metadata"]
+    workload = cell.workloads.get(key_of(f"{metadata.get('namespace', '')}/{metadata['name']}"))
+    if workload is None or not _preempted(workload):
+        return
+    for wanted in (value.get("status") or {}).get("conditions") or ():
+        if wanted["type"] in TELL_WHY and wanted["status"] == "True":
+            found = condition(workload, wanted["type"])
+            text = wanted["message"].partition("; preemptor effective priority")[0]
+            told = found.message if found else ""
+            yield from differences(f"{wanted['type']}.{workload.key}", text, told)
 
 
 def preempted_in(cell: Cell) -> dict[str, str]:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from headgate.domain.scheduling.looks.room import quota_room
 from msgspec.structs import replace
 
 from headgate.domain.configuration.specs import DEFAULT_FAIR_STRATEGIES
 from headgate.domain.queues.specs import ClusterQueuePreemption, ClusterQueueSpec
+from headgate.domain.scheduling.looks.room import quota_room
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.preemption.candidates import in_turn, rule_against, turn_to_go
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim
@@ -15,6 +15,7 @@ from headgate.domain.scheduling.preemption.contest import Contest
 from headgate.domain.scheduling.preemption.plan import SearchRules, plan_victims
 from headgate.domain.scheduling.quota.tree import Amounts
 from headgate.domain.values.quantities import FlavorResource, scaled
+from headgate.domain.workloads.accommodating import accommodated, preemption_message
 from headgate.domain.workloads.state import Workload
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
@@ -146,8 +147,15 @@ def order_of_queues(case: Case) -> Iterator[str]:
 
 
 def message(case: Case) -> Iterator[str]:
-    """What a victim is told about its preemptor; Headgate's own words."""
-    yield from differences("message", case.want["want"], "")
+    """What the conditions of a victim say about its preemptor."""
+    installed = Installed()
+    metadata = {"name": "preemptor", **(case.inputs["preemptor"].get("metadata") or {})}
+    spec = {"podSets": [{"name": "main", "count": 1}]}
+    installed.add("Workload", {"metadata": metadata, "spec": spec})
+    paths = case.given("preemptorPath") or "", case.given("preempteePath") or ""
+    found = accommodated(installed.cell.workloads[key_of("/preemptor")], *paths)
+    told = preemption_message(found, case.given("reason") or "")
+    yield from differences("message", case.want["want"], told)
 
 
 def _claim_of(preemptor: Workload, node: str = "clusterqueue/preemptor") -> Claim:

@@ -45,7 +45,8 @@ class Extras(msgspec.Struct, frozen=True, kw_only=True):
     `resources` are the rules by which the requests of a workload count for quota, `queue_status`
     is for ClusterQueues and LocalQueues; `cluster_queue` is the spec of the one that a LocalQueue
     leads to, for the flavors of its usage; `weighted_share` is a Cohort's,
-    `budget_standing` a DisruptionBudget's.
+    `budget_standing` a DisruptionBudget's. `may_know` tells whether the reader may know of another
+    workload (`namespace/name`); without it nobody knows of those in other namespaces.
     """
 
     queue_status: QueueStatus | None = None
@@ -53,6 +54,7 @@ class Extras(msgspec.Struct, frozen=True, kw_only=True):
     cluster_queue: ClusterQueueSpec | None = None
     weighted_share: int | None = None
     budget_standing: BudgetStanding | None = None
+    may_know: Callable[[str], bool] | None = None
 
 
 def render(
@@ -65,9 +67,11 @@ def render(
 
 
 def _workload(workload: Workload, extras: Extras) -> dict[str, Any]:
+    own = f"{workload.namespace}/"
+    may_know = extras.may_know or (lambda key: key.startswith(own))
     return {
         "spec": workload_spec(workload.spec),
-        "status": workload_status(workload, extras.resources),
+        "status": workload_status(workload, extras.resources, may_know),
     }
 
 

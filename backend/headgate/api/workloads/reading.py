@@ -44,7 +44,8 @@ async def read(request: Caller, name: str, if_none_match: str | None) -> Answer:
     unmodified = not_modified(loaded.version, if_none_match, position=position)
     if unmodified is not None:
         return unmodified
-    body = manifest_of(installation, "Workload", loaded.state, loaded.position)
+    scope = request.user.namespaces
+    body = manifest_of(installation, "Workload", loaded.state, loaded.position, scope)
     return answer(body, position=position, version=loaded.version)
 
 
@@ -86,7 +87,8 @@ async def list_workloads(
     if more:
         last = found[-1].state
         metadata["continue"] = continue_token((last.created_at, last.key), question)
-    items = [manifest_of(installation, "Workload", one.state, one.position) for one in found]
+    scope = request.user.namespaces
+    items = [manifest_of(installation, "Workload", one.state, one.position, scope) for one in found]
     body = {
         "apiVersion": API_VERSION,
         "kind": "WorkloadList",

@@ -37,14 +37,7 @@ def eviction_of(config: Config, victim: Workload, asked: WorkloadEvicted, at: In
     if not is_admitted(victim):
         return [(stream, asked), (stream, WorkloadStopped(eviction=asked.eviction))]
     terms = soft_terms(config, victim, at)
-    evicted = WorkloadEvicted(
-        eviction=asked.eviction,
-        reason=asked.reason,
-        underlying_cause=asked.underlying_cause,
-        message=asked.message,
-        soft=terms,
-    )
-    return [(stream, evicted)]
+    return [(stream, replace(asked, soft=terms))]
 
 
 def pods_eviction_of(

@@ -30,11 +30,16 @@ from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import seconds_after, whole_seconds
 from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.accommodating import accommodated
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import PlacementNominated, WorkloadEvicted, WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation, Refused
 from headgate.domain.workloads.preempting import closed_gates
-from headgate.domain.workloads.preemption_events import PreemptionWithheld, WorkloadPodsEvicted
+from headgate.domain.workloads.preemption_events import (
+    Accommodated,
+    PreemptionWithheld,
+    WorkloadPodsEvicted,
+)
 from headgate.domain.workloads.protecting import protection_of
 from headgate.domain.workloads.state import condition, holds
 from headgate.domain.workloads.surplus import staying
@@ -61,25 +66,27 @@ def _round(run: CycleRun, evaluation: Evaluation) -> Facts:
     workload, admission = evaluation.workload, evaluation.admission
     assert admission is not None, "a round is for a place"
     round_id = run.new_id()
-    message = f"Preempted to make room for {workload.key} (priority {workload.spec.priority})"
     facts: Facts = superseded(run, workload, RoundSuperseded(by_round=round_id))
     facts.append((round_stream(round_id), _committed(run, evaluation, admission, round_id)))
     nominated = PlacementNominated(round_id=round_id, admission=admission)
     facts.append((workload_stream(workload.key), nominated))
     for victim in evaluation.victims:
-        facts += _sent_away(run, victim, round_id, message)
+        facts += _sent_away(run, evaluation, victim, round_id)
     return facts
 
 
-def _sent_away(run: CycleRun, victim: Victim, round_id: str, message: str) -> Facts:
+def _sent_away(run: CycleRun, evaluation: Evaluation, victim: Victim, round_id: str) -> Facts:
     """Asked to go as a whole, or to give up pods."""
     config, workload, part = run.cell.config, victim.workload, victim.candidate.part
+    preemptor = evaluation.workload
+    message = f"Preempted to make room for {preemptor.key} (priority {preemptor.spec.priority})"
     if part is None:
         asked = WorkloadEvicted(
             eviction=round_id,
             reason="Preempted",
             underlying_cause=victim.reason,
             message=message,
+            accommodates=_accommodated(run, evaluation, victim),
         )
         return eviction_of(config, workload, asked, run.at)
     some = WorkloadPodsEvicted(
@@ -90,6 +97,16 @@ def _sent_away(run: CycleRun, victim: Victim, round_id: str, message: str) -> Fa
         counts=staying(workload, part.pods),
     )
     return pods_eviction_of(config, workload, some, run.at)
+
+
+def _accommodated(run: CycleRun, evaluation: Evaluation, victim: Victim) -> Accommodated:
+    tree, admission = run.partition.tree, victim.workload.admission
+    assert admission is not None, "only who holds a place can be a victim"
+    return accommodated(
+        evaluation.workload,
+        tree.written_path(evaluation.cluster_queue),
+        tree.written_path(admission.cluster_queue),
+    )
 
 
 def _withhold(run: CycleRun, evaluation: Evaluation, gates: tuple[str, ...]) -> None:

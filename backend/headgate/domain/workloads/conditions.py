@@ -13,6 +13,7 @@ class Change(msgspec.Struct, frozen=True):
     status: bool
     reason: str
     message: str = ""
+    about: str = ""
 
 
 def with_conditions(workload: Workload, at: Instant, *changes: Change) -> tuple[Condition, ...]:
@@ -28,6 +29,7 @@ def with_conditions(workload: Workload, at: Instant, *changes: Change) -> tuple[
             message=change.message,
             last_transition_at=at if flipped or before is None else before.last_transition_at,
             observed_generation=workload.generation,
+            about=change.about,
         )
     return tuple(found.values())
 
@@ -37,6 +39,5 @@ def reset(workload: Workload, kind: ConditionType) -> tuple[Change, ...]:
     known = condition(workload, kind)
     if known is None or not known.status:
         return ()
-    return (
-        Change(kind, status=False, reason="QuotaReserved", message=f"Previously: {known.message}"),
-    )
+    message = f"Previously: {known.message}"
+    return (Change(kind, status=False, reason="QuotaReserved", message=message, about=known.about),)

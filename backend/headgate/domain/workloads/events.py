@@ -11,7 +11,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.preemption_events import PreemptionEvent, SoftTerms
+from headgate.domain.workloads.preemption_events import Accommodated, PreemptionEvent, SoftTerms
 from headgate.domain.workloads.specs import WorkloadSpec
 
 EvictionReason = Literal[
@@ -192,7 +192,8 @@ class WorkloadEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.e
 
     `eviction` names this one eviction (the round for a preemption). `count` is the number of
     requeues after a pods-ready timeout including this one, `requeue_at` when it may compete again.
-    `soft` is the time it is given to save its work first; None for none.
+    `soft` is the time it is given to save its work first; None for none. `accommodates` is whom a
+    preemption makes room for.
     """
 
     eviction: str
@@ -202,6 +203,7 @@ class WorkloadEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.e
     count: int = 0
     requeue_at: Instant | None = None
     soft: SoftTerms | None = None
+    accommodates: Accommodated | None = None
 
 
 class EvictionAcknowledged(

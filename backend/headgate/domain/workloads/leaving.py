@@ -6,6 +6,7 @@ Reference queueing.md §5.3 and §5.4.
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.accommodating import preemption_message
 from headgate.domain.workloads.annotations import ADMISSION_GATES, admission_gates
 from headgate.domain.workloads.boost import waiting_again
 from headgate.domain.workloads.checking import states_when_over
@@ -27,11 +28,11 @@ REQUEUED_AT_ONCE = ("Preempted", "NodeFailures", "Requeued")
 def evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Workload:
     """On its way out: it must stop, and still holds its quota and hosts."""
     reason = reason_in_condition(event.reason, event.underlying_cause)
-    changes = [Change("Evicted", status=True, reason=reason, message=event.message)]
+    message, about = _in_words(event)
+    changes = [Change("Evicted", status=True, reason=reason, message=message, about=about)]
     if event.reason == "Preempted":
-        changes.append(
-            Change("Preempted", status=True, reason=event.underlying_cause, message=event.message)
-        )
+        cause = event.underlying_cause
+        changes.append(Change("Preempted", status=True, reason=cause, message=message, about=about))
     requeue = workload.requeue
     if event.count or event.requeue_at is not None:
         again = max(requeue.requeue_at or 0, event.requeue_at or 0) or None
@@ -52,6 +53,14 @@ def evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Workload
         evictions=counted(workload, event.reason, event.underlying_cause),
         conditions=with_conditions(workload, at, *changes),
     )
+
+
+def _in_words(event: WorkloadEvicted) -> tuple[str, str]:
+    """The message of its conditions, and whom that is about: of a preemption as Kueue puts it."""
+    found = event.accommodates
+    if found is None:
+        return event.message, ""
+    return preemption_message(found, event.underlying_cause), found.workload
 
 
 def reason_in_condition(reason: EvictionReason, underlying_cause: str) -> str:

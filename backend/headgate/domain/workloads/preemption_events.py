@@ -26,6 +26,20 @@ class SoftTerms(msgspec.Struct, frozen=True, kw_only=True):
     on_deadline: Literal["Force", "Wait"] = "Force"
 
 
+class Accommodated(msgspec.Struct, frozen=True, kw_only=True):
+    """For whom a victim makes room: `workload` by `namespace/name`, its uid and that of its job.
+
+    `path` and `victim_path` are the ClusterQueues of both, from the root Cohort down. Empty is what
+    is not known.
+    """
+
+    workload: str = ""
+    uid: str = ""
+    job_uid: str = ""
+    path: str = ""
+    victim_path: str = ""
+
+
 class PriorityDivergenceObserved(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.priority_divergence_observed"
 ):

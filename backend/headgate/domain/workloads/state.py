@@ -29,7 +29,10 @@ Phase = Literal[
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A Kubernetes condition; `last_transition_at` moves only when `status` flips (trap T12)."""
+    """A Kubernetes condition; `last_transition_at` moves only when `status` flips (trap T12).
+
+    `about` is the workload (`namespace/name`) that the message speaks of by its uid, if any.
+    """
 
     type: ConditionType
     status: bool
@@ -37,6 +40,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     message: str = ""
     last_transition_at: Instant
     observed_generation: int = 1
+    about: str = ""
 
 
 class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):

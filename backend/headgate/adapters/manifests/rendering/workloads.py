@@ -1,5 +1,6 @@
 """Workloads as Kueue shows them, with our own status beside Kueue's."""
 
+from collections.abc import Callable
 from typing import Any
 
 from headgate.adapters.manifests.rendering.metadata import rendered_condition
@@ -15,13 +16,14 @@ from headgate.domain.configuration.quota_amounts import quota_amounts
 from headgate.domain.configuration.specs import ResourceRules
 from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.quantities import Requests, scaled
+from headgate.domain.workloads.accommodating import without_uids
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.boost import stated_priority
 from headgate.domain.workloads.checking import state_of
 from headgate.domain.workloads.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.protecting import protection_of
 from headgate.domain.workloads.specs import PodIndex, PodSet, TopologyRequest, WorkloadSpec
-from headgate.domain.workloads.state import CheckState, Workload, phase_of
+from headgate.domain.workloads.state import CheckState, Condition, Workload, phase_of
 
 
 def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
@@ -45,12 +47,17 @@ def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
     return rendered
 
 
-def workload_status(workload: Workload, rules: ResourceRules) -> dict[str, Any]:
-    """Everything that is known of how the workload fares."""
+def workload_status(
+    workload: Workload, rules: ResourceRules, may_know: Callable[[str], bool]
+) -> dict[str, Any]:
+    """Everything that is known of how the workload fares.
+
+    `may_know` tells whether the reader may know of a workload (`namespace/name`).
+    """
     spec = workload.spec
     rendered: dict[str, Any] = {
         "phase": phase_of(workload),
-        "conditions": [*_conditions(workload), *settings_conditions(workload)],
+        "conditions": [*_conditions(workload, may_know), *settings_conditions(workload)],
         "priority": spec.priority,
         "preemptionPriority": protection_of(spec),
         **settings_status(workload),
@@ -177,18 +184,23 @@ def _topology_request(request: TopologyRequest) -> dict[str, Any]:
     return rendered
 
 
-def _conditions(workload: Workload) -> list[dict[str, Any]]:
+def _conditions(workload: Workload, may_know: Callable[[str], bool]) -> list[dict[str, Any]]:
     return [
         rendered_condition(
             condition.type,
             status=condition.status,
             reason=condition.reason,
-            message=condition.message,
+            message=_told(condition, may_know),
             at=condition.last_transition_at,
             generation=condition.observed_generation,
         )
         for condition in workload.conditions
     ]
+
+
+def _told(condition: Condition, may_know: Callable[[str], bool]) -> str:
+    about = condition.about
+    return condition.message if not about or may_know(about) else without_uids(condition.message)
 
 
 def _requeue_state(workload: Workload) -> dict[str, Any]:

@@ -43,6 +43,11 @@ class QuotaTree:
         """The top of the tree that the node is in."""
         return self.path[node][-1]
 
+    def written_path(self, cluster_queue: str) -> str:
+        """A ClusterQueue below its Cohorts, as `/root/cohort/queue`; empty if it is not there."""
+        path = self.path.get(f"clusterqueue/{cluster_queue}", ())
+        return "".join(f"/{node.partition('/')[2]}" for node in reversed(path))
+
     def nominal(self, node: str, key: FlavorResource) -> int:
         """The node's own quota."""
         found = self.quotas[node].get(key)

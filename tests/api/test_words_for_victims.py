@@ -1,0 +1,65 @@
+"""Conditions of victims carry Kueue's text, without the uids of workloads one may not see."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+
+VICTIM = "/v1/namespaces/team-a/workloads/victim"
+OTHERS = "/v1/namespaces/team-b/workloads"
+REST = (
+    "due to prioritization in the ClusterQueue; "
+    "preemptor path: /all/contested; preemptee path: /all/contested"
+)
+
+
+@pytest.fixture(scope="module")
+def uid(admin: Api, schedule: Callable[[], int]) -> str:
+    """A workload of team-b preempts one of team-a; its uid."""
+    admin.post("/v1/resourceflavors", flavor())
+    lower = {"withinClusterQueue": "LowerPriority"}
+    queue = cluster_queue("contested", cpu="2", preemption=lower, cohortName="all")
+    admin.post("/v1/clusterqueues", queue)
+    for team in ("team-a", "team-b"):
+        admin.post(f"/v1/namespaces/{team}/localqueues", local_queue("main", "contested", team))
+    admin.post("/v1/namespaces/team-a/workloads", workload("victim"))
+    schedule()
+    urgent = workload("urgent", "team-b", priority=9)
+    urgent["metadata"]["labels"] = {"kueue.x-k8s.io/job-uid": "the-job"}
+    made = admin.post(OTHERS, urgent)
+    assert made.status_code == 201, made.text
+    assert admin.caught_up("/v1/queues", schedule()).status_code == 200
+    found: str = made.json()["metadata"]["uid"]
+    return found
+
+
+def _messages(api: Api, path: str = VICTIM) -> list[str]:
+    conditions = api.get(path).json()["status"]["conditions"]
+    return [c["message"] for c in conditions if c["type"] in {"Evicted", "Preempted"}]
+
+
+def test_an_admin_finds_the_preemptor_by_its_uids(admin: Api, uid: str) -> None:
+    text = f"Preempted to accommodate a workload (UID: {uid}, JobUID: the-job) {REST}"
+    assert _messages(admin) == [text, text]
+
+
+def test_the_owner_of_the_victim_does_not_learn_them(callers: dict[str, Api], uid: str) -> None:
+    submitter = callers["submitter"]
+    text = f"Preempted to accommodate a workload (UID: UNKNOWN, JobUID: UNKNOWN) {REST}"
+    assert _messages(submitter) == [text, text]
+    for path in (VICTIM, f"{VICTIM}/timeline", "/v1/workloads", "/v1/events?limit=1000"):
+        told = submitter.get(path).text
+        assert "victim" in told
+        assert uid not in told
+        assert "the-job" not in told
+        assert "urgent" not in told
+
+
+def test_people_still_read_the_sentence(admin: Api, callers: dict[str, Api], uid: str) -> None:
+    sentence = "Preempted to make room for team-b/urgent (priority 9)"
+    assert uid
+    assert sentence in admin.get(f"{VICTIM}/timeline").text
+    assert sentence in admin.get(f"{VICTIM}/explanation").text
+    hidden = sentence.replace("team-b/urgent", "a workload of another team")
+    assert hidden in callers["submitter"].get(f"{VICTIM}/explanation").text
