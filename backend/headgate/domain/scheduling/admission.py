@@ -6,7 +6,7 @@ from headgate.domain.scheduling.due.checks import required_checks
 from headgate.domain.scheduling.looks.evaluation import Evaluation
 from headgate.domain.scheduling.looks.finding import explain_evaluation
 from headgate.domain.scheduling.looks.slices import replaced_by
-from headgate.domain.scheduling.making_rounds import start_round
+from headgate.domain.scheduling.rounds.making import start_round
 from headgate.domain.scheduling.rounds.progress import invalidate, invalidate_lost, superseded
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import round_stream, workload_stream

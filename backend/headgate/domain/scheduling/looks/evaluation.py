@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 
+from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.looks.evaluated import Evaluation
+from headgate.domain.scheduling.looks.look import NOT_PINNED, Look, Pinned
 from headgate.domain.scheduling.looks.partial import largest_that_works
 from headgate.domain.scheduling.looks.room import fits
 from headgate.domain.scheduling.looks.slices import taken_over, without
 from headgate.domain.scheduling.partition.partition import Charge, Partition
-
-from headgate.domain.scheduling.answers import Mode
-from headgate.domain.scheduling.look import NOT_PINNED, Look, Pinned
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.remaining import needed_pod_sets

@@ -6,8 +6,6 @@ Reference preemption.md §6.8 and §6.10.
 from collections.abc import Iterable
 from typing import Literal
 
-from headgate.domain.scheduling.lines.standing import queue_obstacle
-from headgate.domain.scheduling.looks.slices import taken_over, without
 from msgspec.structs import replace
 
 from headgate.domain.facts import DomainEvent
@@ -22,8 +20,10 @@ from headgate.domain.rounds.events import (
     VictimReleased,
 )
 from headgate.domain.rounds.state import Round, oldest_first
-from headgate.domain.scheduling.evictions import call_back, place_is_there
+from headgate.domain.scheduling.lines.standing import queue_obstacle
+from headgate.domain.scheduling.looks.slices import taken_over, without
 from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.scheduling.rounds.evictions import call_back, place_is_there
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.workloads.events import NominationWithdrawn

@@ -16,7 +16,6 @@ from headgate.domain.rounds.events import (
     RoundVictim,
 )
 from headgate.domain.scheduling.answers import Mode, VictimSearch
-from headgate.domain.scheduling.evictions import eviction_of, pods_eviction_of, soft_terms
 from headgate.domain.scheduling.looks.evaluation import Evaluation
 from headgate.domain.scheduling.looks.finding import explain_evaluation
 from headgate.domain.scheduling.placement.hosts import ACTUAL
@@ -24,6 +23,7 @@ from headgate.domain.scheduling.preemption.budgets import by_protection, removal
 from headgate.domain.scheduling.preemption.claims import Victim
 from headgate.domain.scheduling.preemption.disruption import budget_standings, violated_budgets
 from headgate.domain.scheduling.quota.usage import available
+from headgate.domain.scheduling.rounds.evictions import eviction_of, pods_eviction_of, soft_terms
 from headgate.domain.scheduling.rounds.progress import invalidate_lost, superseded
 from headgate.domain.scheduling.rounds.rate_limits import next_round_at, rate_limited
 from headgate.domain.scheduling.run import CycleRun
