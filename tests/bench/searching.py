@@ -8,11 +8,11 @@ Both are the best of many runs, taken in turn, in seconds of processor time.
 from time import thread_time
 
 import numpy as np
-from headgate.domain.scheduling.looks.evaluation import evaluate
-from headgate.domain.scheduling.partition.partition import Partition
 
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.scheduling.answers import Mode
+from headgate.domain.scheduling.looks.evaluation import evaluate
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.workloads.specs import TopologyRequest
 from tests.builders.world import World, quotas

@@ -1,8 +1,7 @@
 """What every store promises of records of cycles."""
 
-from headgate.domain.scheduling.partition.parking import Parked
-
 from headgate.application.cycles.records import CycleQuery, CycleRecord
+from headgate.domain.scheduling.partition.parking import Parked
 from tests.contracts.adapters import Adapters
 
 

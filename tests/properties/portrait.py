@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from headgate.domain.scheduling.looks.finding import top_holders
-
 from headgate.domain.cell import Cell
+from headgate.domain.scheduling.looks.finding import top_holders
 from headgate.domain.scheduling.placement.hosts import TRIAL
 
 

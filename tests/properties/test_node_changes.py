@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from headgate.domain.scheduling.hosts.health import troubles_of
-from headgate.domain.scheduling.partition.partition import Partition
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -12,6 +10,8 @@ from msgspec.structs import replace
 from headgate.domain.cell import Cell
 from headgate.domain.configuration.specs import TopologyRules
 from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.scheduling.hosts.health import troubles_of
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import PODS
 from headgate.domain.topology.events import (
     NodeChanged,

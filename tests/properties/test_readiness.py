@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from headgate.domain.scheduling.lines.standing import queue_obstacle
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -12,6 +11,7 @@ from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.events import ClusterQueueResumed, ClusterQueueStopped
 from headgate.domain.queues.specs import RequeuingStrategy, Stop, StopPolicy, WaitForPodsReady
 from headgate.domain.rejection import IllegalNow
+from headgate.domain.scheduling.lines.standing import queue_obstacle
 from headgate.domain.workloads.commands import (
     ActivateWorkload,
     DeactivateWorkload,

@@ -3,8 +3,6 @@
 from random import Random
 from typing import Any
 
-from headgate.domain.scheduling.partition.wakes import wakes_of
-
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.state_cache import MemoryStateCache
@@ -15,6 +13,7 @@ from headgate.application.units import unit_of
 from headgate.application.warm_cell import KeepRule, WarmCell
 from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.rejection import Rejection
+from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.scheduling.run import Decision
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads import commands as c

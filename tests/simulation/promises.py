@@ -5,20 +5,19 @@ I4 to I7, I13, I14, I16 and I20 are about plans and are held by tests of plans a
 
 from dataclasses import dataclass, field
 
+from headgate.domain.cell import Cell
+from headgate.domain.facts import Recorded
+from headgate.domain.rounds.events import PlacementInvalidated, RoundCommitted
+from headgate.domain.rounds.state import Round, is_guaranteeing, is_open
 from headgate.domain.scheduling.partition.partition import Charge, Partition
+from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.disruption import (
     Removal,
     budget_standings,
     violated_budgets,
 )
-from headgate.domain.scheduling.rounds.pledges import claim_of
-
-from headgate.domain.cell import Cell
-from headgate.domain.facts import Recorded
-from headgate.domain.rounds.events import PlacementInvalidated, RoundCommitted
-from headgate.domain.rounds.state import Round, is_guaranteeing, is_open
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.usage import available
+from headgate.domain.scheduling.rounds.pledges import claim_of
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadQuotaReserved
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted, WorkloadShrunk

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headgate.domain.scheduling.partition.wakes import wakes_of
-
 from headgate.application.ports import Appended, EventLog
 from headgate.application.units import unit_of
 from headgate.domain.cell import Cell
@@ -19,6 +17,7 @@ from headgate.domain.queues.specs import (
     ResourceGroup,
     ResourceQuota,
 )
+from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.topology.events import ResourceFlavorCreated
 from headgate.domain.topology.specs import ResourceFlavorSpec

@@ -1,7 +1,5 @@
 """`blockAdmission`: one workload's pods become ready before the next one starts, anywhere."""
 
-from headgate.domain.scheduling.partition.wakes import wakes_of
-
 from headgate.domain.queues.events import ClusterQueueStopped
 from headgate.domain.queues.specs import (
     AdmissionCheckRule,
@@ -9,6 +7,7 @@ from headgate.domain.queues.specs import (
     Stop,
     WaitForPodsReady,
 )
+from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadPodsReady
 from headgate.domain.workloads.state import phase_of

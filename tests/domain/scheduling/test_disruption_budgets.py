@@ -10,7 +10,6 @@ from headgate.domain.scheduling.preemption.disruption import (
     violated_budgets,
     whole,
 )
-
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.events import (
     WorkloadActivated,

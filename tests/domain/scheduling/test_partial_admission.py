@@ -1,11 +1,11 @@
 """Workloads with a minCount start with fewer pods where all do not fit (queueing.md §3.8)."""
 
-from headgate.domain.scheduling.looks.partial import largest_that_works
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.scheduling.looks.partial import largest_that_works
 from headgate.domain.workloads.admission import PodSetAssignment
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import phase_of

@@ -3,11 +3,11 @@
 import subprocess
 import sys
 
-from headgate.domain.scheduling.partition.wakes import wakes_of
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
 from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.topology.events import NodeReported
 from headgate.domain.workloads.events import (
     WorkloadFinished,

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from headgate.domain.scheduling.lines.standing import effective_spec
 
 from headgate.domain.configuration.events import ConfigurationCreated
 from headgate.domain.configuration.specs import ConfigurationSpec, Retention
 from headgate.domain.queues.events import LocalQueueDeletionRequested
 from headgate.domain.queues.specs import AdmissionCheckRule, RequeuingStrategy, WaitForPodsReady
+from headgate.domain.scheduling.lines.standing import effective_spec
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.workloads.events import (

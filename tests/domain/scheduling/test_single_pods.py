@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from headgate.domain.scheduling.preemption.disruption import budget_standings
-
 from headgate.domain.budgets.events import DisruptionBudgetCreated
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configuration.specs import FairSharing
@@ -11,6 +9,7 @@ from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.specs import AdmissionCheckRule, ClusterQueuePreemption, MinimumRuntime
 from headgate.domain.rounds.events import RoundCommitted, RoundVictim, VictimReleased
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.preemption.disruption import budget_standings
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,

@@ -1,7 +1,6 @@
 """What follows from time and from stopped queues without anyone asking."""
 
 import pytest
-from headgate.domain.scheduling.due.backoff import delay_seconds, wait_microseconds
 
 from headgate.domain.checks.events import AdmissionCheckCreated
 from headgate.domain.checks.specs import AdmissionCheckSpec
@@ -20,6 +19,7 @@ from headgate.domain.queues.specs import (
     WaitForPodsReady,
 )
 from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.scheduling.due.backoff import delay_seconds, wait_microseconds
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.workloads.events import (
     WorkloadActivated,

@@ -3,6 +3,7 @@
 Firing twice is harmless: each consequence ends the state it follows from.
 """
 
+from headgate.domain.config import Config
 from headgate.domain.scheduling.due.backoff import is_past_limit, wait_microseconds
 from headgate.domain.scheduling.due.checks import after_checks, outcome_of_checks
 from headgate.domain.scheduling.due.timers import (
@@ -17,8 +18,6 @@ from headgate.domain.scheduling.due.timers import (
     stable_from,
     waits_for_pods_ready,
 )
-
-from headgate.domain.config import Config
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.activity import RAN_OUT, has_no_time_left
 from headgate.domain.workloads.commands import ReleaseWorkload

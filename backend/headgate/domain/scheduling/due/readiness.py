@@ -1,8 +1,7 @@
 """Who keeps others from starting because its pods are not ready (queueing.md §5.6)."""
 
-from headgate.domain.scheduling.due.timers import waits_for_pods_ready
-
 from headgate.domain.config import Config
+from headgate.domain.scheduling.due.timers import waits_for_pods_ready
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadDeleted,

@@ -3,15 +3,14 @@
 import heapq
 from typing import Literal
 
+from headgate.domain.config import Config
+from headgate.domain.queues.specs import WaitForPodsReady
 from headgate.domain.scheduling.due.checks import outcome_of_checks, starts_in_turn
 from headgate.domain.scheduling.lines.standing import (
     cluster_queue_of,
     local_queue_of,
     pods_ready_rules,
 )
-
-from headgate.domain.config import Config
-from headgate.domain.queues.specs import WaitForPodsReady
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.activity import has_no_time_left
 from headgate.domain.workloads.leaving import holds_quota

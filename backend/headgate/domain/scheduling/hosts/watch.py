@@ -5,11 +5,10 @@ Changed only with admissions and nodes, so that looking costs nothing for hosts 
 
 from collections.abc import Iterator
 
-from headgate.domain.scheduling.due.checks import awaits_only_topology
-from headgate.domain.scheduling.hosts.health import TOO_SMALL, Trouble, troubles_of
-
 from headgate.domain.config import Config
 from headgate.domain.configured import Configured
+from headgate.domain.scheduling.due.checks import awaits_only_topology
+from headgate.domain.scheduling.hosts.health import TOO_SMALL, Trouble, troubles_of
 from headgate.domain.scheduling.placement.hosts import ACTUAL, HostTable, host_name
 from headgate.domain.scheduling.placement.overcommitted import overcommitted
 from headgate.domain.topology.specs import NodeSpec

@@ -1,13 +1,12 @@
 """How a workload waits in the line of its ClusterQueue, as its queues and its own state let it."""
 
+from headgate.domain.config import Config
+from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.lines.standing import (
     local_queue_obstacle,
     namespace_obstacle,
     queue_obstacle,
 )
-
-from headgate.domain.config import Config
-from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.ordering.order import line_order_of, shape_of
 from headgate.domain.scheduling.ordering.pending import Waiting
 from headgate.domain.scheduling.preemption.guard import BLOCKED

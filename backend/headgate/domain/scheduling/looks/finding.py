@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from heapq import nsmallest
 
-from headgate.domain.scheduling.looks.evaluation import Evaluation
-from headgate.domain.scheduling.partition.partition import Partition
-
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.explanation.explain import Finding, explain_finding
+from headgate.domain.scheduling.looks.evaluation import Evaluation
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.leaving import is_leaving

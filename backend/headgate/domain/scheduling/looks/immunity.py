@@ -8,11 +8,11 @@ nominal quota is kept as well for such work that still waits.
 from collections.abc import Iterator, Mapping
 
 import msgspec
-from headgate.domain.scheduling.partition.partition import Partition
 from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.answers import Mode, QuotaAnswer
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.quota.tree import Amounts
 from headgate.domain.values.quantities import FlavorResource

@@ -6,6 +6,10 @@ from functools import cache
 from typing import Generic
 
 import msgspec
+from msgspec.structs import replace
+
+from headgate.domain.queues.specs import ClusterQueueSpec
+from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.looks.host_domains import Evictable, HostDomain, Prospect
 from headgate.domain.scheduling.looks.room import (
     Place,
@@ -19,16 +23,12 @@ from headgate.domain.scheduling.looks.room import (
 )
 from headgate.domain.scheduling.looks.slices import taken_over
 from headgate.domain.scheduling.looks.survey import Survey, survey
-from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.preemption.disruption import budget_standings
-from msgspec.structs import replace
-
-from headgate.domain.queues.specs import ClusterQueueSpec
-from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.ordering.order import queued_at
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.preemption.budgets import Budgets
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Victim
+from headgate.domain.scheduling.preemption.disruption import budget_standings
 from headgate.domain.scheduling.preemption.guard import closes_circle
 from headgate.domain.scheduling.preemption.legality import Wrongs
 from headgate.domain.scheduling.preemption.oracle import Foresight, foresee

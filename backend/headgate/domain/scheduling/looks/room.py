@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
-from headgate.domain.scheduling.partition.partition import Charge, Partition
 
+from headgate.domain.scheduling.partition.partition import Charge, Partition
 from headgate.domain.scheduling.placement.clearing import Clearing, Seating
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.claims import Candidate

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from headgate.domain.scheduling.partition.partition import Partition
-
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.flavors.assign import PodSetFlavors
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.domains import FlavorTopology
 from headgate.domain.scheduling.placement.ground import Ground, Placed
 from headgate.domain.scheduling.placement.growing import Standing, place_grown

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from headgate.domain.scheduling.partition.partition import Partition
-
 from headgate.domain.scheduling.placement.growing import Standing
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, HostTable
 from headgate.domain.workloads.annotations import replaced_key

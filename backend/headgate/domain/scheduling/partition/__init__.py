@@ -1,1 +1,1 @@
-"""What a cycle works on: which partitions there are, the fold of one, and whom a change concerns."""
+"""What a cycle works on: the fold of one partition, all there are, whom a change concerns."""

@@ -5,10 +5,10 @@ can be made again to the byte only with the same memory.
 """
 
 import msgspec
-from headgate.domain.scheduling.partition.partition import Partition
 
 from headgate.domain.scheduling.ordering.order import Shape
 from headgate.domain.scheduling.ordering.pending import PendingQueue
+from headgate.domain.scheduling.partition.partition import Partition
 
 
 class Parked(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,13 @@ way out and counts the places that open rounds keep for their preemptors.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
+
+from headgate.domain.config import Config
+from headgate.domain.configured import Configured
+from headgate.domain.queues.specs import ClusterQueueSpec
+from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.due.timers import Timers, due_at
+from headgate.domain.scheduling.flavors.offers import offer_to_all
 from headgate.domain.scheduling.hosts.watch import HostWatch
 from headgate.domain.scheduling.lines.competing import competes, keeps_room, may_wait, waiting_of
 from headgate.domain.scheduling.lines.standing import (
@@ -17,6 +23,7 @@ from headgate.domain.scheduling.lines.standing import (
     cluster_queue_obstacle,
     effective_spec,
 )
+from headgate.domain.scheduling.ordering.pending import PendingQueue, Ranks, Waiting, alike
 from headgate.domain.scheduling.partition.claimed import (
     claims,
     is_moved,
@@ -34,13 +41,6 @@ from headgate.domain.scheduling.partition.stirring import (
     starts,
     stirred_by,
 )
-
-from headgate.domain.config import Config
-from headgate.domain.configured import Configured
-from headgate.domain.queues.specs import ClusterQueueSpec
-from headgate.domain.rounds.state import Round, is_open
-from headgate.domain.scheduling.flavors.offers import offer_to_all
-from headgate.domain.scheduling.ordering.pending import PendingQueue, Ranks, Waiting, alike
 from headgate.domain.scheduling.placement.crowd import Crowd, Standing
 from headgate.domain.scheduling.placement.ground import per_pod
 from headgate.domain.scheduling.placement.hosts import (

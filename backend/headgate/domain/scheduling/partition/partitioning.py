@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
+from headgate.domain.config import Config
+from headgate.domain.configured import Configured
+from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.due.checks import starts_in_turn
 from headgate.domain.scheduling.due.finalization import terminating
 from headgate.domain.scheduling.due.readiness import blocks_admission
@@ -11,10 +14,6 @@ from headgate.domain.scheduling.lines.standing import cluster_queue_of, expiring
 from headgate.domain.scheduling.partition.keys import INSTALLATION, partition_layout
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.stirring import Stirred, counts_otherwise
-
-from headgate.domain.config import Config
-from headgate.domain.configured import Configured
-from headgate.domain.rounds.state import Round
 from headgate.domain.topology.rules import silent_at
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.workloads.leaving import holds_quota

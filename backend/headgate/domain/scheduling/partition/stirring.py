@@ -8,11 +8,10 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
-from headgate.domain.scheduling.lines.competing import preempts, reclaims
-from headgate.domain.scheduling.partition.claimed import claims, frees_room
-
 from headgate.domain.queues.specs import ClusterQueueSpec
+from headgate.domain.scheduling.lines.competing import preempts, reclaims
 from headgate.domain.scheduling.ordering.pending import PendingQueue
+from headgate.domain.scheduling.partition.claimed import claims, frees_room
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
 from headgate.domain.scheduling.quota.usage import Usage, is_within_quota

@@ -1,13 +1,13 @@
 """Which partitions must look at an event, and whether it can make a plan stale made without it."""
 
-from headgate.domain.scheduling.due.readiness import BLOCKS, ENDS_BLOCKING
-from headgate.domain.scheduling.partition.keys import INSTALLATION
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import RoundCommitted
 from headgate.domain.rounds.state import Round
+from headgate.domain.scheduling.due.readiness import BLOCKS, ENDS_BLOCKING
+from headgate.domain.scheduling.partition.keys import INSTALLATION
 from headgate.domain.streams import kind_and_key
 from headgate.domain.topology.events import NodeLeaseRenewed
 from headgate.domain.workloads.events import (

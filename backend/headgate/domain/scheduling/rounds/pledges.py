@@ -9,14 +9,14 @@ round whose place is lost so is invalidated, and its preemptor plans anew.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from headgate.domain.scheduling.looks.evaluated import Evaluation
-from headgate.domain.scheduling.partition.partition import Charge, Partition
 from msgspec.structs import replace
 
 from headgate.domain.config import Config
 from headgate.domain.rounds.state import Round, is_guaranteeing, oldest_first
 from headgate.domain.scheduling.answers import Mode
+from headgate.domain.scheduling.looks.evaluated import Evaluation
 from headgate.domain.scheduling.ordering.order import queued_at
+from headgate.domain.scheduling.partition.partition import Charge, Partition
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.preemption.precedents import Epoch
 from headgate.domain.values.instants import Instant
