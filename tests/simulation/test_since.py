@@ -6,8 +6,18 @@ from headgate.application.queries.waiting_since import since
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.workloads.events import (
+    WorkloadEvent,
+    WorkloadEvicted,
+    WorkloadHeld,
+    WorkloadReleased,
+    WorkloadStopped,
+    WorkloadSubmitted,
+)
 from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import phase_of
+from tests.builders.world import World
 from tests.simulation.explanations import WAITING, live
 
 
@@ -25,11 +35,12 @@ class Past:
 
 
 def what_holds(found: Explanation) -> tuple[str, ...]:
-    """The reason; of one behind another, also who that is."""
-    return (found.dominant, *(found.blockers[0].held_by if found.dominant == "BehindHead" else ()))
+    """The reason and whether it was found for itself; of one behind another, also who that is."""
+    whom = found.blockers[0].held_by if found.dominant == "BehindHead" else ()
+    return (found.dominant, "for itself" if found.evaluated else "", *whom)
 
 
-@pytest.mark.parametrize("seed", [5, 6])
+@pytest.mark.parametrize("seed", [5, 38])
 def test_a_reason_has_held_since_the_fact_that_is_named(seed: int) -> None:
     cell, past = Cell(), Past()
     held: dict[str, tuple[tuple[str, ...], int]] = {}
@@ -52,3 +63,37 @@ def test_a_reason_has_held_since_the_fact_that_is_named(seed: int) -> None:
                 is_before = found.dominant == "BehindHead" and start.position <= held[key][1]
                 assert is_before or start.position == held[key][1], (key, found)
     assert told > 1_000
+
+
+SUBMITTED = WorkloadSubmitted(
+    uid="w", namespace="team", name="w", spec=WorkloadSpec(pod_sets=(), queue_name="q")
+)
+USERS, ADMINS = WorkloadHeld(owner="user:u", reason="r"), WorkloadHeld(owner="admin:a", reason="r")
+RENEWED = WorkloadHeld(owner="user:u", reason="longer", expires_at=10**12)
+RELEASED = WorkloadReleased()
+STOPPED = WorkloadStopped(eviction="e")
+EVICTED = WorkloadEvicted(eviction="e", reason="Preempted", message="")
+
+
+@pytest.mark.parametrize(
+    ("events", "start"),
+    [
+        ((SUBMITTED, USERS), 2),
+        ((SUBMITTED, USERS, RENEWED, RENEWED), 2),
+        ((SUBMITTED, USERS, ADMINS), 2),
+        ((SUBMITTED, USERS, RELEASED, RENEWED), 4),
+        ((SUBMITTED, USERS, ADMINS, RELEASED, USERS), 5),
+        ((SUBMITTED, USERS, EVICTED, STOPPED, RENEWED), 4),
+        ((SUBMITTED, EVICTED, STOPPED, USERS, RENEWED), 4),
+    ],
+)
+def test_a_hold_lasts_from_the_first_one_however_often_it_is_renewed(
+    events: tuple[WorkloadEvent, ...], start: int
+) -> None:
+    world = World()
+    for event in events:
+        world.record("workload/team/w", event)
+    found = Explanation(dominant="OnHold", sentence="u holds it")
+    known = since(world.cell.config, world["team/w"], found, lambda _: world.history)
+    assert known is not None
+    assert known.position == start

@@ -111,7 +111,8 @@ def attempts_of(past: Sequence[Recorded]) -> Attempts:
 def since(config: Config, workload: Workload, found: Explanation, read: Read) -> Recorded | None:
     """The fact from which on the dominant reason has held without a break; None if unknown.
 
-    The numbers behind a reason may have changed meanwhile.
+    The numbers behind a reason may have changed meanwhile. What was found for another that asks
+    for the same is not yet a reason of its own: that begins with the first look at itself.
     """
     past = read(workload_stream(workload.key))
     doors = [read(stream) for stream in _doors(config, workload)]
@@ -133,6 +134,8 @@ def _since(
     told = _told_since(found.dominant, past)
     if told is not None:
         return told
+    if found.dominant == "OnHold":
+        return _held_since(past)
     entered, known = _entered(past, ALSO_GOES_ON.get(found.dominant, ())), workload.explanation
     if found.dominant in ITS_OWN or (known is not None and known.dominant == found.dominant):
         return entered
@@ -193,6 +196,26 @@ def _entered(past: Sequence[Recorded], also: tuple[type, ...] = ()) -> Recorded 
     """The last fact that changed how it stands; `also` are kinds that do not, as things are."""
     neutral = (*GOES_ON, *also)
     return next((one for one in reversed(past) if not isinstance(one.event, neutral)), None)
+
+
+def _held_since(past: Sequence[Recorded]) -> Recorded | None:
+    """The hold that nobody has released since, however often it was renewed or covered.
+
+    What happened to it under a hold, like being put back into its queue, begins it as well.
+    """
+    first = None
+    for number, recorded in reversed(list(enumerate(past))):
+        if isinstance(recorded.event, WorkloadHeld):
+            first = recorded
+        elif not isinstance(recorded.event, (*GOES_ON, *ALSO_GOES_ON["OnHold"])):
+            return recorded if first is None or _is_held_after(past[: number + 1]) else first
+    return first
+
+
+def _is_held_after(past: Sequence[Recorded]) -> bool:
+    turns = (WorkloadHeld, WorkloadReleased)
+    last = next((one.event for one in reversed(past) if isinstance(one.event, turns)), None)
+    return isinstance(last, WorkloadHeld)
 
 
 def _toggled(past: Sequence[Recorded], *, shut: bool) -> Recorded | None:
