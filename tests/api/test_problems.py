@@ -134,6 +134,16 @@ def test_a_question_that_the_database_cannot_be_asked(admin: Api, path: str) -> 
     assert "U+0000" in found["remedy"]
 
 
+@pytest.mark.parametrize("time", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00%2B14:00"])
+def test_a_time_that_no_clock_can_show(admin: Api, time: str) -> None:
+    for question in (f"/v1/queues?at={time}", f"/v1/events?since={time}"):
+        check(admin.get(question), 422, "invalid-object")
+    admin.post(HERE, workload("forever"))
+    hold = {"reason": "x", "expiresAt": time.replace("%2B", "+")}
+    refused = check(admin.post(f"{HERE}/forever/hold", hold), 422, "invalid-object")
+    assert refused["errors"][0]["pointer"] == "/expiresAt"
+
+
 def test_a_token_for_a_namespace_that_cannot_be(admin: Api) -> None:
     asked = {"name": "odd", "role": "submitter", "namespaces": ["a\u0000b"]}
     check(admin.post("/v1/tokens", asked), 422, "invalid-request")

@@ -1,10 +1,10 @@
 """RFC 3339 as callers write it, to instants."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from headgate.application.queries.views import EPOCH
 from headgate.domain.rejection import InvalidObject, Violation
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.instants import Instant
 
 
 def instant_or_none(text: str | None, pointer: str) -> Instant | None:
@@ -13,14 +13,12 @@ def instant_or_none(text: str | None, pointer: str) -> Instant | None:
         return None
     try:
         found = datetime.fromisoformat(text)
-    except ValueError as failure:
+        if found.tzinfo is not None:
+            # In UTC first: what no clock can show there could not be shown again either.
+            return (found.astimezone(UTC) - EPOCH) // timedelta(microseconds=1)
+    except (ValueError, OverflowError) as failure:
         raise _refused(text, pointer) from failure
-    if found.tzinfo is None:
-        raise _refused(text, pointer)
-    elapsed = found.astimezone(UTC) - EPOCH
-    return (
-        elapsed.days * 86_400 + elapsed.seconds
-    ) * MICROSECONDS_PER_SECOND + elapsed.microseconds
+    raise _refused(text, pointer)
 
 
 def _refused(text: str, pointer: str) -> InvalidObject:
