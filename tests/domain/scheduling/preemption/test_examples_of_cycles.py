@@ -4,6 +4,7 @@ from headgate.domain.queues.specs import FlavorFungibility
 from headgate.domain.scheduling.preemption.guard import BLOCKED
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.topology.specs import HOSTNAME_LABEL
+from headgate.domain.workloads.events import WorkloadFinished
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
 from tests.builders.cohorts import Cohorts, policies
@@ -139,7 +140,8 @@ def test_23_the_guard_ends_a_loop_of_three_moves_and_shows_the_way_round() -> No
     assert blocker.message == f"Making room: it would go round in a circle ({way})"
 
 
-def test_23_the_way_round_is_shown_also_where_another_flavor_comes_first() -> None:
+def round_in_its_second_flavor() -> Cohorts:
+    """The loop of example 23, which ends with `hi`, who would rather have full `spot`, waiting."""
     world = Cohorts()
     world.flavor("spot")
     world.owns("root", 2)
@@ -161,13 +163,25 @@ def test_23_the_way_round_is_shown_also_where_another_flavor_comes_first() -> No
         world.settle()
         for key in [key for key, w in sorted(world.cell.workloads.items()) if w.eviction]:
             world.stop(key)
-    refused = world["team/hi"].explanation
+    return world
+
+
+def test_23_the_way_round_is_shown_also_where_another_flavor_comes_first() -> None:
+    refused = round_in_its_second_flavor()["team/hi"].explanation
     assert refused is not None
     (blocker,) = (found for found in refused.blockers if found.type == "Preemption")
     assert blocker.reason == BLOCKED
     (safe,) = (one for one in blocker.refused if one.workload == "team/old")
     way = "team/hi made way for team/new, which made way for team/old"
     assert safe.rule == f"{BLOCKED}: {way}"
+
+
+def test_23_whoever_it_kept_waiting_is_woken_where_the_loop_opens_in_any_flavor() -> None:
+    world = round_in_its_second_flavor()
+    assert world.victims_of("hi") == {}
+    world.record("workload/team/new", WorkloadFinished(reason="Cancelled"))
+    world.settle()
+    assert list(world.victims_of("hi")) == ["old"]
 
 
 def test_28_another_flavor_comes_before_preempting() -> None:
