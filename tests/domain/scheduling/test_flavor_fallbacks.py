@@ -131,6 +131,52 @@ def test_the_mildest_reason_within_a_group_and_the_worst_of_all_groups_is_told()
     assert reasons == [("old", unfit), ("new", "ExceedsMaxQuota"), ("old", unfit)]
 
 
+def test_what_can_never_be_had_is_told_before_what_is_only_taken_now() -> None:
+    """All resources of a flavor are needed: more slots do not help who asks for too many gpus."""
+    world = World()
+    world.flavor("one")
+    world.cluster_queue("q", (*quotas("slots", one=4), *quotas("gpu", one=4)))
+    world.submit("old", "q", {"slots": 3, "gpu": 1})
+    world.settle()
+    key = world.submit("new", "q", {"slots": 2, "gpu": 6})
+    world.settle()
+    found = explain_waiting(world.cell, world[key], world.at)
+    assert found is not None
+    assert found.dominant == "ExceedsMaxQuota"
+    assert found.sentence == "Needs 6 gpu of flavor one; ClusterQueue q can never use more than 4"
+    assert found.would_unblock == (
+        "a quota or borrowing limit higher by 2 gpu, or a request of at most 4",
+        "1 slots more of flavor one, held by team/old",
+    )
+
+
+def test_a_flavor_that_is_only_taken_now_is_told_before_one_that_can_never_be_had() -> None:
+    world = World()
+    for name in ("one", "two"):
+        world.flavor(name)
+    world.cluster_queue("q", (*quotas("cpu", one=4, two=4), *quotas("gpu", one=1, two=4)))
+    world.submit("old", "q", {"cpu": 1, "gpu": 3})
+    world.settle()
+    key = world.submit("new", "q", {"cpu": 1, "gpu": 2})
+    world.settle()
+    found = explain_waiting(world.cell, world[key], world.at)
+    assert found is not None
+    assert found.sentence.startswith("Needs 2 gpu of flavor two; ClusterQueue q has 1 free")
+
+
+def test_who_asks_for_a_level_that_is_not_there_is_told_which_are() -> None:
+    world = World()
+    world.topology()
+    world.flavor("one", topology_name="tree")
+    world.cluster_queue("q", quotas(one=4))
+    key = world.submit("w", "q", {"gpu": 1}, topology=TopologyRequest(required="shelf"))
+    world.settle()
+    found = explain_waiting(world.cell, world[key], world.at)
+    assert found is not None
+    refusal = "Flavor one cannot be used: the topology tree has no level shelf, only block, rack, "
+    assert found.sentence.startswith(refusal)
+
+
 def test_pods_never_lie_on_hosts_of_two_flavors_at_once() -> None:
     world = World()
     world.topology()

@@ -59,11 +59,12 @@ def explain_finding(
     if finding.is_deferred:
         return _deferred(finding, blockers)
     deciding = _deciding(needed)
+    in_order = blockers if deciding is None else (deciding, *blockers)
     return Explanation(
         dominant=deciding.reason if deciding else "WaitingForQuota",
         sentence=deciding.message if deciding else "It does not fit",
         blockers=blockers,
-        would_unblock=tuple(dict.fromkeys(help_ for b in blockers for help_ in _would_help(b))),
+        would_unblock=tuple(dict.fromkeys(help_ for b in in_order for help_ in _would_help(b))),
     )
 
 
@@ -101,12 +102,15 @@ def _pods(count: int) -> str:
 
 
 def _deciding(needed: tuple[NeededBlocker, ...]) -> Blocker | None:
-    """The flavors of a resource group are alternatives; pod sets and groups are all needed."""
-    alternatives: dict[Need, list[Blocker]] = {}
+    """Flavors of a resource group are alternatives; its resources, groups and pod sets are not."""
+    worst: dict[tuple[Need, str], Blocker] = {}
     for need, blocker in needed:
-        alternatives.setdefault(need, []).append(blocker)
-    mildest = [max(found, key=_mildness) for found in alternatives.values()]
-    return min(mildest, key=_mildness, default=None)
+        known = worst.setdefault((need, blocker.flavor), blocker)
+        worst[need, blocker.flavor] = min(known, blocker, key=_mildness)
+    mildest: dict[Need, Blocker] = {}
+    for (need, _), blocker in worst.items():
+        mildest[need] = max(mildest.setdefault(need, blocker), blocker, key=_mildness)
+    return min(mildest.values(), key=_mildness, default=None)
 
 
 def _mildness(blocker: Blocker) -> int:
@@ -199,7 +203,8 @@ def _would_help(blocker: Blocker) -> tuple[str, ...]:
         return (f"{amount} more of flavor {blocker.flavor}{held}",)
     if blocker.reason == "ExceedsMaxQuota" and blocker.short_by is not None:
         amount = written_amount(blocker.resource, blocker.short_by)
-        return (f"a quota or borrowing limit higher by {amount}, or a smaller request",)
+        smaller = f", or a request of at most {number(blocker.resource, blocker.have or 0)}"
+        return (f"a quota or borrowing limit higher by {amount}{smaller if blocker.have else ''}",)
     if blocker.type == "Topology" and blocker.short_by is not None:
         where = f"in one {written_level(blocker.level)}" if blocker.domain else "on any hosts"
         pods = "pod" if blocker.short_by == 1 else "pods"

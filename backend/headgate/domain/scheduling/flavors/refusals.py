@@ -80,7 +80,9 @@ def _refusal_of_topology(offer: FlavorOffer, name: str, pod_set: PodSet, given: 
     levels = offer.topologies[topology].spec.levels
     asked = (request.required, request.preferred, *(s.level for s in request.slice_layers))
     missing = next((level for level in asked if level and level not in levels), None)
-    return f"the topology {topology} has no level {missing}" if missing else ""
+    if not missing:
+        return ""
+    return f"the topology {topology} has no level {missing}, only {', '.join(levels)}"
 
 
 def _needs_no_hosts(offer: FlavorOffer, name: str) -> bool:
