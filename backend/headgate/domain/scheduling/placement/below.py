@@ -2,71 +2,85 @@
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.by_size import FEW, Share, take_by_size
-from headgate.domain.scheduling.placement.capacities import NEVER, Capacities, stretches
+from headgate.domain.scheduling.placement.by_size import (
+    Share,
+    choose_by_size,
+    shared_out,
+)
+from headgate.domain.scheduling.placement.capacities import NEVER, Capacities, sizes_of, stretches
+from headgate.domain.scheduling.placement.domains import FlavorTopology
 from headgate.domain.scheduling.placement.hosts import Ints
+from headgate.domain.scheduling.placement.sizes import tightest_of
 
+FEW = 32
+"""Going through so many domains takes less time than the arrays of them do."""
 FEW_PARENTS = 16
 """Putting the children of so many side by side one by one takes less time than all at once."""
 
 
-def take_below(
+def take_down(
     capacities: Capacities, level: int, domains: Ints, *, best_fit: bool, need: int
 ) -> Share | None:
-    """Children of domains of `level`, in plain order until `need` slices lie somewhere.
+    """From ascending domains of `level` to those of the slice level that take `need` slices.
 
-    `domains` are ascending; None if their children are too few.
+    Each level is taken in plain order among all children of those above it; how much one above
+    takes does not matter. None if their children are too few.
     """
-    inside = _side_by_side(capacities, level, domains)
-    slices = pods = capacities.slices[level + 1][inside]
-    if capacities.slices is not capacities.pods:
-        pods = capacities.pods[level + 1][inside]
-    found = take_by_size(slices, pods, need, best_fit=best_fit)
-    if found is None:
-        return None
-    numbers, units = found
-    return (numbers + inside.start if isinstance(inside, slice) else inside[numbers]), units
+    slices_of, pods_of = capacities.slices, capacities.pods
+    while True:
+        inside = _side_by_side(capacities.topology, level, domains)
+        level += 1
+        slices = pods = slices_of[level][inside]
+        if pods_of is not slices_of:
+            pods = pods_of[level][inside]
+        chosen = choose_by_size(slices, pods, need, best_fit=best_fit)
+        if chosen is None:
+            return None
+        numbers = chosen.domains
+        domains = numbers + inside.start if isinstance(inside, slice) else inside[numbers]
+        if level == capacities.slicing.level:
+            return domains, shared_out(slices, chosen)[1]
 
 
 def smallest_that_takes(capacities: Capacities, level: int, need: int) -> int:
     """The smallest domain that takes all, with fewest pods, by path; or -1."""
     slices = capacities.slices[level]
-    smallest_of = _smallest_of_few if len(slices) <= FEW else _smallest
-    best, has_equals = smallest_of(slices, need)
-    if not has_equals or capacities.slices is capacities.pods:
-        return best
-    alike = (slices == slices[best]).nonzero()[0]
-    return int(alike[capacities.pods[level][alike].argmin()])
+    if len(slices) <= FEW:
+        alike: list[int] | Ints = _smallest_of_few(slices.tolist(), need)
+    elif (sizes := sizes_of(capacities, level)) is not None:
+        alike = tightest_of(sizes, need)
+    elif slices[slices.argmax()] < need:
+        return -1
+    else:
+        smallest = np.where(slices >= need, slices, NEVER).argmin()
+        alike = (slices == slices[smallest]).nonzero()[0]
+    if not len(alike):
+        return -1
+    if len(alike) == 1 or capacities.pods is capacities.slices:
+        return int(alike[0])
+    return int(alike[int(capacities.pods[level][alike].argmin())])
 
 
-def _smallest_of_few(slices: Ints, need: int) -> tuple[int, bool]:
-    """The first of the smallest that suffice, or -1, and whether there are others like it."""
-    sizes = slices.tolist()
+def _smallest_of_few(sizes: list[int], need: int) -> list[int]:
+    """All of the smallest that suffice."""
     smallest = min([size for size in sizes if size >= need], default=-1)
-    return (sizes.index(smallest), sizes.count(smallest) > 1) if smallest >= 0 else (-1, False)
-
-
-def _smallest(slices: Ints, need: int) -> tuple[int, bool]:
-    """The same, where of many there are likely to be others."""
-    enough = np.where(slices >= need, slices, NEVER)
-    best = int(enough.argmin())
-    return (best, True) if enough[best] != NEVER else (-1, False)
+    return [number for number, size in enumerate(sizes) if size == smallest]
 
 
 def children(capacities: Capacities, level: int, domains: Ints) -> Ints:
     """The domains below those of `level`, in order of their paths."""
-    inside = _side_by_side(capacities, level, np.sort(domains))
+    inside = _side_by_side(capacities.topology, level, np.sort(domains))
     return np.arange(inside.start, inside.stop) if isinstance(inside, slice) else inside
 
 
-def _side_by_side(capacities: Capacities, level: int, parents: Ints) -> "slice | Ints":
+def _side_by_side(topology: FlavorTopology, level: int, parents: Ints) -> "slice | Ints":
     """The children of ascending domains; a stretch of them where the parents are neighbours."""
-    bounds = capacities.topology.first_child[level]
+    bounds = topology.bounds[level]
     first, last = int(parents[0]), int(parents[-1])
     if last - first == len(parents) - 1:
-        return slice(int(bounds[first]), int(bounds[last + 1]))
+        return slice(bounds[first], bounds[last + 1])
     if len(parents) <= FEW_PARENTS:
-        return np.concatenate(
-            [capacities.topology.numbers[bounds[p] : bounds[p + 1]] for p in parents.tolist()]
-        )
-    return stretches(bounds[parents], bounds[parents + 1])[0]
+        numbers = topology.numbers
+        return np.concatenate([numbers[bounds[p] : bounds[p + 1]] for p in parents.tolist()])
+    begins = topology.first_child[level]
+    return stretches(begins[parents], begins[parents + 1])[0]

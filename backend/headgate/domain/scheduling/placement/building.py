@@ -84,6 +84,7 @@ def _topology(
         rows=rows,
         starts=starts,
         first_child=first_child,
+        bounds=tuple(begins.tolist() for begins in first_child),
         parent=tuple(
             np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)) for bounds in first_child
         ),

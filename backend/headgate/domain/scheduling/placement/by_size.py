@@ -1,10 +1,12 @@
 """Taking domains in plain order without putting them in order (reference topology.md §4.4, §9.3).
 
 Where neither a leader nor scores count, who is taken follows from how many domains there are of
-each size. Few domains are gone through one by one, many as arrays; where they are kept by size,
+each size. Few domains are put in line all the same, many are counted; where they are kept by size,
 only those that are taken are looked at.
 """
 
+from bisect import bisect_left, bisect_right
+from operator import neg
 from typing import TypeAlias
 
 import msgspec
@@ -13,8 +15,8 @@ import numpy as np
 from headgate.domain.scheduling.placement.hosts import Bools, Ints
 from headgate.domain.scheduling.placement.sizes import LARGEST, Sizes, first_of
 
-FEW = 32
-"""Going through so many domains takes less time than the arrays of them do."""
+FEW = 96
+"""Putting so many domains in line takes less time than counting them does."""
 SHORT = 256
 """Sorting so many numbers by their digits would not be faster."""
 NOWHERE: Ints = np.zeros(0, dtype=np.int64)
@@ -23,6 +25,14 @@ Share: TypeAlias = tuple[Ints, Ints]
 """Domains, ascending, with what each takes, which is never nothing."""
 Census: TypeAlias = tuple[list[int], list[int]]
 """The sizes there are, ascending, with the number of domains of each."""
+
+
+class Chosen(msgspec.Struct, frozen=True, gc=False):
+    """Domains, ascending, that take everything they can; but `last` takes `rest`."""
+
+    domains: Ints
+    last: int
+    rest: int
 
 
 class Cut(msgspec.Struct, frozen=True, gc=False):
@@ -39,14 +49,14 @@ class Cut(msgspec.Struct, frozen=True, gc=False):
     rest: int
 
 
-def take_by_size(slices: Ints, pods: Ints, need: int, *, best_fit: bool) -> Share | None:
+def choose_by_size(slices: Ints, pods: Ints, need: int, *, best_fit: bool) -> Chosen | None:
     """Domains with these figures until `need` slices lie somewhere; None if there are too few.
 
     Large ones are first for best fit, else small ones; then those with few pods, then by number.
     The last of a best fit is the tightest. `pods` is `slices` where that is the same.
     """
     if len(slices) <= FEW:
-        return _take_few(slices, pods, need, best_fit=best_fit)
+        return _choose_in_line(slices, pods, need, best_fit=best_fit)
     cut = cut_of(_counted(slices), need, best_fit=best_fit)
     if cut is None:
         return None
@@ -57,7 +67,14 @@ def take_by_size(slices: Ints, pods: Ints, need: int, *, best_fit: bool) -> Shar
     if cut.closing != cut.size:
         last = _in_order((slices == cut.closing).nonzero()[0], slices, pods)[0]
     taken[last] = True
-    return _shared_out(slices, taken.nonzero()[0], last, cut.rest)
+    return Chosen(taken.nonzero()[0], int(last), cut.rest)
+
+
+def shared_out(slices: Ints, chosen: Chosen) -> Share:
+    """The chosen domains with what each takes."""
+    units = slices[chosen.domains]
+    units[chosen.domains.searchsorted(chosen.last)] = chosen.rest
+    return chosen.domains, units
 
 
 def take_counted(sizes: Sizes, pods: Ints, need: int, *, best_fit: bool) -> Share | None:
@@ -75,7 +92,7 @@ def take_counted(sizes: Sizes, pods: Ints, need: int, *, best_fit: bool) -> Shar
         last = _first_of(sizes, pods, cut.closing, 1)[0]
     domains = np.concatenate([whole, alike[: cut.number], [last]])
     domains.sort()
-    return _shared_out(slices, domains, last, cut.rest)
+    return shared_out(slices, Chosen(domains, int(last), cut.rest))
 
 
 def cut_of(census: Census, need: int, *, best_fit: bool) -> Cut | None:
@@ -130,35 +147,28 @@ def _first_of(sizes: Sizes, pods: Ints, size: int, number: int) -> Ints:
     return _in_order(first_of(sizes, size, sizes.count(size)), sizes.of, pods)
 
 
-def _shared_out(slices: Ints, domains: Ints, last: int, rest: int) -> Share:
-    """Everyone takes all it can, the last one the rest."""
-    units = slices[domains]
-    units[domains.searchsorted(last)] = rest
-    return domains, units
-
-
-def _take_few(slices: Ints, pods: Ints, need: int, *, best_fit: bool) -> Share | None:
+def _choose_in_line(slices: Ints, pods: Ints, need: int, *, best_fit: bool) -> Chosen | None:
     key = -slices if best_fit else slices
-    order = key.argsort(kind="stable") if pods is slices else np.lexsort([pods, key])
-    sizes, line = slices.tolist(), order.tolist()
-    number, left = 0, need
-    while number < len(line) and sizes[line[number]] < left:
-        left -= sizes[line[number]]
+    line = key.argsort(kind="stable") if pods is slices else np.lexsort([pods, key])
+    sizes = slices[line].tolist()
+    number, rest = 0, need
+    for size in sizes:
+        if size >= rest:
+            break
+        rest -= size
         number += 1
-    if number == len(line):
+    else:
         return None
-    last = line[_tightest(sizes, line, number, left) if best_fit else number]
-    sizes[last] = left
-    domains = sorted([each for each in (*line[:number], last) if sizes[each]])
-    return np.array(domains), np.array([sizes[each] for each in domains])
+    first = 0 if best_fit else bisect_right(sizes, 0)
+    taken = line[first : number + 1]
+    if best_fit:
+        taken[-1] = line[_tightest(sizes, number, rest)]
+    last = int(taken[-1])
+    taken.sort()
+    return Chosen(taken, last, rest)
 
 
-def _tightest(sizes: list[int], line: list[int], first: int, need: int) -> int:
+def _tightest(sizes: list[int], first: int, need: int) -> int:
     """Where in a line, large ones first, the first of the smallest stands that suffice."""
-    at = len(line) - 1
-    while sizes[line[at]] < need:
-        at -= 1
-    smallest = sizes[line[at]]
-    while at > first and sizes[line[at - 1]] == smallest:
-        at -= 1
-    return at
+    smallest = sizes[bisect_right(sizes, -need, first, key=neg) - 1]
+    return bisect_left(sizes, -smallest, first, key=neg)

@@ -27,9 +27,10 @@ class FlavorTopology:
 
     `paths[i]` is the path of place `i`, `values[i]` what an assignment says of it, `rows[i]` its
     row in the host table. `starts[l]` are the places at which the domains of level `l` begin,
-    `first_child[l]` the domains of level `l + 1` at which they begin, with the end as last entry;
-    `parent[l]` are the domains of level `l` that those of level `l + 1` lie in. `place_of_row` is
-    -1 for rows of no place. `numbers` count up from 0, for stretches to be cut out of.
+    `first_child[l]` the domains of level `l + 1` at which they begin, with the end as last entry,
+    and `bounds[l]` the same as a list; `parent[l]` are the domains of level `l` that those of level
+    `l + 1` lie in. `place_of_row` is -1 for rows of no place. `numbers` count up from 0, for
+    stretches to be cut out of.
     `eligible` and `shapes` keep what `eligibility` and `figures` have found out about the places,
     `parts` its domains as topologies of their own.
     """
@@ -42,6 +43,7 @@ class FlavorTopology:
     rows: Ints
     starts: tuple[Ints, ...]
     first_child: tuple[Ints, ...]
+    bounds: tuple[list[int], ...]
     parent: tuple[Ints, ...]
     place_of_row: Ints
     numbers: Ints

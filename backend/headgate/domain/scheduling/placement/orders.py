@@ -6,7 +6,12 @@ that paths decide where all else is equal.
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.by_size import Share, take_by_size, take_counted
+from headgate.domain.scheduling.placement.by_size import (
+    Share,
+    choose_by_size,
+    shared_out,
+    take_counted,
+)
 from headgate.domain.scheduling.placement.capacities import Capacities, sizes_of
 from headgate.domain.scheduling.placement.choosing import Offer, take
 from headgate.domain.scheduling.placement.hosts import Ints
@@ -38,9 +43,10 @@ def take_in_order(capacities: Capacities, level: int, *, best_fit: bool, need: i
         return _take_scored(capacities, level, best_fit=best_fit, need=need)
     slices, pods = capacities.slices[level], capacities.pods[level]
     sizes = sizes_of(capacities, level)
-    if sizes is None:
-        return take_by_size(slices, pods, need, best_fit=best_fit)
-    return take_counted(sizes, pods, need, best_fit=best_fit)
+    if sizes is not None:
+        return take_counted(sizes, pods, need, best_fit=best_fit)
+    chosen = choose_by_size(slices, pods, need, best_fit=best_fit)
+    return None if chosen is None else shared_out(slices, chosen)
 
 
 def _take_scored(capacities: Capacities, level: int, *, best_fit: bool, need: int) -> Share | None:

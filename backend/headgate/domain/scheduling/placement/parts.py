@@ -45,6 +45,7 @@ def _cut_out(topology: FlavorTopology, level: int, domain: int) -> FlavorTopolog
         rows=rows,
         starts=tuple(starts),
         first_child=first_child,
+        bounds=tuple(begins.tolist() for begins in first_child),
         parent=tuple(np.repeat(np.arange(len(b) - 1), np.diff(b)) for b in first_child),
         place_of_row=place_of_row,
         is_one_stretch=bool((np.diff(rows) == 1).all()),

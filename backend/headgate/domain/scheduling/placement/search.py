@@ -8,9 +8,9 @@ one domain of their level, inner layers in multiples below it.
 import msgspec
 import numpy as np
 
-from headgate.domain.scheduling.placement.below import children, smallest_that_takes, take_below
-from headgate.domain.scheduling.placement.by_size import NOWHERE
-from headgate.domain.scheduling.placement.capacities import MANY, Capacities, sizes_of, stretches
+from headgate.domain.scheduling.placement.below import children, smallest_that_takes, take_down
+from headgate.domain.scheduling.placement.by_size import NOWHERE, Share
+from headgate.domain.scheduling.placement.capacities import Capacities, stretches
 from headgate.domain.scheduling.placement.choosing import (
     Offer,
     Taken,
@@ -20,7 +20,6 @@ from headgate.domain.scheduling.placement.choosing import (
 )
 from headgate.domain.scheduling.placement.hosts import Ints
 from headgate.domain.scheduling.placement.orders import leader_order, plain_order, take_in_order
-from headgate.domain.scheduling.placement.sizes import tightest_of
 from headgate.domain.scheduling.placement.wanted import Wanted
 
 
@@ -57,14 +56,42 @@ class Held(msgspec.Struct, frozen=True, gc=False):
 def search(capacities: Capacities, wanted: Wanted) -> Found | Shortfall:
     """Places for `wanted.count` pods, and for the leader if there is one."""
     need = wanted.count // capacities.slicing.size
-    if not len(capacities.pods[-1]):
+    if not capacities.topology.paths:
         return Shortfall(0, need, wanted.level)
     if need <= 0 and not capacities.has_leader:
         return Found(NOWHERE, NOWHERE)
+    if not (capacities.has_leader or capacities.score):
+        return _search_by_size(capacities, wanted, need)
     held = choose_domains(capacities, wanted, need)
     if held is None:
         return Shortfall(0, need, wanted.level)
     return held if isinstance(held, Shortfall) else descend(capacities, wanted, held, need)
+
+
+def _search_by_size(capacities: Capacities, wanted: Wanted, need: int) -> Found | Shortfall:
+    """Where neither a leader nor scores count, it is sizes alone that decide."""
+    level, lowest = wanted.level, capacities.slicing.level
+    one = smallest_that_takes(capacities, level, need)
+    while one < 0 and wanted.climbs and level > 0:
+        level -= 1
+        one = smallest_that_takes(capacities, level, need)
+    if one >= 0:
+        share: Share | None = capacities.topology.numbers[one : one + 1], np.array([need])
+    elif wanted.climbs or wanted.spreads:
+        share = take_in_order(capacities, level, best_fit=wanted.best_fit, need=need)
+        if share is None:
+            return Shortfall(int(capacities.slices[level].sum()), need, level)
+    else:
+        return _short_in_one(capacities, level, need)
+    if share is not None and level < lowest:
+        share = take_down(capacities, level, share[0], best_fit=wanted.best_fit, need=need)
+    if share is None:
+        return Shortfall(0, need, wanted.level)
+    domains, units = share
+    unit = capacities.slicing.size
+    if lowest == len(capacities.topology.starts) - 1:
+        return Found(domains, units if unit == 1 else units * unit)
+    return hand_down(capacities, wanted, Held(lowest, domains, units), unit)
 
 
 def choose_domains(capacities: Capacities, wanted: Wanted, need: int) -> Held | Shortfall | None:
@@ -80,20 +107,20 @@ def choose_domains(capacities: Capacities, wanted: Wanted, need: int) -> Held | 
         level -= 1
     if not (wanted.climbs or wanted.spreads):
         return _short_in_one(capacities, level, need)
-    if not capacities.has_leader:
-        found = take_in_order(capacities, level, best_fit=wanted.best_fit, need=need)
-        if found is None:
-            return Shortfall(int(capacities.slices[level].sum()), need, level)
-        return Held(level, found[0], found[1])
-    return _several_with_leader(capacities, wanted, level, need)
+    if capacities.has_leader:
+        return _several_with_leader(capacities, wanted, level, need)
+    found = take_in_order(capacities, level, best_fit=wanted.best_fit, need=need)
+    if found is None:
+        return Shortfall(int(capacities.slices[level].sum()), need, level)
+    return Held(level, found[0], found[1])
 
 
 def best_single(capacities: Capacities, wanted: Wanted, level: int, need: int) -> int:
     """The smallest domain that takes all, then the one with fewest pods, then by path; or -1."""
-    size = capacities.slices_led[level]
-    if len(size) < MANY and not (capacities.has_leader or capacities.score):
-        return smallest_that_takes(capacities, level, need)
-    fitting = _fitting(capacities, level, need)
+    able = capacities.slices_led[level] >= need
+    if capacities.has_leader:
+        able &= capacities.leads[level] > 0
+    fitting = np.flatnonzero(able)
     if not len(fitting):
         return -1
     if capacities.score:
@@ -104,48 +131,21 @@ def best_single(capacities: Capacities, wanted: Wanted, level: int, need: int) -
             if best < score[lead == lead.max()].max():
                 return -1
         fitting = fitting[score[fitting] == best]
-    sizes = size[fitting]
+    sizes = capacities.slices_led[level][fitting]
     smallest = fitting[sizes == sizes.min()]
-    if len(smallest) == 1:
-        return int(smallest[0])
     return int(smallest[np.argmin(capacities.pods_led[level][smallest])])
-
-
-def _fitting(capacities: Capacities, level: int, need: int) -> Ints:
-    """Domains that take all, ascending; where they are counted by size, only the smallest."""
-    if capacities.has_leader:
-        able = capacities.slices_led[level] >= need
-        return np.flatnonzero(able & (capacities.leads[level] > 0))
-    sizes = sizes_of(capacities, level)
-    if sizes is not None:
-        return tightest_of(sizes, need)
-    return np.flatnonzero(capacities.slices[level] >= need)
 
 
 def descend(capacities: Capacities, wanted: Wanted, held: Held, need: int) -> Found | Shortfall:
     """From domains down to places; above the slice level only which domains, not how much each."""
-    lowest, unit = capacities.slicing.level, capacities.slicing.size
-    is_plain = not (capacities.has_leader or capacities.score)
-    while held.level < lowest:
-        lower = _below_plain if is_plain else _below_visited
-        taken = lower(capacities, wanted, held, need)
+    while held.level < capacities.slicing.level:
+        level, below = held.level + 1, children(capacities, held.level, held.domains)
+        order = plain_order(capacities, level, below, best_fit=wanted.best_fit)
+        taken = _taken(capacities, level, below[order], wanted, need)
         if taken is None:
             return Shortfall(0, need, wanted.level)
         held = taken
-    if is_plain and lowest == len(capacities.pods) - 1:
-        return Found(held.domains, held.units if unit == 1 else held.units * unit)
-    return hand_down(capacities, wanted, held, unit)
-
-
-def _below_plain(capacities: Capacities, wanted: Wanted, held: Held, need: int) -> Held | None:
-    below = take_below(capacities, held.level, held.domains, best_fit=wanted.best_fit, need=need)
-    return None if below is None else Held(held.level + 1, *below)
-
-
-def _below_visited(capacities: Capacities, wanted: Wanted, held: Held, need: int) -> Held | None:
-    level, below = held.level + 1, children(capacities, held.level, held.domains)
-    order = plain_order(capacities, level, below, best_fit=wanted.best_fit)
-    return _taken(capacities, level, below[order], wanted, need)
+    return hand_down(capacities, wanted, held, capacities.slicing.size)
 
 
 def hand_down(capacities: Capacities, wanted: Wanted, held: Held, unit: int) -> Found | Shortfall:
