@@ -22,7 +22,7 @@ def a_class(name: str, value: int, **fields: Any) -> dict[str, Any]:
 def _queues(admin: Api) -> None:
     lower = {"withinClusterQueue": "LowerPriority", "softEviction": {"maxGraceSeconds": 600}}
     admin.post("/v1/resourceflavors", flavor())
-    for name in ("soft", "listed", "chained", "gated", "other", "watched", "linked"):
+    for name in ("soft", "listed", "chained", "gated", "other", "watched", "linked", "early"):
         made = admin.post("/v1/clusterqueues", cluster_queue(name, cpu="2", preemption=lower))
         assert made.status_code == 201, made.text
         admin.post("/v1/namespaces/team-a/localqueues", local_queue(name, name))
@@ -234,3 +234,25 @@ def test_a_label_that_was_passed_over_is_a_condition(admin: Api) -> None:
     (told,) = [found for found in conditions if found["type"] == "LabelsIgnored"]
     assert (told["status"], told["reason"]) == ("True", "NotUnderstood")
     assert "says maybe, which means nothing here" in told["message"]
+
+
+def test_a_victim_that_need_not_leave_after_all_is_called_back_and_the_ledger_says_so(
+    admin: Api, callers: dict[str, Api], submitted: Callable[..., dict[str, Any]]
+) -> None:
+    executor = callers["executor"]
+    one = workload("x")["spec"]["podSets"][0] | {"count": 1}
+    submitted("spared", "early", podSets=[one], evictionPolicy=HANDLER)
+    ending = submitted("ending", "early", podSets=[one], priority=20)["metadata"]["uid"]
+    assert submitted("first", "early", podSets=[one], priority=10)["status"]["phase"] == "Nominated"
+    report = {"workload": "team-a/ending", "uid": ending, "type": "finished"}
+    assert executor.post("/v1/reports:batch", {"reports": [report]}).status_code == 200
+    submitted("last", "early", priority=-1)
+    assert admin.get(f"{HERE}/first").json()["status"]["phase"] == "Starting"
+    assert admin.get(f"{HERE}/spared").json()["status"]["phase"] == "Starting"
+    evictions = executor.get("/v1/evictions").json()["items"]
+    assert "team-a/spared" not in {each["workload"] for each in evictions}
+    (found,) = admin.get("/v1/preemptions?clusterQueue=early").json()["items"]
+    (victim,) = found["victims"]
+    assert (found["stage"], victim["stage"]) == ("Completed", "Cancelled")
+    titles = [one["title"] for one in admin.get(f"{HERE}/spared/timeline").json()["entries"]]
+    assert titles[-1] == "Eviction called back"

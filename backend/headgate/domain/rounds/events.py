@@ -102,9 +102,13 @@ class RoundSatisfied(msgspec.Struct, frozen=True, tag="round.satisfied"):
 
 
 class RoundCompleted(msgspec.Struct, frozen=True, kw_only=True, tag="round.completed"):
-    """The preemptor was admitted, `waited_seconds` after the round began."""
+    """The preemptor was admitted, `waited_seconds` after the round began.
+
+    Victims that were `called_back` run on: room came from elsewhere before they had begun to leave.
+    """
 
     waited_seconds: int
+    called_back: tuple[str, ...] = ()
 
 
 class RoundSuperseded(msgspec.Struct, frozen=True, kw_only=True, tag="round.superseded"):

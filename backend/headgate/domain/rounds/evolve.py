@@ -23,7 +23,7 @@ def evolve(state: RoundState, event: e.RoundEvent, at: Instant) -> RoundState:
             return replace(state, stage="Satisfied")
         case e.RoundCompleted():
             done = _ended(state, "Completed", f"started after {event.waited_seconds} s", at)
-            return replace(done, started_at=at)
+            return replace(done, started_at=at, called_back=event.called_back)
         case e.PlacementInvalidated():
             return replace(
                 state, stage="Invalidated", invalidated_by=event.by, taken_by=event.taken_by

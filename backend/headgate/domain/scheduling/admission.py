@@ -1,16 +1,20 @@
 """Step 5 of a cycle: what is recorded when a workload starts, makes others leave, or waits."""
 
 from headgate.domain.facts import DomainEvent
-from headgate.domain.rounds.events import RoundCompleted, RoundSuperseded
+from headgate.domain.rounds.events import RoundSuperseded
 from headgate.domain.scheduling.due.checks import required_checks
 from headgate.domain.scheduling.looks.evaluation import Evaluation
 from headgate.domain.scheduling.looks.finding import explain_evaluation
 from headgate.domain.scheduling.looks.slices import replaced_by
 from headgate.domain.scheduling.rounds.making import start_round
-from headgate.domain.scheduling.rounds.progress import invalidate, invalidate_lost, superseded
+from headgate.domain.scheduling.rounds.progress import (
+    completed,
+    invalidate,
+    invalidate_lost,
+    superseded,
+)
 from headgate.domain.scheduling.run import CycleRun
-from headgate.domain.streams import round_stream, workload_stream
-from headgate.domain.values.instants import whole_seconds
+from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
@@ -92,5 +96,4 @@ def _end_of_own_round(
     found = run.partition.rounds.get(workload.round_id or "")
     if found is None or admission != found.admission:
         return superseded(run, workload, RoundSuperseded(admission=admission))
-    waited = whole_seconds(run.at - found.committed_at)
-    return [(round_stream(found.id), RoundCompleted(waited_seconds=waited))]
+    return completed(run, found, admission)

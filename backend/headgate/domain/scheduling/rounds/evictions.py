@@ -1,5 +1,8 @@
 """How a victim is asked to leave, and when it may be called back (preemption.md §6.8, trap T24)."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
 from msgspec.structs import replace
 
 from headgate.domain.config import Config
@@ -8,10 +11,12 @@ from headgate.domain.queues.specs import SoftEviction
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.looks.room import fits
 from headgate.domain.scheduling.looks.slices import taken_over, without
+from headgate.domain.scheduling.partition.claimed import claims
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
 from headgate.domain.workloads.evicting import can_be_cancelled
 from headgate.domain.workloads.preemption_events import (
@@ -73,32 +78,68 @@ def soft_terms(config: Config, victim: Workload, at: Instant) -> SoftTerms | Non
     )
 
 
-def call_back(run: CycleRun, found: Round, cause: str) -> Facts:
-    """Evictions of a round that nobody has begun and no other round counts on: they run on."""
-    facts: Facts = []
-    for named in found.victims:
-        victim = run.cell.workloads.get(named.workload)
-        eviction = None if victim is None else present_eviction(victim)
-        if victim is None or eviction is None or eviction.id != found.id:
-            continue
-        if can_be_cancelled(eviction) and not _is_counted_on(run, found, victim):
-            cancelled = EvictionCancelled(eviction=found.id, cause=cause)
-            facts.append((workload_stream(victim.key), cancelled))
+def call_back(
+    run: CycleRun, ended: Sequence[Round], cause: str, place: Admission | None = None
+) -> dict[str, Facts]:
+    """By round, the evictions that nobody has begun and no other round counts on: they run on.
+
+    These rounds of one preemptor end; `place` is what it gets now, if anything.
+    """
+    facts: dict[str, Facts] = {found.id: [] for found in ended}
+    if not any(victim.mode == "Soft" for found in ended for victim in found.victims):
+        return facts
+    partition, spared = run.partition, []
+    others = [other for other in partition.rounds.values() if other.id not in facts]
+    with _after(run, ended[0].preemptor, place):
+        others = [other for other in others if place_is_there(run, other)]
+        for found, victim in _not_begun(run, ended):
+            some = going_part(victim)
+            held = partition.charge_of(victim, some) if some else partition.held_by(victim)
+            partition.take(PROJECTED, held)
+            if all(place_is_there(run, other) for other in others):
+                spared.append(held)
+                cancelled = EvictionCancelled(eviction=found.id, cause=cause)
+                facts[found.id].append((workload_stream(victim.key), cancelled))
+            else:
+                partition.give_back(PROJECTED, held)
+        for held in spared:
+            partition.give_back(PROJECTED, held)
     return facts
 
 
-def _is_counted_on(run: CycleRun, found: Round, victim: Workload) -> bool:
-    """Whether another open round's place would be lost if this victim stayed."""
-    others = [other for other in run.partition.rounds.values() if other.id != found.id]
-    if not others:
-        return False
-    some = going_part(victim)
-    held = run.partition.charge_of(victim, some) if some else run.partition.held_by(victim)
-    run.partition.take(PROJECTED, held)
+def _not_begun(run: CycleRun, ended: Sequence[Round]) -> Iterator[tuple[Round, Workload]]:
+    """Victims who have time and have not begun to use it, each with the round it was to go for."""
+    for found in ended:
+        for named in found.victims:
+            victim = run.cell.workloads.get(named.workload)
+            eviction = None if victim is None else present_eviction(victim)
+            if victim is None or eviction is None or eviction.id != found.id:
+                continue
+            if can_be_cancelled(eviction):
+                yield found, victim
+
+
+@contextmanager
+def _after(run: CycleRun, preemptor: str, place: Admission | None) -> Iterator[None]:
+    """The projected view with what a preemptor gets instead of the place that was kept for it."""
+    partition, workload = run.partition, run.cell.workloads.get(preemptor)
+    actual, kept = claims(workload)
+    if workload is None or actual is not None:
+        yield
+        return
+    before = partition.charge_of(workload, kept) if kept else None
+    after = partition.charge_of(workload, place) if place else None
+    if before:
+        partition.give_back(PROJECTED, before)
+    if after:
+        partition.take(PROJECTED, after)
     try:
-        return not all(place_is_there(run, other) for other in others)
+        yield
     finally:
-        run.partition.give_back(PROJECTED, held)
+        if after:
+            partition.give_back(PROJECTED, after)
+        if before:
+            partition.take(PROJECTED, before)
 
 
 def place_is_there(run: CycleRun, found: Round) -> bool:

@@ -13,6 +13,7 @@ from headgate.domain.rounds.events import (
     InvalidatedBy,
     PlacementInvalidated,
     RoundAborted,
+    RoundCompleted,
     RoundExpired,
     RoundSatisfied,
     RoundSuperseded,
@@ -26,6 +27,8 @@ from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.rounds.evictions import call_back, place_is_there
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import round_stream, workload_stream
+from headgate.domain.values.instants import whole_seconds
+from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import NominationWithdrawn
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.shrinking import open_eviction
@@ -59,7 +62,7 @@ def end_round(run: CycleRun, found: Round, end: RoundAborted | RoundExpired) -> 
     """
     called: Facts = []
     if isinstance(end, RoundAborted):
-        called = call_back(run, found, f"round {found.id} was aborted: {end.cause}")
+        called = call_back(run, [found], f"round {found.id} was aborted: {end.cause}")[found.id]
         end = replace(end, called_back=_named(called))
     run.decide((round_stream(found.id), end), *_withdrawn(run, found), *called)
 
@@ -87,17 +90,30 @@ def superseded(run: CycleRun, preemptor: Workload, end: RoundSuperseded) -> Fact
     """
     facts: Facts = []
     key = preemptor.key
-    own = (found for found in run.partition.rounds.values() if found.preemptor == key)
-    for found in oldest_first(own):
+    own = oldest_first(each for each in run.partition.rounds.values() if each.preemptor == key)
+    called: dict[str, Facts] = {}
+    if own and end.admission is not None:
+        called = call_back(run, own, f"{key} found another place", end.admission)
+    for found in own:
         if found.stage != "Invalidated" and not place_is_there(run, found):
             lost = PlacementInvalidated(by=_why_lost(run, found))
             facts.append((round_stream(found.id), lost))
-        called: Facts = []
-        if end.admission is not None:
-            called = call_back(run, found, f"{preemptor.key} found another place")
-        facts.append((round_stream(found.id), replace(end, called_back=_named(called))))
-        facts += called
+        back = called.get(found.id, [])
+        facts.append((round_stream(found.id), replace(end, called_back=_named(back))))
+        facts += back
     return facts
+
+
+def completed(run: CycleRun, found: Round, admission: Admission) -> Facts:
+    """The preemptor got the place that was kept; whoever need not leave for that is called back.
+
+    That happens where room came from others before all victims had gone (preemption.md §6.10).
+    """
+    waited = whole_seconds(run.at - found.committed_at)
+    cause = f"{found.preemptor} could start before it had gone"
+    called = call_back(run, [found], cause, admission)[found.id]
+    end = RoundCompleted(waited_seconds=waited, called_back=_named(called))
+    return [(round_stream(found.id), end), *called]
 
 
 def how_it_went(victim: Workload | None, round_id: str, *, shrinks: bool) -> Gone | None:

@@ -1,0 +1,118 @@
+"""Who need not leave any more, and has not begun to, is called back (preemption.md §6.8, §6.10)."""
+
+from typing import Any
+
+from headgate.domain.queues.specs import ClusterQueuePreemption, SoftEviction
+from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.workloads.commands import AcknowledgeEviction
+from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
+from headgate.domain.workloads.preemption_events import EvictionCancelled
+from headgate.domain.workloads.specs import EvictionPolicy
+from headgate.domain.workloads.state import holds, phase_of
+from tests.builders.world import Fact, World, names, quotas
+from tests.verify.histories import findings_of
+
+SOFT = EvictionPolicy(grace_period_seconds=300, handler="ckpt")
+LOWER = ClusterQueuePreemption(
+    within_cluster_queue="LowerPriority", soft_eviction=SoftEviction(max_grace_seconds=600)
+)
+
+
+def queue_of(nominal: int) -> World:
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=nominal), preemption=LOWER)
+    return world
+
+
+def submitted(world: World, name: str, size: int, priority: int, **spec: Any) -> str:
+    key = world.submit(name, "q", {"gpu": size}, priority=priority, **spec)
+    world.settle()
+    return key
+
+
+def one_leaves_and_one_ends(soft: EvictionPolicy | None = SOFT) -> World:
+    """P makes v leave, and could have the room of `other` as well."""
+    world = queue_of(2)
+    submitted(world, "v", 1, 1, eviction_policy=soft)
+    submitted(world, "other", 1, 9)
+    submitted(world, "p", 1, 5)
+    assert world["team/v"].eviction is not None
+    return world
+
+
+def called_back(made: list[Fact]) -> list[str]:
+    return [stream for stream, event in made if isinstance(event, EvictionCancelled)]
+
+
+def in_use(world: World) -> int:
+    usage = world.cell.partition("clusterqueue/q").usage[PROJECTED]
+    return usage["clusterqueue/q"][("default", "gpu")]
+
+
+def test_a_victim_runs_on_when_its_preemptor_starts_before_it_has_begun_to_leave() -> None:
+    world = one_leaves_and_one_ends()
+    world.wait(60)
+    world.finish("team/other")
+    made = world.settle()
+    assert called_back(made) == ["workload/team/v"]
+    assert world.admitted() == ["team/p", "team/v"]
+    assert phase_of(world["team/v"]) == "Starting"
+    assert not holds(world["team/v"], "Evicted")
+    (found,) = world.cell.rounds.values()
+    assert (found.stage, found.called_back) == ("Completed", ("team/v",))
+    assert found.outcome == "started after 60 s"
+    assert in_use(world) == 2
+    assert world.settle() == [], "nothing is left to do, and no time runs out"
+    assert findings_of(world.history) == []
+
+
+def test_who_has_begun_to_save_its_work_goes_all_the_same() -> None:
+    world = one_leaves_and_one_ends()
+    victim = world["team/v"]
+    assert victim.eviction is not None
+    taken = AcknowledgeEviction(uid=victim.uid, eviction=victim.eviction.id, handler="ckpt")
+    for event in WORKLOAD.decide(victim, taken, world.at):
+        world.record("workload/team/v", event)
+    world.finish("team/other")
+    assert called_back(world.settle()) == []
+    assert phase_of(world["team/v"]) == "Evicting"
+    (found,) = world.cell.rounds.values()
+    assert (found.stage, found.called_back) == ("Completed", ())
+
+
+def test_who_was_given_no_time_goes_all_the_same() -> None:
+    world = one_leaves_and_one_ends(None)
+    world.finish("team/other")
+    assert called_back(world.settle()) == []
+    assert phase_of(world["team/v"]) == "Evicting"
+
+
+def two_rounds() -> World:
+    """p1 makes a and b leave, who free one more than it needs; p2 needs that and what c frees."""
+    world = queue_of(5)
+    for name, size, priority in (("a", 2, 0), ("b", 2, 0), ("c", 1, 1)):
+        submitted(world, name, size, priority, eviction_policy=SOFT)
+    submitted(world, "p1", 3, 9)
+    submitted(world, "p2", 2, 8)
+    victims = [{v.workload for v in each.victims} for each in world.cell.rounds.values()]
+    assert sorted(map(sorted, victims)) == [["team/a", "team/b"], ["team/c"]]
+    return world
+
+
+def test_no_more_are_called_back_than_another_round_can_spare() -> None:
+    world = two_rounds()
+    world.record("workload/team/p1", WorkloadDeleted())
+    made = world.settle()
+    assert len(called_back(made)) == 1, "either alone could stay; both would take the room of p2"
+    assert "PlacementInvalidated" not in names(made)
+    assert in_use(world) <= 5
+
+
+def test_room_kept_for_who_no_longer_comes_is_not_counted_against_victims() -> None:
+    world = two_rounds()
+    world.record("workload/team/p1", WorkloadHeld(owner="user:x", reason="not now"))
+    made = world.settle()
+    assert len(called_back(made)) == 1
+    assert "PlacementInvalidated" not in names(made)
