@@ -151,19 +151,6 @@ def test_filters_narrow_a_list(
     assert sorted(names(adapters, **query)) == sorted(found)
 
 
-def test_workloads_are_counted_by_phase(adapters: Adapters) -> None:
-    show(
-        adapters,
-        workload("x"),
-        workload("y"),
-        workload("z", namespace="b", hold=Hold(owner="o", reason="r", held_at=1)),
-    )
-
-    assert adapters.models.phase_counts() == {"Held": 1, "Pending": 2}
-    assert adapters.models.phase_counts(["a"]) == {"Pending": 2}
-    assert adapters.models.phase_counts([]) == {}
-
-
 def test_objects_of_a_kind_come_by_name_page_by_page(adapters: Adapters) -> None:
     for name in ("b", "a", "Z", "ä"):
         queue = configured(name, ClusterQueueSpec())

@@ -156,7 +156,6 @@ def everything(adapters: Adapters) -> list[object]:
         adapters.log.page(EventFilter(streams=("workload/a/1",)), before=None, limit=99),
         adapters.models.load(STREAMS),
         adapters.models.workloads(WorkloadQuery()),
-        adapters.models.phase_counts(),
         adapters.models.replay_of("k", "user:ada"),
         adapters.partitions.rows(),
         adapters.partitions.due(),

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -11,11 +12,13 @@ from headgate.adapters.manifests.durations import duration_of, seconds_of
 from headgate.adapters.manifests.kinds import MANIFEST_KINDS
 from headgate.adapters.manifests.parse import parse, parse_value
 from headgate.adapters.manifests.render import render
-from headgate.adapters.manifests.times import instant_of, rfc3339
+from headgate.adapters.manifests.times import rfc3339
+from headgate.api.instants import instant_or_none
 from headgate.domain.config import Config
 from headgate.domain.configured import Configured
 from headgate.domain.configuring import Change
 from headgate.domain.deciders import CONFIGURED_DECIDERS
+from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.priority import resolved
 from tests.builders.instants import T0
 from tests.builders.workloads import a_workload
@@ -140,13 +143,16 @@ def test_lengths_of_time_read_back_as_they_are_written(seconds: int) -> None:
 @given(st.integers(0, 4_000_000_000))
 def test_instants_read_back_as_they_are_written(seconds: int) -> None:
     at = seconds * 1_000_000
-    assert instant_of(rfc3339(at)) == at
+    assert instant_or_none(rfc3339(at), "/at") == at
 
 
-def test_lengths_and_instants_that_are_none_are_not_read() -> None:
+def test_lengths_that_are_none_are_not_read() -> None:
     assert [seconds_of(text) for text in ("", "5", "m", "-5m", "1d", "1500ms", "0")] == [
         None, None, None, None, None, 2, 0,
     ]  # fmt: skip
-    assert [instant_of(text) for text in ("", "soon", "2026-01-01", "2026-01-01T00:00:00")] == [
-        None
-    ] * 4
+
+
+@pytest.mark.parametrize("text", ["", "soon", "2026-01-01", "2026-01-01T00:00:00"])
+def test_instants_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(InvalidObject, match="is no time"):
+        instant_or_none(text, "/at")

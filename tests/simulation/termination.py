@@ -29,7 +29,6 @@ from headgate.domain.scheduling.preemption.claims import (
 )
 from headgate.domain.scheduling.preemption.fair import Strategies
 from headgate.domain.scheduling.preemption.guard import closes_circle
-from headgate.domain.scheduling.preemption.legality import no_wrongs
 from headgate.domain.scheduling.preemption.plan import SearchRules, plan_victims
 from headgate.domain.scheduling.preemption.precedents import Epoch, Precedents
 from headgate.domain.scheduling.quota.fair_share import fair_share
@@ -219,7 +218,7 @@ def _queue(random: Random, name: str) -> Configured[ClusterQueueSpec]:
 def rules_of(cohort: Cohort, *, guarded: bool) -> SearchRules:
     """The rules in force, or Kueue's, which look at no end state and remember nothing."""
     if not guarded:
-        return SearchRules(cohort.strategies, judge=no_wrongs)
+        return SearchRules(cohort.strategies, judge=lambda *_: {})
 
     def guard(claim: Claim, victims: Iterable[Victim]) -> dict[str, str]:
         epoch = Epoch(cohort.workloads, "")

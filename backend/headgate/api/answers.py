@@ -44,11 +44,6 @@ def answer_view(view: Positioned) -> Answer:
     return answer(view, position=view.position)
 
 
-def nothing(*, position: int) -> Answer:
-    """An answer that says only that it is done."""
-    return Response(b"", status_code=204, headers={"X-Log-Position": str(position)})
-
-
 def etag_of(version: int) -> str:
     """The strong ETag of a stream version."""
     return f'"{version}"'

@@ -79,10 +79,3 @@ class Problem(Shape, kw_only=True, frozen=True):
     errors: list[ProblemError] = []
     instance: str = ""
     request_id: str = ""
-
-
-class Written(Shape, kw_only=True, frozen=True):
-    """A command is in the log; `changed` is false where there was nothing to do."""
-
-    position: Position
-    changed: bool = True

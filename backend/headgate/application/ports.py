@@ -1,7 +1,7 @@
 """What the use cases need from the world, as protocols; `adapters` fills them.
 
 Stream names are `kind/name` or `kind/namespace/name` in lower case (`workload/team-a/train-7`,
-`clusterqueue/gpu`, `round/<id>`); `headgate.domain.cell.stream_of` makes them.
+`clusterqueue/gpu`, `round/<id>`); `headgate.domain.streams` makes them.
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
@@ -207,9 +207,6 @@ class ReadModels(Protocol):
 
     def workloads(self, query: "WorkloadQuery") -> list[Loaded]:
         """Workloads that match, newest submission first, keyset paged."""
-
-    def phase_counts(self, namespaces: Sequence[str] | None = None) -> dict[str, int]:
-        """How many workloads are in each phase, in these namespaces or in all."""
 
     def rounds(
         self,

@@ -1,6 +1,6 @@
 """The one shape of every aggregate: where it starts, what it decides, how facts change it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -22,10 +22,3 @@ class Decider(Generic[Command, State, Event]):
     initial_state: State
     decide: Callable[[State, Command, Instant], tuple[Event, ...]]
     evolve: Callable[[State, Event, Instant], State]
-
-    def fold(self, facts: Iterable[tuple[Event, Instant]]) -> State:
-        """The state after `facts`, starting from nothing."""
-        state = self.initial_state
-        for event, at in facts:
-            state = self.evolve(state, event, at)
-        return state

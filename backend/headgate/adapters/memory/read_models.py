@@ -1,6 +1,5 @@
 """The inline read models in memory."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from headgate.adapters.memory.database import Columns, MemoryDatabase
@@ -44,16 +43,6 @@ class MemoryReadModels:
             found = [row for row in rows if _matches(query, row, doors)]
         found.sort(key=lambda row: (row["created_at"], row["stream"]), reverse=True)
         return _loaded(found[: query.limit])
-
-    def phase_counts(self, namespaces: Sequence[str] | None = None) -> dict[str, int]:
-        """How many workloads are in each phase, in these namespaces or in all."""
-        with self._database.lock:
-            counted = Counter(
-                row["phase"]
-                for row in self._database.rows["workload"].values()
-                if namespaces is None or row["namespace"] in namespaces
-            )
-        return dict(sorted(counted.items()))
 
     def rounds(
         self,

@@ -76,16 +76,6 @@ class PostgresReadModels:
         where = _matching(query)
         return self._loaded(*where.select("workload", "created_at DESC, stream DESC", query.limit))
 
-    def phase_counts(self, namespaces: Sequence[str] | None = None) -> dict[str, int]:
-        """How many workloads are in each phase, in these namespaces or in all."""
-        condition = "true" if namespaces is None else "namespace = ANY(%s)"
-        values = [] if namespaces is None else [list(namespaces)]
-        query = (
-            f"SELECT phase, count(*) FROM workload WHERE {condition} GROUP BY phase ORDER BY phase"
-        )
-        with connection_of(self._pool) as connection:
-            return dict(connection.execute(query, values).fetchall())
-
     def rounds(
         self,
         *,

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from headgate.api.shapes import Condition, LabelSelector, ListMeta, ObjectMeta, Shape, Timestamp
+from headgate.api.shapes import Condition, LabelSelector, ListMeta, ObjectMeta, Shape
 
 StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
 
@@ -254,12 +254,3 @@ class CohortList(Shape, kw_only=True, frozen=True):
     kind: Literal["CohortList"]
     metadata: ListMeta
     items: list[CohortObject]
-
-
-class StopShape(Shape, kw_only=True, frozen=True):
-    """Who stopped a queue, why, and until when."""
-
-    owner: str
-    reason: str
-    stopped_at: Timestamp
-    expires_at: Timestamp | None = None

@@ -90,20 +90,6 @@ class WorkloadSpecShape(Shape, kw_only=True, frozen=True):
     maximum_execution_time_seconds: int | None = None
 
 
-class TopologyDomainShape(Shape, kw_only=True, frozen=True):
-    """`count` pods in one domain."""
-
-    values: list[str]
-    count: int
-
-
-class TopologyAssignmentShape(Shape, kw_only=True, frozen=True):
-    """Domains in rank order."""
-
-    levels: list[str]
-    domains: list[TopologyDomainShape] = []
-
-
 class PodSetAssignmentShape(Shape, kw_only=True, frozen=True):
     """What one pod set was given."""
 

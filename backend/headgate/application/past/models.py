@@ -1,6 +1,5 @@
 """The inline read models as they were: the same questions, answered from a past fold."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import nlargest
@@ -51,15 +50,6 @@ class PastModels:
         found = (w for w in self.cell.workloads.values() if _matches(self.cell, query, w))
         newest = nlargest(query.limit, found, key=_age)
         return self._loaded([(workload_stream(w.key), w) for w in newest])
-
-    def phase_counts(self, namespaces: Sequence[str] | None = None) -> dict[str, int]:
-        """How many workloads are in each phase, in these namespaces or in all."""
-        counted = Counter(
-            phase_of(workload)
-            for workload in self.cell.workloads.values()
-            if namespaces is None or workload.namespace in namespaces
-        )
-        return dict(sorted(counted.items()))
 
     def rounds(
         self,

@@ -10,8 +10,6 @@ import yaml
 from headgate.cli.presentation.consoles import say, show
 from headgate.cli.presentation.tables import columns, comma_separated
 
-Object = dict[str, Any]
-
 
 class Format(StrEnum):
     """How an answer is written."""

@@ -204,11 +204,6 @@ def holds(workload: Workload, kind: ConditionType) -> bool:
     return found is not None and found.status
 
 
-def is_finished(workload: Workload) -> bool:
-    """Whether its life is over."""
-    return workload.finished_at is not None
-
-
 def is_admitted(workload: Workload) -> bool:
     """Whether its pods may run."""
     return workload.admission is not None and holds(workload, "Admitted")

@@ -39,14 +39,6 @@ def wrongs_in_the_end(
     return wrongs
 
 
-def no_wrongs(
-    field: Field, claim: Claim, victims: Sequence[Victim], strategies: Strategies
-) -> Wrongs:
-    """Kueue's rule: whoever might be removed once may stay removed. For comparison only."""
-    del field, claim, victims, strategies
-    return {}
-
-
 def _owns_its_place(field: Field, claim: Claim, victim: Victim) -> bool:
     held = victim.candidate
     field.charge(held.node, held.amounts)

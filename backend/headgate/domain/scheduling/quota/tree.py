@@ -74,8 +74,8 @@ def build_tree(config: Config, cluster_queues: Iterable[str]) -> QuotaTree:
 
     Cohorts that no ClusterQueue is in lend what they have as well.
 
-    Cohorts that are their own ancestors are cut off where the circle closes; `cyclic_cohorts`
-    tells which ClusterQueues must not be scheduled for that.
+    Cohorts that are their own ancestors are cut off where the circle closes; the ClusterQueues
+    below them are not scheduled (the obstacle CohortCycle).
     """
     paths = {f"clusterqueue/{name}": _path(config, name) for name in sorted(cluster_queues)}
     roots = {path[-1] for path in paths.values()}
@@ -98,11 +98,6 @@ def parent_cohort(config: Config, cohort: str) -> str:
     return found.spec.parent_name if found else ""
 
 
-def cyclic_cohorts(config: Config) -> frozenset[str]:
-    """Cohorts from which going up never ends."""
-    return frozenset(name for name in config.cohorts if _circles(config, name))
-
-
 def root_cohort(config: Config, cohort: str) -> str:
     """The top of the tree a cohort is in; in a circle, its smallest member."""
     seen = [cohort]
@@ -111,17 +106,6 @@ def root_cohort(config: Config, cohort: str) -> str:
             return min(seen[seen.index(above) :])
         seen.append(above)
     return seen[-1]
-
-
-def _circles(config: Config, cohort: str) -> bool:
-    seen = {cohort}
-    above = parent_cohort(config, cohort)
-    while above:
-        if above in seen:
-            return True
-        seen.add(above)
-        above = parent_cohort(config, above)
-    return False
 
 
 def _path(config: Config, cluster_queue: str) -> tuple[str, ...]:
