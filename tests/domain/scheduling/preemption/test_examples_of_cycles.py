@@ -184,6 +184,11 @@ def test_23_whoever_it_kept_waiting_is_woken_where_the_loop_opens_in_any_flavor(
     assert list(world.victims_of("hi")) == ["old"]
 
 
+def test_23_one_who_asks_for_the_same_and_never_went_round_is_not_kept_waiting_with_it() -> None:
+    world = round_in_its_second_flavor()
+    assert list(world.makes_leave("other@q0", 6, 2)) == ["old"]
+
+
 def test_28_another_flavor_comes_before_preempting() -> None:
     world = two_flavors()
     world.asks("a1@alpha", 6, 50)

@@ -7,7 +7,7 @@ from headgate.domain.scheduling.lines.standing import (
     namespace_obstacle,
     queue_obstacle,
 )
-from headgate.domain.scheduling.ordering.order import line_order_of, shape_of
+from headgate.domain.scheduling.ordering.order import Shape, line_order_of, shape_of
 from headgate.domain.scheduling.ordering.pending import Waiting
 from headgate.domain.scheduling.preemption.guard import BLOCKED
 from headgate.domain.workloads.annotations import REPLACES
@@ -63,7 +63,7 @@ def waiting_of(
     lane = f"{workload.namespace}/{workload.spec.queue_name}" if by_usage else ""
     return Waiting(
         line_order_of(workload, spec),
-        shape_of(workload, lane),
+        _shape(workload, lane),
         workload.explanation is not None,
         lane,
         is_competitor,
@@ -93,7 +93,18 @@ def is_alert(workload: Workload, spec: ClusterQueueSpec) -> bool:
     found = workload.explanation
     if found is None or not (workload.spec.can_preempt and preempts(spec)):
         return False
-    return found.dominant in COUNTS_ON_ROOM or any(b.reason == BLOCKED for b in found.blockers)
+    return found.dominant in COUNTS_ON_ROOM or _is_in_circle(workload)
+
+
+def _shape(workload: Workload, lane: str) -> Shape:
+    """One whose turn would close a circle stands for nobody else: others have another past."""
+    shape = shape_of(workload, lane)
+    return (*shape, workload.key) if _is_in_circle(workload) else shape
+
+
+def _is_in_circle(workload: Workload) -> bool:
+    found = workload.explanation
+    return found is not None and any(blocker.reason == BLOCKED for blocker in found.blockers)
 
 
 def shares_by_usage(config: Config, spec: ClusterQueueSpec) -> bool:
