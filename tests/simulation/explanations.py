@@ -29,7 +29,7 @@ PACE = 24 * 3600 * SECONDS // 20_000
 """How far apart workloads come, so that 20,000 make a day."""
 
 KEPT = 300
-REBUILD_EVERY = 5_000
+REBUILD_EVERY = 40_000
 """What takes long is done less often in a day this long."""
 
 
