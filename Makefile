@@ -6,10 +6,14 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 
+# Headgate and its tests are many processes: without kept bytecode each compiles everything anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python3))
 ARGS ?=
 BIN := .venv/bin
 READY := .venv/.synced
+PAGE := $(BIN)/python .ci/frontend.py
 CHECK := $(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
 
 ifeq ($(DEMO),1)
@@ -29,11 +33,13 @@ demo:  ## the same as make up DEMO=1
 	@$(MAKE) --no-print-directory up DEMO=1
 
 .PHONY: test
-test: browser interface  ## everything that must hold: check, the page's own tests, every test
+test: browser $(READY)  ## everything that must hold: check, the page's own tests, every test
 # All three run even if one fails: who mends the first wants to know of the others.
+# The page's own and the checks of Python need nothing of each other, and each keeps one core busy.
 	@failed=; \
-	$(BIN)/python .ci/frontend.py check || failed+=" page"; \
+	{ $(PAGE) build && $(PAGE) check; } & page=$$!; \
 	$(CHECK) || failed+=" check"; \
+	wait $$page || failed+=" page"; \
 	test -z "$$failed" || echo "Failed before the tests of Python:$$failed" >&2; \
 	$(BIN)/pytest -n 2 --dist loadfile $(ARGS) || failed+=" pytest"; \
 	test -z "$$failed"
@@ -46,7 +52,7 @@ check: $(READY)  ## lint, formatting, types and the direction of imports
 fix: $(READY)  ## let the tools mend what they can mend by themselves
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
-	@$(BIN)/python .ci/frontend.py fix
+	@$(PAGE) fix
 
 .PHONY: bench
 bench: $(READY)  ## measure submits, admissions, replay, placements and searches beside yardsticks
@@ -68,7 +74,7 @@ chaos: $(READY)  ## replay a trace while processes are killed and servers restar
 
 .PHONY: docs
 docs: $(READY)  ## write the API description and the page's client anew from the code
-	@$(BIN)/python .ci/frontend.py client
+	@$(PAGE) client
 
 .PHONY: clean
 clean:  ## remove what building and testing left behind; .headgate, your data, stays
@@ -82,7 +88,7 @@ browser: $(READY)
 
 .PHONY: interface
 interface: $(READY)
-	@$(BIN)/python .ci/frontend.py build
+	@$(PAGE) build
 
 # uv and all it installs are pinned by uv.lock; pip only brings uv in.
 $(READY): pyproject.toml uv.lock
