@@ -53,7 +53,15 @@ def _configuration() -> list[dict[str, Any]]:
     ]
 
 
-def _placed(name: str, namespace: str, pods: int, priority: int = 0) -> dict[str, Any]:
+def apply_the_configuration(admin: Api) -> None:
+    """One host that two teams share, with preemption by priority."""
+    listed = {"apiVersion": "v1", "kind": "List", "items": _configuration()}
+    applied = admin.post("/v1/apply", listed)
+    assert applied.status_code == 200, applied.text
+
+
+def placed(name: str, namespace: str, pods: int, priority: int = 0) -> dict[str, Any]:
+    """A workload of that many pods of one CPU on one host."""
     body = workload(name, namespace, priority=priority)
     pod_set = body["spec"]["podSets"][0]
     pod_set["count"] = pods
@@ -64,15 +72,12 @@ def _placed(name: str, namespace: str, pods: int, priority: int = 0) -> dict[str
 @pytest.fixture(scope="module", autouse=True)
 def position(admin: Api, schedule: Callable[[], int]) -> int:
     """team-b holds all there is; team-a waits for it, and team-b preempts its own for more."""
-    applied = admin.post(
-        "/v1/apply", {"apiVersion": "v1", "kind": "List", "items": _configuration()}
-    )
-    assert applied.status_code == 200, applied.text
-    assert admin.post(B, _placed(SECRET_NAME, "team-b", 8)).status_code == 201
+    apply_the_configuration(admin)
+    assert admin.post(B, placed(SECRET_NAME, "team-b", 8)).status_code == 201
     schedule()
-    assert admin.post(A, _placed("mine", "team-a", 4)).status_code == 201
+    assert admin.post(A, placed("mine", "team-a", 4)).status_code == 201
     schedule()
-    assert admin.post(B, _placed(f"{SECRET_NAME}-2", "team-b", 8, priority=9)).status_code == 201
+    assert admin.post(B, placed(f"{SECRET_NAME}-2", "team-b", 8, priority=9)).status_code == 201
     reached = schedule()
     assert admin.caught_up("/v1/queues", reached).status_code == 200
     return reached

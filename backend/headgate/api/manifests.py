@@ -63,16 +63,18 @@ def wanted_of(installation: Installation, desired: Desired) -> Wanted:
     )
 
 
-def object_writer(kind: str, status: int = 200) -> Writer:
+def object_writer(request: Caller, kind: str, status: int = 200) -> Writer:
     """Answers with the only object changed; with what it was last if it is gone."""
 
     def write(results: Sequence[Changed]) -> Written:
-        return Written(status=status, body=msgspec.json.encode(manifest_after(kind, results[0])))
+        after = _manifest_after(kind, results[0])
+        shown = _for_reader(after, installation_of(request), request.user.namespaces)
+        return Written(status=status, body=msgspec.json.encode(shown))
 
     return write
 
 
-def manifest_after(kind: str, changed: Changed) -> dict[str, Any]:
+def _manifest_after(kind: str, changed: Changed) -> dict[str, Any]:
     """The object after a change, at the position the change will have."""
     state = changed.before if isinstance(changed.after, Absent) else changed.after
     rendered = render(kind, state, changed.position)
@@ -92,8 +94,15 @@ def manifest_of(
 
     `scope` is what the reader may see of others.
     """
-    extras = _extras(installation, state, scope)
-    return render(kind, state, position, extras)
+    rendered = render(kind, state, position, _extras(installation, state, scope))
+    return _for_reader(rendered, installation, scope)
+
+
+def _for_reader(rendered: dict[str, Any], installation: Installation, scope: Scope) -> Any:  # noqa: ANN401 - JSON
+    """Why a workload waits may name those of other teams who hold what it needs."""
+    if scope is None or rendered["kind"] != "Workload":
+        return rendered
+    return {**rendered, "status": installation.tenants.redacted(rendered["status"], scope)}
 
 
 def as_caller_wrote(failure: Exception, desired: Desired) -> Exception:

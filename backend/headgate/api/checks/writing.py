@@ -23,7 +23,7 @@ async def check_state(request: Caller, workload: str, check: str, data: CheckSta
         requeue_after_seconds=data.requeue_after_seconds,
         pod_set_updates=tuple(_update(update) for update in data.pod_set_updates),
     )
-    call = await call_of(request, object_writer("Workload"), Asking())
+    call = await call_of(request, object_writer(request, "Workload"), Asking())
     return answer_handled(await reports.report(installation_of(request), call, (workload, command)))
 
 
@@ -49,6 +49,6 @@ def _update(told: UpdateOfPodSet) -> PodSetUpdate:
 
 async def check(request: Caller, name: str, data: CheckReport) -> Answer:
     """A check is served, or no longer."""
-    call = await call_of(request, object_writer("AdmissionCheck"), Asking())
+    call = await call_of(request, object_writer(request, "AdmissionCheck"), Asking())
     command = ReportCheck(active=data.active)
     return answer_handled(await tell_check(installation_of(request), call, name, command))

@@ -104,7 +104,7 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
 
 
 async def _report(request: Caller, workload: str, command: ReportCommand) -> Answer:
-    call = await call_of(request, object_writer(KIND), Asking())
+    call = await call_of(request, object_writer(request, KIND), Asking())
     told = (workload, command)
     return answer_handled(await reports.report(installation_of(request), call, told))
 

@@ -23,5 +23,5 @@ async def revert(
         return await tried(request, [change], None)
     kind, _ = kind_and_key(asked.stream)
     asking = Asking(reason=asked.reason, key=key, is_dry_run=dry_run == "All")
-    call = await call_of(request, object_writer(KIND_OF_STREAM[kind]), asking)
+    call = await call_of(request, object_writer(request, KIND_OF_STREAM[kind]), asking)
     return answer_handled(await handle(installation, call.command(change)))

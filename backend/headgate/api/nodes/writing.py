@@ -42,6 +42,6 @@ async def heartbeat(request: Caller, name: str, data: Heartbeat) -> Answer:
 
 
 async def _tell(request: Caller, name: str, command: NodeOrder, asking: Asking) -> Answer:
-    call = await call_of(request, object_writer(KIND), asking)
+    call = await call_of(request, object_writer(request, KIND), asking)
     stream = stream_of("node", name)
     return answer_handled(await tell_node(installation_of(request), call, stream, command))

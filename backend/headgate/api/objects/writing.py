@@ -36,7 +36,7 @@ async def create(request: Caller, target: Target, body: bytes, key: str | None) 
     if target.dry_run == "Admission":
         change = change_to(installation_of(request), origin_of(request).actor, wanted)
         return await tried(request, [change], desired)
-    call = await call_of(request, object_writer(target.kind.name, 201), target.asking(key))
+    call = await call_of(request, object_writer(request, target.kind.name, 201), target.asking(key))
     try:
         handled = await configure_objects.create(installation_of(request), call, wanted)
     except Rejection as rejection:
@@ -52,7 +52,7 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
     if target.dry_run == "Admission":
         change = change_to(installation, origin_of(request).actor, wanted)
         return await tried(request, [change], desired)
-    call = await call_of(request, object_writer(target.kind.name), target.asking())
+    call = await call_of(request, object_writer(request, target.kind.name), target.asking())
     try:
         handled = await configure_objects.replace(installation, call, wanted, target.expected)
     except Rejection as rejection:
@@ -67,6 +67,6 @@ async def delete(request: Caller, target: Target) -> Answer:
     installation = installation_of(request)
     if target.dry_run == "Admission":
         return await tried(request, [configure_objects.deletion_of_object(stream)], None)
-    call = await call_of(request, object_writer(target.kind.name), target.asking())
+    call = await call_of(request, object_writer(request, target.kind.name), target.asking())
     handled = await configure_objects.delete(installation, call, stream, target.expected)
     return answer_handled(handled)

@@ -32,7 +32,9 @@ class Target(msgspec.Struct, frozen=True):
 
 async def act(request: Caller, target: Target, data: StopRequest, key: str | None) -> Answer:
     """Stop, drain or resume a queue."""
-    call = await call_of(request, object_writer(target.kind), Asking(reason=data.reason, key=key))
+    call = await call_of(
+        request, object_writer(request, target.kind), Asking(reason=data.reason, key=key)
+    )
     stream = stream_of(target.kind.lower(), target.name, target.namespace)
     command = _command(request, target.verb, data)
     return answer_handled(await stop_queue(installation_of(request), call, stream, command))

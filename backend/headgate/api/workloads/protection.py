@@ -60,7 +60,7 @@ class WorkloadProtection(Controller):
     ) -> Answer:
         """Never below its priority, nor farther above it than maxProtectionDelta allows."""
         asking = Asking(reason=data.reason, key=idempotency_key, is_dry_run=bool(dry_run))
-        call = await call_of(request, object_writer(KIND), asking)
+        call = await call_of(request, object_writer(request, KIND), asking)
         wanted = protect_workloads.Protection(
             workload=f"{namespace}/{name}",
             class_name=data.preemption_priority_class_name,
@@ -88,7 +88,7 @@ class WorkloadProtection(Controller):
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
         """While one is closed nobody is evicted for it; an eviction of its own closes all."""
-        call = await call_of(request, object_writer(KIND), Asking(key=idempotency_key))
+        call = await call_of(request, object_writer(request, KIND), Asking(key=idempotency_key))
         command = SetPreemptionGate(gate=data.name, open=data.position == "Open")
         return answer_handled(
             await protect_workloads.set_gate(

@@ -37,7 +37,9 @@ class Target(msgspec.Struct, frozen=True):
 async def submit(request: Caller, body: bytes, key: str | None, *, dry_run: bool) -> Answer:
     """Submit the workload a body asks for."""
     wanted, desired = await read_wanted(request, body, KIND)
-    call = await call_of(request, object_writer(KIND, 201), Asking(key=key, is_dry_run=dry_run))
+    call = await call_of(
+        request, object_writer(request, KIND, 201), Asking(key=key, is_dry_run=dry_run)
+    )
     try:
         handled = await submit_workloads.submit(installation_of(request), call, wanted)
     except Rejection as rejection:
@@ -52,7 +54,7 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
     if target.dry_run == "Admission":
         change = change_to(installation, origin_of(request).actor, wanted)
         return await tried(request, [change], desired)
-    call = await call_of(request, object_writer(KIND), target.asking())
+    call = await call_of(request, object_writer(request, KIND), target.asking())
     try:
         handled = await submit_workloads.replace(installation, call, wanted, target.expected)
     except Rejection as rejection:
@@ -66,14 +68,14 @@ async def delete(request: Caller, target: Target) -> Answer:
     installation = installation_of(request)
     if target.dry_run == "Admission":
         return await tried(request, [deletion(installation, workload_stream(key))], None)
-    call = await call_of(request, object_writer(KIND), target.asking())
+    call = await call_of(request, object_writer(request, KIND), target.asking())
     handled = await act_on_workloads.delete(installation, call, key, target.expected)
     return answer_handled(handled)
 
 
 async def act(request: Caller, name: str, verb: Verb, data: Action, asking: Asking) -> Answer:
     """Do something to the workload, or see what it would be then."""
-    call = await call_of(request, object_writer(KIND), asking)
+    call = await call_of(request, object_writer(request, KIND), asking)
     action = act_on_workloads.Action(
         workload=f"{request.path_params['namespace']}/{name}",
         verb=verb,
