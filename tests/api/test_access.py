@@ -10,7 +10,8 @@ TEAM_A = "/v1/namespaces/team-a"
 TEAM_B = "/v1/namespaces/team-b"
 READS = (
     "/v1/whoami", "/v1/can-i?verb=get", "/v1/queues", "/v1/overview", "/v1/workloads",
-    "/v1/clusterqueues", "/v1/localqueues", "/v1/disruptionbudgets", "/v1/cohorts", "/v1/nodes",
+    "/v1/clusterqueues", "/v1/localqueues", "/v1/disruptionbudgets", "/v1/limitranges",
+    "/v1/runtimeclasses", "/v1/cohorts", "/v1/nodes",
     "/v1/resourceflavors", "/v1/topologies", "/v1/workloadpriorityclasses", "/v1/namespaces",
     "/v1/admissionchecks", "/v1/events", "/v1/events/histogram", "/v1/preemptions",
     "/v1/assignments", "/v1/system", "/metrics", f"{TEAM_A}/workloads", f"{TEAM_A}/localqueues",

@@ -37,6 +37,8 @@ NAMES = {
     "/v1/configurations/": "default",
     "/localqueues/": "main",
     "/disruptionbudgets/": "keep",
+    "/limitranges/": "sizes",
+    "/v1/runtimeclasses/": "sandboxed",
     "/workloads/": "first",
     "/v1/namespaces/": "team-a",
 }

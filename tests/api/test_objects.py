@@ -23,6 +23,16 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "nodes": _named(
         "Node", "n1", "v1", spec={}, status={"allocatable": {"cpu": "8", "pods": "110"}}
     ),
+    "runtimeclasses": _named(
+        "RuntimeClass",
+        "sandboxed",
+        "node.k8s.io/v1",
+        handler="sandboxed",
+        overhead={"podFixed": {"cpu": "250m"}},
+    ),
+    "namespaces/team-a/limitranges": _named(
+        "LimitRange", "sizes", "v1", spec={"limits": [{"type": "Pod", "max": {"cpu": "8"}}]}
+    ),
     "namespaces": _named("Namespace", "team-a", "v1"),
     "namespaces/team-a/localqueues": local_queue("main", "cq"),
     "namespaces/team-a/disruptionbudgets": _named(

@@ -11,6 +11,7 @@ from headgate.domain.cell import Cell
 from headgate.domain.checks.events import AdmissionCheckCreated, AdmissionCheckReported
 from headgate.domain.configuration.events import ConfigurationCreated
 from headgate.domain.facts import DomainEvent, Origin, Recorded
+from headgate.domain.limits.events import LimitRangeCreated, RuntimeClassCreated
 from headgate.domain.namespaces.events import NamespaceCreated
 from headgate.domain.priorities.events import WorkloadPriorityClassCreated
 from headgate.domain.queues.events import (
@@ -43,6 +44,8 @@ CREATED: dict[str, Any] = {
     "WorkloadPriorityClass": WorkloadPriorityClassCreated,
     "Namespace": NamespaceCreated,
     "Configuration": ConfigurationCreated,
+    "LimitRange": LimitRangeCreated,
+    "RuntimeClass": RuntimeClassCreated,
 }
 IN_NAMESPACES = ("LocalQueue", "Workload")
 

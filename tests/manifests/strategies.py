@@ -17,6 +17,7 @@ from headgate.domain.configuration.specs import (
     Transformation,
 )
 from headgate.domain.configured import Configured
+from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
 from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
 from headgate.domain.queues.specs import (
@@ -309,6 +310,13 @@ _SPECS: dict[str, st.SearchStrategy[Any]] = {
         max_unavailable=st.integers(0, 9),
         enforcement=st.sampled_from(["BestEffort", "Strict"]),
     ),
+    "LimitRange": st.builds(
+        LimitRangeSpec,
+        limits=st.lists(st.builds(LimitRangeItem, type=st.just("Pod"), max=_ROOM), max_size=2).map(
+            tuple
+        ),
+    ),
+    "RuntimeClass": st.builds(RuntimeClassSpec, handler=NAMES, overhead=_ROOM),
     "Namespace": st.just(NamespaceSpec()),
     "Configuration": configuration_specs(),
 }
@@ -320,7 +328,7 @@ def configured_objects(draw: st.DrawFn) -> tuple[str, Configured[Any]]:
     kind = draw(st.sampled_from(sorted(_SPECS)))
     state: Configured[Any] = Configured(
         name="default" if kind == "Configuration" else draw(NAMES),
-        namespace=draw(NAMES) if kind in {"LocalQueue", "DisruptionBudget"} else "",
+        namespace=draw(NAMES) if kind in {"LocalQueue", "DisruptionBudget", "LimitRange"} else "",
         uid=draw(NAMES),
         labels=draw(LABELS),
         annotations=draw(

@@ -6,14 +6,20 @@ from headgate.application.commands import Call, Change, Changed, Handled, Situat
 from headgate.application.handle_command import handle, handle_each
 from headgate.application.installation import Installation
 from headgate.application.wanted import Wanted
+from headgate.domain.config import Config
 from headgate.domain.facts import Origin
+from headgate.domain.metadata import refuse
 from headgate.domain.workloads.boost import boosted, unboosted
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.default_queue import with_queue
 from headgate.domain.workloads.divergence import diverging_pod_sets
 from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.pod_bounds import bound_violations
+from headgate.domain.workloads.pod_defaults import bounds_of, with_pod_defaults
 from headgate.domain.workloads.priority import resolved
+from headgate.domain.workloads.rules import workload_violations
+from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
 
 
@@ -53,7 +59,7 @@ def submission(installation: Installation, wanted: Wanted) -> Change:
         classes = situation.priority_classes
         rules = situation.cell.config.configuration.preemption
         spec = resolved(
-            with_queue(wanted.spec, wanted.namespace, situation.cell.config.local_queues),
+            _placed(wanted, situation.cell.config),
             classes,
             states_priority=wanted.states_priority,
             rules=rules,
@@ -85,7 +91,7 @@ def change_of_spec(installation: Installation, wanted: Wanted, version: int | No
         before = unboosted(known.spec) if known else None
         rules = config.configuration.preemption
         spec = resolved(
-            with_queue(wanted.spec, wanted.namespace, config.local_queues, before),
+            _placed(wanted, config, before),
             classes,
             states_priority=wanted.states_priority,
             before=before,
@@ -103,3 +109,19 @@ def change_of_spec(installation: Installation, wanted: Wanted, version: int | No
         return WORKLOAD.decide(state, command, situation.at)
 
     return Change(stream=wanted.stream, decide=decide, version=version, position=wanted.position)
+
+
+def _placed(wanted: Wanted, config: Config, before: WorkloadSpec | None = None) -> WorkloadSpec:
+    """The spec with its queue and what its pods get; refused if they leave their namespace's range.
+
+    Pods that are as they were before stay as they are, also where the range has changed since.
+    """
+    spec = with_queue(wanted.spec, wanted.namespace, config.local_queues, before)
+    bounds = bounds_of(config.limit_ranges, wanted.namespace)
+    spec = with_pod_defaults(spec, bounds, config.runtime_classes, before)
+    if before is not None and before.pod_sets == spec.pod_sets:
+        return spec
+    outside = bound_violations(spec, bounds)
+    if outside:
+        refuse("Workload", wanted.name, (*outside, *workload_violations(spec)))
+    return spec

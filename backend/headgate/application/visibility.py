@@ -12,7 +12,7 @@ from headgate.domain.streams import kind_and_key
 Scope: TypeAlias = frozenset[str] | None
 """The namespaces someone may see into; None means all of them."""
 
-IN_NAMESPACES = ("workload", "localqueue", "disruptionbudget")
+IN_NAMESPACES = ("workload", "localqueue", "disruptionbudget", "limitrange")
 OPEN_KINDS = (
     "clusterqueue",
     "cohort",
@@ -22,6 +22,7 @@ OPEN_KINDS = (
     "workloadpriorityclass",
     "admissioncheck",
     "configuration",
+    "runtimeclass",
 )
 SOMEBODY = "a workload of another team"
 UIDS = ("uid", "job_uid")

@@ -67,6 +67,13 @@ KINDS = (
         plural="configurations",
         words=("configuration", "configurations", "config"),
     ),
+    Kind(
+        name="LimitRange",
+        plural="limitranges",
+        words=("limitrange", "limitranges", "limits"),
+        namespaced=True,
+    ),
+    Kind(name="RuntimeClass", plural="runtimeclasses", words=("runtimeclass", "runtimeclasses")),
     Kind(name="Namespace", plural="namespaces", words=("namespace", "namespaces", "ns")),
 )
 

@@ -12,6 +12,8 @@ from headgate.domain.checks.specs import AdmissionCheckSpec
 from headgate.domain.configuration.evolve import evolve_configuration
 from headgate.domain.configuration.specs import ConfigurationSpec
 from headgate.domain.configured import Absent, Configured
+from headgate.domain.limits.evolve import evolve_limit_range, evolve_runtime_class
+from headgate.domain.limits.specs import LimitRangeSpec, RuntimeClassSpec
 from headgate.domain.namespaces.evolve import evolve_namespace
 from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.priorities.evolve import evolve_workload_priority_class
@@ -45,6 +47,8 @@ class Config(msgspec.Struct, kw_only=True):
     disruption_budgets: dict[str, Configured[DisruptionBudgetSpec]] = {}
     namespaces: dict[str, Configured[NamespaceSpec]] = {}
     configurations: dict[str, Configured[ConfigurationSpec]] = {}
+    limit_ranges: dict[str, Configured[LimitRangeSpec]] = {}
+    runtime_classes: dict[str, Configured[RuntimeClassSpec]] = {}
 
     @property
     def configuration(self) -> ConfigurationSpec:
@@ -80,6 +84,8 @@ FIELDS: dict[str, str] = {
     "disruptionbudget": "disruption_budgets",
     "namespace": "namespaces",
     "configuration": "configurations",
+    "limitrange": "limit_ranges",
+    "runtimeclass": "runtime_classes",
 }
 """Kind of stream to field of `Config`."""
 
@@ -95,5 +101,7 @@ CONFIGURED_EVOLVE: dict[str, Callable[[Any, Any, Instant], Absent | Configured[A
     "disruptionbudget": evolve_disruption_budget,
     "namespace": evolve_namespace,
     "configuration": evolve_configuration,
+    "limitrange": evolve_limit_range,
+    "runtimeclass": evolve_runtime_class,
 }
 """How a fact changes an object of each configured kind."""

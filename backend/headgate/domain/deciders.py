@@ -6,6 +6,7 @@ from headgate.domain.budgets.decide import DISRUPTION_BUDGET
 from headgate.domain.checks.decide import ADMISSION_CHECK
 from headgate.domain.configuration.decide import CONFIGURATION
 from headgate.domain.decider import Decider
+from headgate.domain.limits.decide import LIMIT_RANGE, RUNTIME_CLASS
 from headgate.domain.namespaces.decide import NAMESPACE
 from headgate.domain.priorities.decide import WORKLOAD_PRIORITY_CLASS
 from headgate.domain.queues.decide import CLUSTER_QUEUE, COHORT, LOCAL_QUEUE
@@ -23,4 +24,6 @@ CONFIGURED_DECIDERS: dict[str, Decider[Any, Any, Any]] = {
     "disruptionbudget": DISRUPTION_BUDGET,
     "namespace": NAMESPACE,
     "configuration": CONFIGURATION,
+    "limitrange": LIMIT_RANGE,
+    "runtimeclass": RUNTIME_CLASS,
 }

@@ -7,6 +7,7 @@ import msgspec
 from headgate.domain.budgets.events import BudgetEvent
 from headgate.domain.checks.events import CheckEvent
 from headgate.domain.configuration.events import ConfigurationEvent
+from headgate.domain.limits.events import LimitEvent
 from headgate.domain.namespaces.events import NamespaceEvent
 from headgate.domain.priorities.events import PriorityEvent
 from headgate.domain.queues.events import QueueEvent
@@ -23,6 +24,7 @@ DomainEvent: TypeAlias = (
     | BudgetEvent
     | NamespaceEvent
     | ConfigurationEvent
+    | LimitEvent
     | WorkloadEvent
     | RoundEvent
 )

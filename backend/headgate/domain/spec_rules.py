@@ -6,6 +6,7 @@ from typing import Any
 from headgate.domain.budgets.rules import budget_violations
 from headgate.domain.checks.rules import check_violations
 from headgate.domain.configuration.rules import configuration_violations
+from headgate.domain.limits.rules import limit_range_violations, runtime_class_violations
 from headgate.domain.namespaces.rules import namespace_violations
 from headgate.domain.priorities.rules import priority_class_violations
 from headgate.domain.queues.rules import (
@@ -33,6 +34,8 @@ _RULES: dict[str, Callable[[Any], tuple[Violation, ...]]] = {
     "DisruptionBudget": budget_violations,
     "Namespace": namespace_violations,
     "Configuration": configuration_violations,
+    "LimitRange": limit_range_violations,
+    "RuntimeClass": runtime_class_violations,
     "Workload": workload_violations,
 }
 

@@ -14,6 +14,8 @@ ConfiguredKind = Literal[
     "disruptionbudget",
     "namespace",
     "configuration",
+    "limitrange",
+    "runtimeclass",
 ]
 Kind = Literal[ConfiguredKind, "workload", "round"]
 

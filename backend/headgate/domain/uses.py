@@ -76,6 +76,7 @@ def inhabitants_of(
     kinds: tuple[tuple[str, Mapping[str, object]], ...] = (
         ("localqueue", config.local_queues),
         ("disruptionbudget", config.disruption_budgets),
+        ("limitrange", config.limit_ranges),
         ("workload", workloads),
     )
     return tuple(

@@ -325,7 +325,7 @@ def _listed(value: Any) -> list[Any]:
 
 def _further(objects: Iterable[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     for value in objects:
-        kind = value.get("kind", "")
+        kind = value.get("kind") or ("LimitRange" if "limits" in value.get("spec", {}) else "")
         if kind in CREATED:
             yield kind, value
 

@@ -1,7 +1,7 @@
 """What one workload asks for, and how it stands (`pkg/workload`)."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,12 +18,14 @@ from headgate.domain.workloads.checking import state_of
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import WorkloadQuotaReserved
+from headgate.domain.workloads.pod_bounds import bound_violations
+from headgate.domain.workloads.pod_defaults import Bounds, bounds_of, with_pod_defaults
 from headgate.domain.workloads.state import Workload, condition, holds
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
 from tests.conformance.families.reports import updates_in, with_reservation
-from tests.conformance.families.validation import judged, problem_of_creation
+from tests.conformance.families.validation import judged, judged_pointers, problem_of_creation
 from tests.conformance.installed import Installed, read
 from tests.conformance.instants import instant_of
 from tests.conformance.statuses import admission_of
@@ -180,11 +182,33 @@ def evicted_by(reason: str, want: str) -> Family:
 
 
 def resources_after_defaults(case: Case) -> Iterator[str]:
-    """The requests that count, where limits and overhead stand in."""
-    before = _alone(case.inputs["wl"]).spec.pod_sets
+    """The requests that count, where limits, overhead and the namespace's defaults stand in."""
+    workload = _alone(case.inputs["wl"])
+    config, bounds = _limited(workload.namespace, case.given("limitranges") or ())
+    for value in case.given("runtimeClasses") or ():
+        config.add("RuntimeClass", value)
+    classes = config.cell.config.runtime_classes
+    before = with_pod_defaults(workload.spec, bounds, classes).pod_sets
     after = _alone(case.want["wantWl"]).spec.pod_sets
     for wanted, found in zip(after, before, strict=True):
         yield from differences(found.name, wanted.scheduling.requests, found.scheduling.requests)
+
+
+def _limited(namespace: str, ranges: Iterable[Given]) -> tuple[Installed, Bounds]:
+    """An installation with these LimitRanges, and the bounds of a namespace in it."""
+    installed = Installed()
+    for value in ranges:
+        metadata = {**value["metadata"], "namespace": namespace}
+        installed.add("LimitRange", {**value, "metadata": metadata})
+    return installed, bounds_of(installed.cell.config.limit_ranges, namespace)
+
+
+def within_limits(case: Case) -> Iterator[str]:
+    """Pods outside the LimitRange of their namespace are refused where they are."""
+    workload = _alone(case.inputs["workload"])
+    _, bounds = _limited(workload.namespace, [case.inputs["limitRange"]])
+    found = bound_violations(workload.spec, bounds)
+    yield from judged_pointers(case.want["wantError"], [violation.pointer for violation in found])
 
 
 def valid_resources(case: Case) -> Iterator[str]:
@@ -259,7 +283,7 @@ FAMILIES = {
     "TestAdjustResources": Family(resources_after_defaults),
     "TestValidateResources": Family(valid_resources),
     "TestSetQuotaReservation": Family(reservation),
-    "TestValidateLimitRange": Family(valid_resources),
+    "TestValidateLimitRange": Family(within_limits),
 }
 PATCHING_FAMILIES = {"TestSetCheckState": Family(check_states)}
 EVICTION_FAMILIES = {

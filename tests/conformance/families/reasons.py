@@ -10,6 +10,7 @@ KINDS = {
         "ClusterQueueDoesNotExist",
         "Terminating",
         "NamespaceMismatch",
+        "OutsideLimitRange",
     ),
     "Suspended": ("LocalQueueStopped", "Stopped"),
     "WaitingForPreemptedWorkloads": ("RoundDraining",),

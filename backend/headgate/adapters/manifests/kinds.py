@@ -20,6 +20,8 @@ ObjectKind = Literal[
     "DisruptionBudget",
     "Namespace",
     "Configuration",
+    "LimitRange",
+    "RuntimeClass",
     "Workload",
 ]
 
@@ -59,6 +61,8 @@ _KINDS = (
         becomes="Configuration",
         only_name="default",
     ),
+    ManifestKind(name="LimitRange", versions=("v1", OURS), becomes="LimitRange", namespaced=True),
+    ManifestKind(name="RuntimeClass", versions=("node.k8s.io/v1", OURS), becomes="RuntimeClass"),
     ManifestKind(
         name="PriorityClass",
         versions=("scheduling.k8s.io/v1",),

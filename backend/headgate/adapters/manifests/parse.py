@@ -12,6 +12,7 @@ from headgate.adapters.manifests.fields import Fields, Problems
 from headgate.adapters.manifests.kinds import KUEUE_CONFIGURATION, MANIFEST_KINDS, ManifestKind
 from headgate.adapters.manifests.parsing.configuration import read_configuration
 from headgate.adapters.manifests.parsing.jobs import Places, read_job, read_job_set
+from headgate.adapters.manifests.parsing.limits import read_limit_range, read_runtime_class
 from headgate.adapters.manifests.parsing.metadata import Metadata, read_metadata
 from headgate.adapters.manifests.parsing.policies import (
     read_admission_check,
@@ -51,7 +52,14 @@ _SIMPLE = {
     "DisruptionBudget": read_budget,
     "Namespace": read_namespace,
     "Configuration": read_configuration,
+    "LimitRange": read_limit_range,
 }
+_AT_ROOT = {
+    "WorkloadPriorityClass": read_priority_class,
+    "RuntimeClass": read_runtime_class,
+}
+"""Kinds whose fields stand beside the metadata."""
+
 _OLD_NAMES = (
     ("/spec/cohortName", "cohort"),
     ("/spec/parentName", "parent"),
@@ -177,8 +185,8 @@ def _kind(root: Fields) -> ManifestKind | None:
 
 
 def _spec(kind: ManifestKind, root: Fields, metadata: Metadata) -> Read:
-    if kind.becomes == "WorkloadPriorityClass":
-        return (*read_priority_class(root), ())
+    if kind.becomes in _AT_ROOT:
+        return (*_AT_ROOT[kind.becomes](root), ())
     if root.text("apiVersion") in KUEUE_CONFIGURATION:
         return (*read_configuration(root), (("/spec", ""),))
     spec = root.child_or_empty("spec")

@@ -7,6 +7,7 @@ import msgspec
 
 from headgate.adapters.manifests.kinds import ObjectKind
 from headgate.adapters.manifests.rendering.configuration import configuration_body
+from headgate.adapters.manifests.rendering.limits import limit_range_body, runtime_class_body
 from headgate.adapters.manifests.rendering.metadata import rendered_head
 from headgate.adapters.manifests.rendering.policies import (
     admission_check_body,
@@ -117,4 +118,6 @@ _BODIES: dict[str, Callable[[Any, Extras], dict[str, Any]]] = {
     "DisruptionBudget": _budget,
     "Namespace": _plain(namespace_body),
     "Configuration": _plain(configuration_body),
+    "LimitRange": _plain(limit_range_body),
+    "RuntimeClass": _plain(runtime_class_body),
 }

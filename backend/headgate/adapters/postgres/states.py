@@ -8,6 +8,7 @@ from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.checks.specs import AdmissionCheckSpec
 from headgate.domain.configuration.specs import ConfigurationSpec
 from headgate.domain.configured import Absent, Configured
+from headgate.domain.limits.specs import LimitRangeSpec, RuntimeClassSpec
 from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
 from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec
@@ -30,6 +31,8 @@ SPECS: dict[str, type] = {
     "disruptionbudget": DisruptionBudgetSpec,
     "namespace": NamespaceSpec,
     "configuration": ConfigurationSpec,
+    "limitrange": LimitRangeSpec,
+    "runtimeclass": RuntimeClassSpec,
 }
 
 DECODERS: dict[str, Decoder] = {

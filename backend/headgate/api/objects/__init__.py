@@ -1,1 +1,1 @@
-"""Everything an admin configures: eleven kinds of objects with the same five verbs."""
+"""Everything an admin configures: thirteen kinds of objects with the same five verbs."""

@@ -2,7 +2,13 @@
 
 from dataclasses import dataclass
 
-from headgate.api.objects import configuration_shapes, place_shapes, policy_shapes, queue_shapes
+from headgate.api.objects import (
+    configuration_shapes,
+    limit_shapes,
+    place_shapes,
+    policy_shapes,
+    queue_shapes,
+)
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 OURS = "headgate.dev/v1"
@@ -67,5 +73,13 @@ KINDS: tuple[ObjectKind, ...] = (
         "DisruptionBudget", "DisruptionBudgets", OURS,
         policy_shapes.DisruptionBudgetObject, policy_shapes.DisruptionBudgetList,
         is_namespaced=True,
+    ),
+    ObjectKind(
+        "LimitRange", "LimitRanges", "v1",
+        limit_shapes.LimitRangeObject, limit_shapes.LimitRangeList, is_namespaced=True,
+    ),
+    ObjectKind(
+        "RuntimeClass", "RuntimeClasses", "node.k8s.io/v1",
+        limit_shapes.RuntimeClassObject, limit_shapes.RuntimeClassList,
     ),
 )  # fmt: skip

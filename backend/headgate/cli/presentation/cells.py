@@ -146,6 +146,23 @@ def _configuration(found: Object) -> tuple[Cells, Cells]:
     return middle, [("undeclared", spec.get("resources", {}).get("quotaCheckStrategy", "-"))]
 
 
+def _limits(found: Object) -> tuple[Cells, Cells]:
+    items = found["spec"].get("limits", [])
+    middle = [(bound, _bounds(items, bound)) for bound in ("min", "max")]
+    return middle, [("default", _bounds(items, "defaultRequest"))]
+
+
+def _bounds(items: list[Object], bound: str) -> str:
+    """One kind of bound of all that are bounded: `Container cpu=4`."""
+    told = (f"{item['type']} {_labels(item[bound])}" for item in items if item.get(bound))
+    return "; ".join(told) or "-"
+
+
+def _runtime(found: Object) -> tuple[Cells, Cells]:
+    overhead = (found.get("overhead") or {}).get("podFixed")
+    return [("handler", found.get("handler", "-")), ("overhead", _labels(overhead))], []
+
+
 def _nothing_more(_found: Object) -> tuple[Cells, Cells]:
     return [], []
 
@@ -166,4 +183,6 @@ _SPECIAL: dict[str, Callable[[Object], tuple[Cells, Cells]]] = {
     "AdmissionCheck": _check,
     "DisruptionBudget": _budget,
     "Configuration": _configuration,
+    "LimitRange": _limits,
+    "RuntimeClass": _runtime,
 }

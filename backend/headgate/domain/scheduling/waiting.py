@@ -208,6 +208,8 @@ def _mending(reason: str, what: str) -> str:
     """What ends an obstacle of a queue."""
     if reason == "NoQueue":
         return "name a queue"
+    if reason == "OutsideLimitRange":
+        return "widen the LimitRange of the namespace, or submit it anew within the range"
     if reason.endswith("DoesNotExist"):
         return f"create the {what}, or name another queue"
     return f"resume the {what}" if reason.endswith("Stopped") else f"repair the {what}"

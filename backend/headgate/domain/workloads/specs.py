@@ -54,14 +54,30 @@ class Scheduling(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     preferred_affinity: tuple[PreferredTerm, ...] = ()
 
 
+class PodDefaults(msgspec.Struct, frozen=True, kw_only=True):
+    """What a template leaves to the namespace and the runtime, taken when it is submitted.
+
+    `requests` and `limits` are for every container that says nothing of the resource (LimitRange),
+    `overhead` is the runtime's (RuntimeClass).
+    """
+
+    overhead: Requests = {}
+    requests: Requests = {}
+    limits: Requests = {}
+
+
 class PodSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """`count` equal pods. `template` is the pod template as submitted, kept for whoever runs it."""
+    """`count` equal pods. `template` is the pod template as submitted, kept for whoever runs it.
+
+    `defaults` are part of what the pods ask for; None where there were none.
+    """
 
     name: str = "main"
     count: int = 1
     min_count: int | None = None
     scheduling: Scheduling
     template: dict[str, Any] = {}
+    defaults: PodDefaults | None = None
     topology_request: TopologyRequest | None = None
     pod_index: PodIndex | None = None
     disruption_mode: Literal["All", "Single"] = "All"

@@ -1,10 +1,4 @@
-"""What a pod template says about nodes and room (reference queueing.md §3.3).
-
-One pod asks for the larger of all its containers together and of its hungriest moment of
-initialisation, plus overhead; limits stand in for missing requests.
-"""
-
-from collections.abc import Iterable
+"""What a pod template says about nodes and room (reference queueing.md §3.3)."""
 
 import msgspec
 
@@ -15,12 +9,10 @@ from headgate.adapters.manifests.parsing.known_fields import (
     TEMPLATE_METADATA_FIELDS,
 )
 from headgate.adapters.manifests.parsing.selectors import read_node_affinity, read_tolerations
-from headgate.domain.values.amounts import NotAQuantity, amount_of_nanos, nanos_of
+from headgate.domain.values.amounts import NotAQuantity, nanos_of
+from headgate.domain.values.quantities import Requests
+from headgate.domain.workloads.pod_requests import ALWAYS, Asked, Nanos, requests_of
 from headgate.domain.workloads.specs import Scheduling
-
-POD_LEVEL_RESOURCES = ("cpu", "memory")
-
-Nanos = dict[str, int]
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,25 +57,23 @@ def _scheduling(pod: Fields) -> Scheduling:
     )
 
 
-def _pod_requests(pod: Fields) -> dict[str, int]:
-    containers = [_container_requests(container) for container in pod.children("containers")]
+def _pod_requests(pod: Fields) -> Requests:
+    containers = tuple(_container_requests(container) for container in pod.children("containers"))
     if not containers and not pod.values.get("containers"):
         pod.note("containers", "A pod has at least one container.", "Describe its containers.")
-    sidecars: Nanos = {}
-    peak: Nanos = {}
-    for container in pod.children("initContainers"):
-        stays = container.text("restartPolicy") == "Always"
-        asked = _container_requests(container)
-        peak = _larger(peak, _sum([sidecars, asked]))
-        if stays:
-            sidecars = _sum([sidecars, asked])
-    total = _larger(_sum([*containers, sidecars]), peak)
+    initial = tuple(
+        (_container_requests(container), container.text("restartPolicy") == ALWAYS)
+        for container in pod.children("initContainers")
+    )
     resources = pod.child("resources")
-    if resources is not None:
-        total = {**total, **_pod_level(_resources(resources))}
-    overhead = _nanos(pod, "overhead")
-    exact = _sum([total, overhead])
-    return {name: amount_of_nanos(name, nanos) for name, nanos in sorted(exact.items())}
+    return requests_of(
+        Asked(
+            containers=containers,
+            initial=initial,
+            pod_level=_resources(resources) if resources else {},
+            overhead=_nanos(pod, "overhead"),
+        )
+    )
 
 
 def _container_requests(container: Fields) -> Nanos:
@@ -128,24 +118,3 @@ def _nanos(fields: Fields, name: str) -> Nanos:
 def _note(fields: Fields | None, resource: str, rule: str, remedy: str) -> None:
     if fields is not None:
         fields.note(resource, f"{resource} {rule}.", remedy)
-
-
-def _pod_level(asked: Nanos) -> Nanos:
-    return {
-        name: nanos
-        for name, nanos in asked.items()
-        if name in POD_LEVEL_RESOURCES or name.startswith("hugepages-")
-    }
-
-
-def _sum(parts: Iterable[Nanos]) -> Nanos:
-    total: Nanos = {}
-    for part in parts:
-        for name, nanos in part.items():
-            total[name] = total.get(name, 0) + nanos
-    return total
-
-
-def _larger(left: Nanos, right: Nanos) -> Nanos:
-    names = {**left, **right}
-    return {name: max(left.get(name, 0), right.get(name, 0)) for name in names}

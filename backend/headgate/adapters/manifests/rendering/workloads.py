@@ -20,6 +20,7 @@ from headgate.domain.workloads.accommodating import without_uids
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.boost import stated_priority
 from headgate.domain.workloads.checking import state_of
+from headgate.domain.workloads.pod_defaults import completed_template
 from headgate.domain.workloads.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.protecting import protection_of
 from headgate.domain.workloads.specs import PodIndex, PodSet, TopologyRequest, WorkloadSpec
@@ -27,7 +28,7 @@ from headgate.domain.workloads.state import CheckState, Condition, Workload, pha
 
 
 def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
-    """The spec of a workload; templates as they were submitted."""
+    """The spec of a workload; templates as submitted, with what their pods get from others."""
     rendered: dict[str, Any] = {"podSets": [_pod_set(pod_set) for pod_set in spec.pod_sets]}
     if spec.queue_name:
         rendered["queueName"] = spec.queue_name
@@ -142,7 +143,7 @@ def _pod_set(pod_set: PodSet) -> dict[str, Any]:
     rendered: dict[str, Any] = {"name": pod_set.name, "count": pod_set.count}
     if pod_set.min_count is not None:
         rendered["minCount"] = pod_set.min_count
-    rendered["template"] = pod_set.template
+    rendered["template"] = completed_template(pod_set)
     if pod_set.topology_request is not None or pod_set.pod_index is not None:
         request = pod_set.topology_request or TopologyRequest()
         rendered["topologyRequest"] = _topology_request(request) | _pod_index(pod_set.pod_index)

@@ -7,6 +7,7 @@ from headgate.domain.checks.events import AdmissionCheckDeleted
 from headgate.domain.config import FIELDS, Config
 from headgate.domain.configuration.events import ConfigurationDeleted
 from headgate.domain.facts import DomainEvent
+from headgate.domain.limits.events import LimitRangeDeleted, RuntimeClassDeleted
 from headgate.domain.namespaces.events import NamespaceDeleted
 from headgate.domain.priorities.events import WorkloadPriorityClassDeleted
 from headgate.domain.queues.events import ClusterQueueDeleted, CohortDeleted, LocalQueueDeleted
@@ -26,6 +27,8 @@ DELETED: dict[str, DomainEvent] = {
     "disruptionbudget": DisruptionBudgetDeleted(),
     "namespace": NamespaceDeleted(),
     "configuration": ConfigurationDeleted(),
+    "limitrange": LimitRangeDeleted(),
+    "runtimeclass": RuntimeClassDeleted(),
 }
 """The last fact about an object of each kind."""
 

@@ -12,6 +12,8 @@ from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.workloads.pod_bounds import bound_violations
+from headgate.domain.workloads.pod_defaults import bounds_of
 from headgate.domain.workloads.state import Workload
 
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
@@ -98,12 +100,15 @@ def queue_obstacle(config: Config, workload: Workload) -> Obstacle | None:
 def namespace_obstacle(
     config: Config, workload: Workload, spec: ClusterQueueSpec
 ) -> Obstacle | None:
-    """Why the ClusterQueue with this spec takes nothing from the namespace of a workload."""
+    """Why the ClusterQueue with this spec takes nothing from the namespace of a workload.
+
+    Or why the namespace does not let it: its LimitRange became tighter after it was submitted.
+    """
     selector = spec.namespace_selector
     if selector == EVERYTHING or matches_selector(
         namespace_labels(config, workload.namespace), selector
     ):
-        return None
+        return _limit_obstacle(config, workload) if config.limit_ranges else None
     queue = cluster_queue_of(config, workload)
     return Obstacle(
         "NamespaceMismatch",
@@ -125,6 +130,20 @@ def namespace_labels(config: Config, namespace: str) -> dict[str, str]:
     """The labels of a namespace, its name among them as in Kubernetes."""
     found = config.namespaces.get(namespace)
     return {NAMESPACE_NAME_LABEL: namespace, **(found.labels if found else {})}
+
+
+def _limit_obstacle(config: Config, workload: Workload) -> Obstacle | None:
+    prefix = f"{workload.namespace}/"
+    newer = any(
+        found.generation > 1 or found.created_at >= workload.created_at
+        for key, found in config.limit_ranges.items()
+        if key.startswith(prefix)
+    )
+    if not newer:
+        return None  # It was held to them when it was submitted.
+    bounds = bounds_of(config.limit_ranges, workload.namespace)
+    broken = bound_violations(workload.spec, bounds)
+    return Obstacle("OutsideLimitRange", broken[0].rule.removesuffix(".")) if broken else None
 
 
 def _broken_reference(config: Config, name: str, spec: ClusterQueueSpec) -> Obstacle | None:

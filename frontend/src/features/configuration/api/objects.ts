@@ -17,6 +17,8 @@ export const KINDS = {
   WorkloadPriorityClass: "/v1/workloadpriorityclasses",
   AdmissionCheck: "/v1/admissionchecks",
   DisruptionBudget: "/v1/disruptionbudgets",
+  LimitRange: "/v1/limitranges",
+  RuntimeClass: "/v1/runtimeclasses",
   Namespace: "/v1/namespaces",
   Configuration: "/v1/configurations",
 } as const;

@@ -967,6 +967,80 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/namespaces/{namespace}/limitranges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List LimitRanges */
+        get: operations["listLimitRanges"];
+        put?: never;
+        /** Create a LimitRange */
+        post: operations["createLimitRange"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}/limitranges/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a LimitRange */
+        get: operations["getLimitRange"];
+        /** Replace a LimitRange */
+        put: operations["replaceLimitRange"];
+        post?: never;
+        /** Delete a LimitRange; one in use goes when nothing uses it any more */
+        delete: operations["deleteLimitRange"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runtimeclasses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List RuntimeClasses */
+        get: operations["listRuntimeClasses"];
+        put?: never;
+        /** Create a RuntimeClass */
+        post: operations["createRuntimeClass"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runtimeclasses/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a RuntimeClass */
+        get: operations["getRuntimeClass"];
+        /** Replace a RuntimeClass */
+        put: operations["replaceRuntimeClass"];
+        post?: never;
+        /** Delete a RuntimeClass; one in use goes when nothing uses it any more */
+        delete: operations["deleteRuntimeClass"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/localqueues": {
         parameters: {
             query?: never;
@@ -993,6 +1067,23 @@ export interface paths {
         };
         /** List DisruptionBudgets of all namespaces one may see */
         get: operations["listAllDisruptionBudgets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/limitranges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List LimitRanges of all namespaces one may see */
+        get: operations["listAllLimitRanges"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3274,6 +3365,46 @@ export interface components {
             together: number;
             fragmentation: number;
         };
+        /** LimitRangeItemShape */
+        LimitRangeItemShape: {
+            /** @enum {string} */
+            type: "Container" | "Pod" | "PersistentVolumeClaim";
+            max?: {
+                [key: string]: string;
+            };
+            min?: {
+                [key: string]: string;
+            };
+            default?: {
+                [key: string]: string;
+            };
+            defaultRequest?: {
+                [key: string]: string;
+            };
+            maxLimitRequestRatio?: {
+                [key: string]: string;
+            };
+        };
+        /** LimitRangeList */
+        LimitRangeList: {
+            apiVersion: string;
+            /** @constant */
+            kind: "LimitRangeList";
+            metadata: components["schemas"]["ListMeta"];
+            items: components["schemas"]["LimitRangeObject"][];
+        };
+        /** LimitRangeObject */
+        LimitRangeObject: {
+            apiVersion: string;
+            /** @constant */
+            kind: "LimitRange";
+            metadata: components["schemas"]["ObjectMeta"];
+            spec: components["schemas"]["LimitRangeSpecShape"];
+        };
+        /** LimitRangeSpecShape */
+        LimitRangeSpecShape: {
+            limits?: components["schemas"]["LimitRangeItemShape"][];
+        };
         /** LimitView */
         LimitView: {
             field: string;
@@ -4110,6 +4241,29 @@ export interface components {
             victims: components["schemas"]["VictimView"][];
             /** @default  */
             because?: string;
+        };
+        /** RuntimeClassList */
+        RuntimeClassList: {
+            apiVersion: string;
+            /** @constant */
+            kind: "RuntimeClassList";
+            metadata: components["schemas"]["ListMeta"];
+            items: components["schemas"]["RuntimeClassObject"][];
+        };
+        /** RuntimeClassObject */
+        RuntimeClassObject: {
+            apiVersion: string;
+            /** @constant */
+            kind: "RuntimeClass";
+            metadata: components["schemas"]["ObjectMeta"];
+            handler: string;
+            overhead?: components["schemas"]["RuntimeOverheadShape"] | null;
+        };
+        /** RuntimeOverheadShape */
+        RuntimeOverheadShape: {
+            podFixed?: {
+                [key: string]: string;
+            };
         };
         /** SchedulingStatsShape */
         SchedulingStatsShape: {
@@ -8688,6 +8842,441 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    listLimitRanges: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
+                labelSelector?: string | null;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of LimitRanges. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitRangeList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    createLimitRange: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LimitRangeObject"];
+                "application/yaml": components["schemas"]["LimitRangeObject"];
+            };
+        };
+        responses: {
+            /** @description A LimitRange; it holds for workloads submitted after it. */
+            201: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitRangeObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    getLimitRange: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: {
+                /** @description The ETag one has already */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A LimitRange; it holds for workloads submitted after it. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitRangeObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    replaceLimitRange: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LimitRangeObject"];
+                "application/yaml": components["schemas"]["LimitRangeObject"];
+            };
+        };
+        responses: {
+            /** @description A LimitRange; it holds for workloads submitted after it. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitRangeObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            428: components["responses"]["Problem428"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    deleteLimitRange: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A LimitRange; it holds for workloads submitted after it. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitRangeObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    listRuntimeClasses: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
+                labelSelector?: string | null;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of RuntimeClasses. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuntimeClassList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    createRuntimeClass: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RuntimeClassObject"];
+                "application/yaml": components["schemas"]["RuntimeClassObject"];
+            };
+        };
+        responses: {
+            /** @description A RuntimeClass; its fields stand beside the metadata, as in Kubernetes. */
+            201: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuntimeClassObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    getRuntimeClass: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: {
+                /** @description The ETag one has already */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A RuntimeClass; its fields stand beside the metadata, as in Kubernetes. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuntimeClassObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    replaceRuntimeClass: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RuntimeClassObject"];
+                "application/yaml": components["schemas"]["RuntimeClassObject"];
+            };
+        };
+        responses: {
+            /** @description A RuntimeClass; its fields stand beside the metadata, as in Kubernetes. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuntimeClassObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            428: components["responses"]["Problem428"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    deleteRuntimeClass: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A RuntimeClass; its fields stand beside the metadata, as in Kubernetes. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuntimeClassObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     listAllLocalQueues: {
         parameters: {
             query?: {
@@ -8756,6 +9345,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DisruptionBudgetList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listAllLimitRanges: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
+                labelSelector?: string | null;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of LimitRanges. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitRangeList"];
                 };
             };
             400: components["responses"]["Problem400"];

@@ -1,0 +1,46 @@
+"""Manifests of LimitRanges and RuntimeClasses, with the defaults that Kubernetes gives them."""
+
+from headgate.adapters.manifests.fields import Fields
+from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
+
+
+def read_limit_range(spec: Fields) -> tuple[LimitRangeSpec, tuple[str, ...]]:
+    """The spec of a LimitRange."""
+    return LimitRangeSpec(limits=tuple(_item(item) for item in spec.children("limits"))), ()
+
+
+def read_runtime_class(root: Fields) -> tuple[RuntimeClassSpec, tuple[str, ...]]:
+    """A RuntimeClass: its fields stand beside the metadata; where its pods may go, nodes say."""
+    root.ignore("scheduling")
+    overhead = root.child("overhead")
+    amounts = overhead.amounts("podFixed") if overhead else {}
+    if overhead:
+        overhead.close()
+    return RuntimeClassSpec(handler=root.text("handler"), overhead=amounts), ()
+
+
+def _item(fields: Fields) -> LimitRangeItem:
+    """One item; containers have a limit where there is a largest, and a request where a limit."""
+    kind = fields.choice("type", ("Container", "Pod", "PersistentVolumeClaim"), "Container")
+    most, least = fields.amounts("max"), fields.amounts("min")
+    limits, requests = fields.amounts("default"), fields.amounts("defaultRequest")
+    if kind == "Container":
+        limits = {**most, **limits}
+        requests = {**least, **limits, **requests}
+    ratios = fields.child("maxLimitRequestRatio")
+    read = LimitRangeItem(
+        type=kind,
+        max=most,
+        min=least,
+        default=dict(sorted(limits.items())),
+        default_request=dict(sorted(requests.items())),
+        max_limit_request_ratio_milli={
+            resource: ratios.milli(resource, 0) for resource in sorted(ratios.values)
+        }
+        if ratios
+        else {},
+    )
+    if ratios:
+        ratios.close()
+    fields.close()
+    return read

@@ -1,0 +1,39 @@
+"""LimitRanges and RuntimeClasses as they are shown."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from headgate.domain.configured import Configured
+from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
+from headgate.domain.values.amounts import milli_quantity, quantity_of
+
+
+def limit_range_body(found: Configured[LimitRangeSpec]) -> dict[str, Any]:
+    """The spec of a LimitRange."""
+    return {"spec": {"limits": [_item(item) for item in found.spec.limits]}}
+
+
+def runtime_class_body(found: Configured[RuntimeClassSpec]) -> dict[str, Any]:
+    """The fields of a RuntimeClass, which stand beside its metadata."""
+    overhead = quantities(found.spec.overhead)
+    return {
+        "handler": found.spec.handler,
+        **({"overhead": {"podFixed": overhead}} if overhead else {}),
+    }
+
+
+def quantities(amounts: Mapping[str, int]) -> dict[str, str]:
+    """Amounts by resource as quantities."""
+    return {resource: quantity_of(resource, amount) for resource, amount in amounts.items()}
+
+
+def _item(item: LimitRangeItem) -> dict[str, Any]:
+    ratios = item.max_limit_request_ratio_milli
+    bounds = {
+        "max": quantities(item.max),
+        "min": quantities(item.min),
+        "default": quantities(item.default),
+        "defaultRequest": quantities(item.default_request),
+        "maxLimitRequestRatio": {name: milli_quantity(ratio) for name, ratio in ratios.items()},
+    }
+    return {"type": item.type, **{name: found for name, found in bounds.items() if found}}

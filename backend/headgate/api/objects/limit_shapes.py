@@ -1,0 +1,65 @@
+"""LimitRanges and RuntimeClasses as they are written."""
+
+from typing import Literal
+
+from headgate.api.shapes import ListMeta, ObjectMeta, Shape
+
+
+class LimitRangeItemShape(Shape, kw_only=True, frozen=True):
+    """Bounds of every container or pod; the defaults count for containers."""
+
+    type: Literal["Container", "Pod", "PersistentVolumeClaim"]
+    max: dict[str, str] = {}
+    min: dict[str, str] = {}
+    default: dict[str, str] = {}
+    default_request: dict[str, str] = {}
+    max_limit_request_ratio: dict[str, str] = {}
+
+
+class LimitRangeSpecShape(Shape, kw_only=True, frozen=True):
+    """What is bounded."""
+
+    limits: list[LimitRangeItemShape] = []
+
+
+class LimitRangeObject(Shape, kw_only=True, frozen=True):
+    """A LimitRange; it holds for workloads submitted after it."""
+
+    api_version: str
+    kind: Literal["LimitRange"]
+    metadata: ObjectMeta
+    spec: LimitRangeSpecShape
+
+
+class LimitRangeList(Shape, kw_only=True, frozen=True):
+    """One page of LimitRanges."""
+
+    api_version: str
+    kind: Literal["LimitRangeList"]
+    metadata: ListMeta
+    items: list[LimitRangeObject]
+
+
+class RuntimeOverheadShape(Shape, kw_only=True, frozen=True):
+    """What each pod takes besides what its containers ask for."""
+
+    pod_fixed: dict[str, str] = {}
+
+
+class RuntimeClassObject(Shape, kw_only=True, frozen=True):
+    """A RuntimeClass; its fields stand beside the metadata, as in Kubernetes."""
+
+    api_version: str
+    kind: Literal["RuntimeClass"]
+    metadata: ObjectMeta
+    handler: str
+    overhead: RuntimeOverheadShape | None = None
+
+
+class RuntimeClassList(Shape, kw_only=True, frozen=True):
+    """One page of RuntimeClasses."""
+
+    api_version: str
+    kind: Literal["RuntimeClassList"]
+    metadata: ListMeta
+    items: list[RuntimeClassObject]

@@ -1,0 +1,122 @@
+"""What one pod asks for, from what its containers do (reference queueing.md §3.3).
+
+One pod asks for the larger of all its containers together and of its hungriest moment of
+initialisation, plus overhead. Amounts are added up in billionths and rounded only once.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from headgate.domain.values.amounts import NotAQuantity, amount_of_nanos, nanos_of, quantity_of
+from headgate.domain.values.quantities import Requests
+from headgate.domain.workloads.specs import PodDefaults
+
+POD_LEVEL_RESOURCES = ("cpu", "memory")
+
+Nanos: TypeAlias = dict[str, int]
+
+NOTHING = PodDefaults()
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """The requests of a pod's parts; `stays` says that an init container runs on as a sidecar.
+
+    `pod_level` are requests of the pod as a whole, which go before those of its containers.
+    """
+
+    containers: tuple[Nanos, ...]
+    initial: tuple[tuple[Nanos, bool], ...] = ()
+    pod_level: Nanos = {}
+    overhead: Nanos = {}
+
+
+class Resources(msgspec.Struct, frozen=True, kw_only=True):
+    """What one container asks for, and what it may take at most."""
+
+    requests: Nanos
+    limits: Nanos
+
+    def effective(self) -> Nanos:
+        """The requests that count: limits stand in for missing ones."""
+        return {**self.limits, **self.requests}
+
+
+def requests_of(asked: Asked) -> Requests:
+    """The amounts of one pod."""
+    sidecars: Nanos = {}
+    peak: Nanos = {}
+    for wanted, stays in asked.initial:
+        peak = _larger(peak, _sum([sidecars, wanted]))
+        if stays:
+            sidecars = _sum([sidecars, wanted])
+    total = _larger(_sum([*asked.containers, sidecars]), peak)
+    pod_level = {
+        name: nanos
+        for name, nanos in asked.pod_level.items()
+        if name in POD_LEVEL_RESOURCES or name.startswith("hugepages-")
+    }
+    exact = _sum([{**total, **pod_level}, asked.overhead])
+    return {name: amount_of_nanos(name, nanos) for name, nanos in sorted(exact.items())}
+
+
+def asked_by(pod: Mapping[str, Any], defaults: PodDefaults = NOTHING) -> Asked:
+    """What a pod's spec asks for, as it was accepted, with what it leaves to others filled in."""
+    return Asked(
+        containers=tuple(
+            resources_of(container, defaults).effective()
+            for container in pod.get("containers") or ()
+        ),
+        initial=tuple(
+            (
+                resources_of(container, defaults).effective(),
+                container.get("restartPolicy") == ALWAYS,
+            )
+            for container in pod.get("initContainers") or ()
+        ),
+        pod_level=resources_of(pod).effective(),
+        overhead=nanos_in(pod.get("overhead")) or nanos_by(defaults.overhead),
+    )
+
+
+ALWAYS = "Always"
+"""The restart policy of an init container that runs on beside the others."""
+
+
+def resources_of(container: Mapping[str, Any], defaults: PodDefaults = NOTHING) -> Resources:
+    """The requests and limits of a container, or of a pod as a whole."""
+    stated = container.get("resources") or {}
+    return Resources(
+        requests={**nanos_by(defaults.requests), **nanos_in(stated.get("requests"))},
+        limits={**nanos_by(defaults.limits), **nanos_in(stated.get("limits"))},
+    )
+
+
+def nanos_in(stated: Mapping[str, Any] | None) -> Nanos:
+    """Quantities by resource in billionths; what is no quantity was refused before."""
+    found: Nanos = {}
+    for resource, value in (stated or {}).items():
+        try:
+            found[resource] = nanos_of(str(value))
+        except NotAQuantity:
+            continue
+    return found
+
+
+def nanos_by(amounts: Requests) -> Nanos:
+    """Amounts by resource in billionths."""
+    return {name: nanos_of(quantity_of(name, amount)) for name, amount in amounts.items()}
+
+
+def _sum(parts: Iterable[Nanos]) -> Nanos:
+    total: Nanos = {}
+    for part in parts:
+        for name, nanos in part.items():
+            total[name] = total.get(name, 0) + nanos
+    return total
+
+
+def _larger(left: Nanos, right: Nanos) -> Nanos:
+    names = {**left, **right}
+    return {name: max(left.get(name, 0), right.get(name, 0)) for name in names}
