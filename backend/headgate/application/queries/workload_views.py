@@ -67,8 +67,9 @@ class ExplanationView(Shape, kw_only=True, frozen=True):
 
     `since` is the fact from which on this reason has held without a break, and `unchangedSince` its
     time; both are absent where the log does not tell. `attempts` counts the cycles that looked at
-    it and found something new, and `lastAttempt` is the last of them; `history` keeps the reasons
-    it waited for before, also once it is admitted.
+    it and found something new, and `lastAttempt` is the last of them: looks that found the same
+    again are not in the log. `history` keeps the reasons it waited for before, also once it is
+    admitted.
     """
 
     workload: str
