@@ -202,7 +202,10 @@ def _wrong_refusals(cell: Cell, workload: Workload, found: Explanation) -> Itera
     """Who is said to be safe is so: by priority, by what its queue owns, or by what went before."""
     refused = [one for blocker in found.blockers for one in blocker.refused]
     for key, rule in ((one.workload, one.rule) for one in refused):
-        other = cell.workloads[key]
+        other = cell.workloads.get(key)
+        if other is None:
+            yield f"{key} is said to be safe, and is not there"
+            continue
         mine, theirs = workload.spec.priority, other.spec.priority
         queue = other.admission.cluster_queue if other.admission is not None else ""
         if rule.startswith(ROUND):
