@@ -144,6 +144,29 @@ def test_a_time_that_no_clock_can_show(admin: Api, time: str) -> None:
     assert refused["errors"][0]["pointer"] == "/expiresAt"
 
 
+HUGE = "9" * 5000
+"""More digits than a log will ever have positions for, and than Python reads."""
+
+
+@pytest.mark.parametrize(
+    "path", [f"/v1/cycles?before={HUGE}:x", f"/v1/backtests?before={HUGE}:x", "/v1/cycles?before=x"]
+)
+def test_a_place_in_a_list_that_cannot_be(admin: Api, path: str) -> None:
+    check(admin.get(path), 400, "bad-continue-token")
+
+
+def test_numbers_of_thousands_of_digits_are_refused(admin: Api) -> None:
+    admin.post(HERE, workload("numbered"))
+    seen = workload("numbered")
+    for number in (HUGE, "\u0663" * 20):
+        changed = admin.put(f"{HERE}/numbered", seen, If_Match=f'"{HUGE}"')
+        check(changed, 412, "precondition-failed")
+        tried = admin.post(f"/v1/simulations?priority=team-a/numbered:{number}", None)
+        check(tried, 422, "invalid-request")
+    seen["metadata"]["resourceVersion"] = HUGE
+    assert admin.put(f"{HERE}/numbered", seen, If_Match="*").status_code == 200
+
+
 def test_a_token_for_a_namespace_that_cannot_be(admin: Api) -> None:
     asked = {"name": "odd", "role": "submitter", "namespaces": ["a\u0000b"]}
     check(admin.post("/v1/tokens", asked), 422, "invalid-request")

@@ -7,6 +7,7 @@ import msgspec
 from litestar import Response
 from litestar.openapi import ResponseSpec
 
+from headgate.api.parameters import whole_number
 from headgate.api.problems import PRECONDITION_REQUIRED, ApiFailure
 from headgate.application.failures import StaleVersion
 
@@ -65,10 +66,10 @@ def expected_version(if_match: str | None, *, required: bool = False) -> int | N
         return None
     if if_match.strip() == "*":
         return None
-    digits = if_match.strip().strip('"')
-    if not digits.isascii() or not digits.isdecimal():
-        raise StaleVersion(f"{if_match} is no ETag of this object.")
-    return int(digits)
+    version = whole_number(if_match.strip().strip('"'))
+    if version is None:
+        raise StaleVersion(f"{if_match[:80]} is no ETag of this object.")
+    return version
 
 
 def _names(header: str, version: int) -> bool:

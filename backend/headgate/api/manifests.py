@@ -10,6 +10,7 @@ from headgate.adapters.manifests.parse import parse_object
 from headgate.adapters.manifests.render import Extras, render
 from headgate.adapters.manifests.rendering.queues import QueueStatus
 from headgate.api.callers import Caller, installation_of
+from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID, ApiFailure
 from headgate.api.shapes import ProblemError
 from headgate.application.commands import Changed, Writer, Written
@@ -49,7 +50,6 @@ def wanted_of(installation: Installation, desired: Desired) -> Wanted:
     ending = "" if desired.name else installation.ids.new()[-ENDING_LENGTH:]
     complete = named(desired, ending)
     is_workload = complete.kind == "Workload"
-    seen = complete.resource_version
     return Wanted(
         kind=complete.stream_kind,
         name=complete.name,
@@ -59,7 +59,7 @@ def wanted_of(installation: Installation, desired: Desired) -> Wanted:
         spec=complete.spec,
         keeps=() if is_workload else complete.keeps,
         states_priority=is_workload and PRIORITY not in complete.keeps,
-        position=int(seen) if seen.isascii() and seen.isdecimal() and seen != "0" else None,
+        position=whole_number(complete.resource_version) or None,
     )
 
 

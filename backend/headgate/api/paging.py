@@ -8,7 +8,9 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from litestar.params import QueryParameter
 
+from headgate.api.parameters import whole_number
 from headgate.api.problems import BAD_CONTINUE, ApiFailure
+from headgate.domain.values.instants import Instant
 
 Limit = Annotated[
     int, QueryParameter(name="limit", ge=1, le=1000, description="At most so many items")
@@ -38,6 +40,17 @@ def after_token(token: str | None, question: str, kind: type[Key]) -> Key | None
     if mark != _mark(question):
         raise ApiFailure(BAD_CONTINUE, "It was made for a list with other filters.")
     return key
+
+
+def start_of(before: str | None) -> tuple[Instant, str] | None:
+    """Where a list that is ordered by time goes on, from `instant:id`, the `next` of a page."""
+    if before is None:
+        return None
+    text, _, name = before.partition(":")
+    at = whole_number(text)
+    if at is None or not name:
+        raise ApiFailure(BAD_CONTINUE, "It is the `next` of a page before.")
+    return at, name
 
 
 def _mark(question: str) -> str:

@@ -62,6 +62,16 @@ AT = (
 MIN_POSITION = "Wait until this position has been seen, at most five seconds"
 
 
+MOST_DIGITS = 18
+"""More than any position, version or instant has; longer texts are not even read as numbers."""
+
+
+def whole_number(text: str) -> int | None:
+    """The number that a text of digits stands for; None for every other text."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
+    return int(text) if is_number else None
+
+
 def listed(text: str | None) -> tuple[str, ...]:
     """The words of a parameter that takes several, separated by commas."""
     return tuple(word.strip() for word in (text or "").split(",") if word.strip())

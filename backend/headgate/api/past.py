@@ -7,11 +7,10 @@ from litestar import Request
 
 from headgate.api.callers import PAST, installation_of
 from headgate.api.instants import instant_or_none
+from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.shapes import ProblemError
 from headgate.application.past.travel import Wish, as_it_was
-
-MOST_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +41,9 @@ async def go_back(request: Request[Any, Any, Any]) -> None:
 
 def wish_of(text: str) -> Wish:
     """The position or instant that a text names; raises `InvalidObject`."""
-    if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS:
-        return Wish(position=int(text))
+    position = whole_number(text)
+    if position is not None:
+        return Wish(position=position)
     return Wish(at=instant_or_none(text.replace(" ", "+"), "/at"))
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from litestar import Request
 
 from headgate.api.callers import installation_of
+from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID_REQUEST, UNSUPPORTED_MEDIA_TYPE, ApiFailure
 from headgate.api.shapes import ProblemError
 from headgate.application.failures import NotYetThere
@@ -17,11 +18,10 @@ async def reach_position(request: Request[Any, Any, Any]) -> None:
     """Wait until the warm state has seen what `minPosition` asks for."""
     if b"minPosition" not in request.scope["query_string"]:
         return
-    text = str(request.query_params.get("minPosition", ""))
-    if not text.isascii() or not text.isdecimal() or len(text) > 18:  # noqa: PLR2004
+    position = whole_number(str(request.query_params.get("minPosition", "")))
+    if position is None:
         error = ProblemError(pointer="/minPosition", rule="It is a position: a whole number.")
         raise ApiFailure(INVALID_REQUEST, "minPosition is no position.", errors=(error,))
-    position = int(text)
     reader = installation_of(request).reader
     if not await reader.reached(position, within_seconds=SECONDS_TO_WAIT):
         raise NotYetThere(f"The log stands at {reader.position}, not yet at {position}.")

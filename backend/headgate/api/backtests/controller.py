@@ -8,12 +8,11 @@ from litestar.params import PathParameter, QueryParameter, RawBody
 from headgate.api.answers import Answer, answer, answer_view, shows
 from headgate.api.backtests import asking
 from headgate.api.callers import Caller, installation_of
+from headgate.api.paging import start_of
 from headgate.api.past import OF_NOW
-from headgate.api.problems import BAD_CONTINUE, ApiFailure
 from headgate.api.request_bodies import takes_documents
 from headgate.application.backtests.asking import cancel, find
 from headgate.application.backtests.views import BacktestPage, BacktestView, view_of
-from headgate.domain.values.instants import Instant
 
 EXAMPLE = {
     "apiVersion": "kueue.x-k8s.io/v1beta2",
@@ -74,7 +73,7 @@ class Backtests(Controller):
         limit: Annotated[int, QueryParameter(ge=1, le=200)] = 50,
     ) -> Answer:
         """Each with its progress, without its result."""
-        return answer_view(await asking.page(request, _start(before), limit))
+        return answer_view(await asking.page(request, start_of(before), limit))
 
     @get(
         "/{backtest:str}",
@@ -102,12 +101,3 @@ class Backtests(Controller):
         installation = installation_of(request)
         job = await cancel(installation, backtest)
         return answer(view_of(job, whole=True), position=installation.reader.position)
-
-
-def _start(before: str | None) -> tuple[Instant, str] | None:
-    if before is None:
-        return None
-    at, _, job = before.partition(":")
-    if not at.isdecimal() or not job:
-        raise ApiFailure(BAD_CONTINUE, "It is the `next` of a page before.")
-    return int(at), job

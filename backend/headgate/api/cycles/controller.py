@@ -7,10 +7,9 @@ from litestar.params import FromQuery, PathParameter, QueryParameter
 
 from headgate.api.answers import Answer, answer_view, shows
 from headgate.api.callers import Caller, installation_of
-from headgate.api.problems import BAD_CONTINUE, ApiFailure
+from headgate.api.paging import start_of
 from headgate.application.queries import cycles
 from headgate.application.queries.cycle_views import CycleDetail, CyclePage, CycleRerun
-from headgate.domain.values.instants import Instant
 
 CycleId = Annotated[str, PathParameter(description="The cycle, as events name it", max_length=100)]
 
@@ -36,7 +35,7 @@ class Cycles(Controller):
         limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     ) -> Answer:
         """Plans that decided something, or that the log refused because something had changed."""
-        found = await cycles.page(installation_of(request), partition, _start(before), limit)
+        found = await cycles.page(installation_of(request), partition, start_of(before), limit)
         return answer_view(found)
 
     @get(
@@ -59,12 +58,3 @@ class Cycles(Controller):
     async def replay(self, request: Caller, cycle: CycleId) -> Answer:
         """Nothing is written; the same input gives the same bytes."""
         return answer_view(await cycles.rerun(installation_of(request), cycle))
-
-
-def _start(before: str | None) -> tuple[Instant, str] | None:
-    if before is None:
-        return None
-    at, _, cycle = before.partition(":")
-    if not at.isdecimal() or not cycle:
-        raise ApiFailure(BAD_CONTINUE, "It is the `next` of a page before.")
-    return int(at), cycle

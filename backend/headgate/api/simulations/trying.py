@@ -9,7 +9,7 @@ from headgate.adapters.manifests.rendering.workloads import rendered_admission
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, installation_of, need_namespace, origin_of
 from headgate.api.manifests import as_caller_wrote, read_wanted
-from headgate.api.parameters import listed
+from headgate.api.parameters import listed, whole_number
 from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
 from headgate.api.shapes import ProblemError
 from headgate.api.workloads.batch import Entry, entry_of
@@ -88,7 +88,8 @@ def _other_changes(request: Caller, installation: Installation, asked: Asked) ->
         changes.append(deletion(installation, stream))
     for text in listed(asked.priorities):
         key, _, number = text.rpartition(":")
-        if not key or not number.removeprefix("-").isdecimal():
+        size = whole_number(number.removeprefix("-"))
+        if not key or size is None:
             raise _malformed("/priority", f"{text!r} is not `namespace/name:number`.")
         _need(request, f"workload/{key}", "/priority")
         changes.append(new_priority(installation, key, int(number)))

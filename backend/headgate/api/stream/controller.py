@@ -8,7 +8,7 @@ from litestar.params import HeaderParameter, QueryParameter
 from litestar.response import Stream
 
 from headgate.api.callers import Caller, installation_of, is_still_allowed
-from headgate.api.parameters import listed
+from headgate.api.parameters import listed, whole_number
 from headgate.api.past import GROWING
 from headgate.application.event_hub import Wanted
 
@@ -66,5 +66,5 @@ class EventStream(Controller):
 
 def _position(last_event_id: str | None, after: int | None) -> int | None:
     """A Last-Event-ID wins: browsers send it when they reconnect to the address they began with."""
-    text = (last_event_id or "").strip()
-    return int(text) if text.isascii() and text.isdecimal() else after
+    last = whole_number((last_event_id or "").strip())
+    return after if last is None else last

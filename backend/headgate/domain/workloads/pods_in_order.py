@@ -19,6 +19,8 @@ from headgate.domain.workloads.specs import PodIndex, PodSet
 from headgate.domain.workloads.state import Workload
 
 INDEX_OFFSET = "kueue.x-k8s.io/pod-index-offset"
+MOST_DIGITS = 10
+"""Of an index of a pod: as many as an int32 of Kubernetes has."""
 
 Values = tuple[str, ...]
 
@@ -121,14 +123,15 @@ def _offset(pods: Sequence[PodSeen]) -> int:
     told = pods[0].annotations.get(INDEX_OFFSET) if pods else None
     if told is None:
         return 0
-    if not told.isascii() or not told.isdigit():
+    offset = _number(told)
+    if offset is None:
         violation = Violation(
             pointer=child("/pods", 0, "annotations", INDEX_OFFSET),
             rule=f"The offset of indices is a number, not {told!r}.",
             remedy="Give the number of pods that are counted before these.",
         )
         raise InvalidObject("No pod was placed.", remedy=violation.remedy, violations=(violation,))
-    return int(told)
+    return offset
 
 
 def _ranks(
@@ -163,7 +166,9 @@ def _rank(index: PodIndex, pod: PodSeen, end: int, count: int) -> int | None:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+    if text is None or not text.isascii() or not text.isdigit() or len(text) > MOST_DIGITS:
+        return None
+    return int(text)
 
 
 def _by_rank(
