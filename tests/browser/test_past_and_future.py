@@ -66,6 +66,25 @@ def test_a_submitter_learns_why_tries_a_smaller_one_and_sees_it_start(
     expect(page.get_by_text("Starting").first).to_be_visible()
 
 
+def test_a_form_writes_the_documents_and_only_what_was_tried_is_applied(screen: Screen) -> None:
+    page = screen.page
+    screen.open("/what-if", "What-if")
+    page.get_by_label("LocalQueue").select_option(f"{NAMESPACE}/main")
+    page.get_by_label("Name", exact=True).fill("formed")
+    page.get_by_label("GPUs of a pod").fill("1")
+    editor = page.get_by_label("Documents to try out")
+    expect(editor).to_have_value(re.compile(f"name: formed\\n  namespace: {NAMESPACE}\\n"))
+    apply = page.get_by_role("button", name="Apply it in earnest")
+    expect(apply).to_have_attribute("aria-disabled", "true")
+
+    page.get_by_role("button", name="Try it out").click()
+    expect(page.get_by_text(re.compile("^It would "))).to_be_visible()
+    expect(apply).not_to_have_attribute("aria-disabled", "true")
+    page.get_by_label("Pods", exact=True).fill("2")
+    expect(apply).to_have_attribute("aria-disabled", "true")
+    expect(page.get_by_text("before the last change")).to_be_visible()
+
+
 def test_an_admin_drags_the_slider_to_an_incident_and_opens_the_cycle_that_decided_it(
     screen: Screen, client: HeadgateClient
 ) -> None:

@@ -4,6 +4,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, contentOf } from "@/lib/api/request";
 import type { Simulation, WorkloadObject } from "@/lib/api/types";
 
+const MOST_DOORS = 1000;
 const YAML = { "Content-Type": "application/yaml" };
 
 export interface Others {
@@ -34,6 +35,18 @@ export function patternQuery(key: string) {
     enabled: key !== "",
   });
 }
+
+/** The LocalQueues that can be submitted to, for the form. */
+export const doorsQuery = queryOptions({
+  queryKey: ["objects", "doors"],
+  queryFn: ({ signal }) => contentOf(api.GET("/v1/localqueues", { params: { query: { limit: MOST_DOORS } }, signal })),
+});
+
+/** The topologies whose levels a gang can ask for, for the form. */
+export const topologiesQuery = queryOptions({
+  queryKey: ["objects", "topologies"],
+  queryFn: ({ signal }) => contentOf(api.GET("/v1/topologies", { signal })),
+});
 
 function asText(body: unknown): string {
   return body as string;

@@ -40,6 +40,7 @@ export function Outcome({ found }: { found: Simulation }) {
 
 function OneWorkload({ workload }: { workload: Foreseen }) {
   const { position, blockers = [], wouldUnblock = [], victims = [] } = workload;
+  const others = blockers.filter((blocker) => blocker.message !== workload.sentence);
   return (
     <Card title={workload.workload} padded>
       <div className={styles.stack} role="status" data-verdict={workload.verdict}>
@@ -52,9 +53,9 @@ function OneWorkload({ workload }: { workload: Foreseen }) {
         )}
         {victims.length > 0 && <p>For it {victims.map((victim) => victim.workload).join(", ")} would have to go.</p>}
         {workload.admission && <Places admission={workload.admission} />}
-        {blockers.length > 0 && (
+        {others.length > 0 && (
           <ul className={styles.blockers}>
-            {blockers.map((blocker) => (
+            {others.map((blocker) => (
               <li key={blocker.message}>{blocker.message}</li>
             ))}
           </ul>
@@ -69,7 +70,10 @@ interface Assigned {
   name: string;
   count: number;
   flavors: Record<string, string>;
+  topologyAssignment?: { domains: { values: string[]; count: number }[] };
 }
+
+const MOST_HOSTS = 8;
 
 function Places({ admission }: { admission: Record<string, unknown> }) {
   const assigned = (admission["podSetAssignments"] ?? []) as Assigned[];
@@ -78,10 +82,19 @@ function Places({ admission }: { admission: Record<string, unknown> }) {
       {assigned.map((one) => (
         <li key={one.name}>
           {one.count} × {one.name}: {Object.entries(one.flavors).map(([resource, flavor]) => `${resource} from ${flavor}`).join(", ")}
+          {hostWords(one)}
         </li>
       ))}
     </ul>
   );
+}
+
+function hostWords({ topologyAssignment }: Assigned): string {
+  const domains = topologyAssignment?.domains ?? [];
+  if (domains.length === 0) return "";
+  const named = domains.slice(0, MOST_HOSTS).map(({ values, count }) => `${values.at(-1) ?? ""} (${count})`);
+  const more = domains.length > MOST_HOSTS ? ` and ${domains.length - MOST_HOSTS} more` : "";
+  return `; on ${named.join(", ")}${more}`;
 }
 
 function Effects({ effects }: { effects: Effect[] }) {

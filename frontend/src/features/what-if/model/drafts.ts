@@ -5,15 +5,18 @@ import type { WorkloadObject } from "@/lib/api/types";
 
 export interface Draft {
   name: string;
-  namespace: string;
-  queue: string;
+  /** The LocalQueue, as namespace/name. */
+  door: string;
   pods: string;
   cpu: string;
+  memory: string;
   gpu: string;
   priority: string;
+  /** The topology level all pods must stay together in; empty for anywhere. */
+  level: string;
 }
 
-export const FIRST_DRAFT: Draft = { name: "what-if", namespace: "default", queue: "", pods: "1", cpu: "1", gpu: "", priority: "" };
+export const FIRST_DRAFT: Draft = { name: "what-if", door: "", pods: "1", cpu: "1", memory: "1Gi", gpu: "", priority: "", level: "" };
 
 const GPU = "nvidia.com/gpu";
 const API_VERSION = "kueue.x-k8s.io/v1beta2";
@@ -22,14 +25,17 @@ const API_VERSION = "kueue.x-k8s.io/v1beta2";
 export function documentOf(draft: Draft): string {
   const requests: Record<string, string> = {};
   if (draft.cpu.trim() !== "") requests["cpu"] = draft.cpu.trim();
+  if (draft.memory.trim() !== "") requests["memory"] = draft.memory.trim();
   if (draft.gpu.trim() !== "") requests[GPU] = draft.gpu.trim();
   const containers = [{ name: "main", image: "main", resources: { requests } }];
+  const [namespace = "", queueName = ""] = draft.door.split("/");
+  const together = draft.level === "" ? {} : { topologyRequest: { required: draft.level } };
   const spec: Record<string, unknown> = {
-    queueName: draft.queue.trim(),
-    podSets: [{ name: "main", count: Number(draft.pods) || 1, template: { spec: { containers } } }],
+    queueName,
+    podSets: [{ name: "main", count: Number(draft.pods) || 1, ...together, template: { spec: { containers } } }],
   };
   if (draft.priority.trim() !== "") spec["priority"] = Number(draft.priority);
-  const metadata = { name: draft.name.trim(), namespace: draft.namespace.trim() };
+  const metadata = { name: draft.name.trim(), namespace: namespace || "default" };
   return stringify({ apiVersion: API_VERSION, kind: "Workload", metadata, spec });
 }
 

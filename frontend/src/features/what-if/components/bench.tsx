@@ -1,0 +1,130 @@
+// What is tried out on the left, and what would come of it on the right.
+import { useMutation } from "@tanstack/react-query";
+import { FlaskConical, Send } from "lucide-react";
+import { useState } from "react";
+
+import { Button } from "@/components/ui/button";
+import { TextField } from "@/components/ui/fields";
+import { Go } from "@/components/ui/go";
+import { Card } from "@/components/ui/layout";
+import { announce } from "@/components/ui/notices";
+import { Empty, Failed } from "@/components/ui/states";
+import type { ApplyResults } from "@/lib/api/types";
+import { workloadAddress } from "@/lib/events";
+import { PAST_REFUSAL, shownMoment } from "@/lib/past";
+
+import { applyDocuments, type Others, tryOut } from "../api/simulations";
+import { type Draft, documentOf } from "../model/drafts";
+import { DraftForm } from "./draft-form";
+import { Outcome } from "./outcome";
+import styles from "./what-if.module.css";
+
+const NOTHING: Others = { priority: "", remove: "", cordon: "" };
+const UNTRIED = "Try these very documents out first";
+
+interface Asked {
+  documents: string;
+  others: Others;
+}
+
+export interface BenchProps {
+  /** What the form begins with; without one there is no form, only documents. */
+  draft?: Draft;
+  documents?: string;
+  doors?: readonly string[];
+}
+
+export function Bench({ draft: first, documents: begin, doors = [] }: BenchProps) {
+  const [draft, setDraft] = useState(first);
+  const [documents, setDocuments] = useState(begin ?? (first ? documentOf(first) : ""));
+  const [others, setOthers] = useState(NOTHING);
+  const trying = useMutation({ mutationFn: (asked: Asked) => tryOut(asked.documents, asked.others) });
+  const doing = useMutation({ mutationFn: () => applyDocuments(documents), onSuccess: tellOf });
+  const isTried = trying.isSuccess && trying.variables.documents === documents;
+  const isCurrent = isTried && trying.variables.others === others;
+  const refusal = shownMoment() === "" ? (isTried ? undefined : UNTRIED) : PAST_REFUSAL;
+  return (
+    <div className={styles.columns}>
+      <div className={styles.stack}>
+        {draft && (
+          <DraftForm
+            draft={draft}
+            doors={doors}
+            onChange={(next) => {
+              setDraft(next);
+              setDocuments(documentOf(next));
+            }}
+          />
+        )}
+        <div className={styles.actions}>
+          <Button look="primary" onClick={() => trying.mutate({ documents, others })}>
+            <FlaskConical aria-hidden="true" />
+            {trying.isPending ? "Trying…" : "Try it out"}
+          </Button>
+          <Button refusal={refusal} onClick={() => doing.mutate()}>
+            <Send aria-hidden="true" />
+            Apply it in earnest
+          </Button>
+        </div>
+        {doing.isError && <Failed error={doing.error} />}
+        {doing.data && <Applied results={doing.data} />}
+        <Card title="What is applied (YAML)" padded>
+          <textarea
+            className={styles.editor}
+            aria-label="Documents to try out"
+            spellCheck={false}
+            rows={18}
+            value={documents}
+            onChange={(event) => setDocuments(event.target.value)}
+          />
+        </Card>
+        <Card title="What is changed besides" padded>
+          <OtherChanges others={others} onChange={setOthers} />
+        </Card>
+      </div>
+      <div className={styles.stack}>
+        {trying.isError && <Failed error={trying.error} />}
+        {trying.data && !isCurrent && <p role="status">This is what came of it before the last change: try it out again.</p>}
+        {trying.data && <Outcome found={trying.data} />}
+        {!trying.data && !trying.isError && (
+          <Card>
+            <Empty title="Nothing has been tried yet">
+              <p>Describe a workload, or change a queue, a flavor or a node, and see what would come of it.</p>
+            </Empty>
+          </Card>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function OtherChanges({ others, onChange }: { others: Others; onChange: (others: Others) => void }) {
+  const field = (name: keyof Others, label: string, placeholder: string) => (
+    <TextField label={label} placeholder={placeholder} value={others[name]} onChange={(event) => onChange({ ...others, [name]: event.target.value })} />
+  );
+  return (
+    <div className={styles.fields}>
+      {field("priority", "Another priority", "team-a/train:100")}
+      {field("remove", "Leave out", "node/host-1")}
+      {field("cordon", "Cordon nodes", "host-1,host-2")}
+    </div>
+  );
+}
+
+function Applied({ results: { results } }: { results: ApplyResults }) {
+  const workloads = results.filter((result) => result.kind === "Workload" && result.outcome !== "rejected");
+  return (
+    <ul>
+      {workloads.map(({ namespace, name }) => (
+        <li key={`${namespace}/${name}`}>
+          Go to <Go to={workloadAddress(`${namespace}/${name}`)}>{`${namespace}/${name}`}</Go>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function tellOf({ results }: ApplyResults) {
+  const refused = results.filter((result) => result.outcome === "rejected");
+  announce(refused.length > 0 ? `${refused.length} refused: ${refused[0]?.problem?.detail ?? ""}` : `${results.length} applied`, refused.length > 0 ? "bad" : "good");
+}
