@@ -1,8 +1,9 @@
 // What happened to a workload: its life as one strip, and every event with an address of its own.
 import { useQuery } from "@tanstack/react-query";
-import { Link2 } from "lucide-react";
-import { useEffect } from "react";
+import { ChevronDown, ChevronRight, Link2 } from "lucide-react";
+import { useEffect, useState } from "react";
 
+import { Button } from "@/components/ui/button";
 import { FactBadge } from "@/components/ui/event-line";
 import { Go } from "@/components/ui/go";
 import { Card } from "@/components/ui/layout";
@@ -15,7 +16,7 @@ import { useUrl } from "@/lib/hooks/use-url";
 import type { TimelineEntry } from "@/lib/api/types";
 
 import { timelineQuery } from "../api/workloads";
-import { type Mark, marksOf, stretchesOf } from "../model/life";
+import { foldReasons, type Mark, type MarkGroup, marksOf, stretchesOf } from "../model/life";
 import styles from "./workload-timeline.module.css";
 
 export function WorkloadTimeline({ workloadKey }: { workloadKey: string }) {
@@ -28,8 +29,8 @@ export function WorkloadTimeline({ workloadKey }: { workloadKey: string }) {
           <>
             <LifeStrip entries={entries} />
             <ol className={styles.marks} aria-label="Events, newest first">
-              {marksOf(entries).map((mark) => (
-                <MarkLine key={mark.entry.position} mark={mark} workloadKey={workloadKey} chosen={chosen} />
+              {foldReasons(marksOf(entries)).map((group) => (
+                <GroupLines key={group.at(-1)?.entry.position} group={group} workloadKey={workloadKey} chosen={chosen} />
               ))}
             </ol>
           </>
@@ -64,6 +65,31 @@ function LifeStrip({ entries }: { entries: TimelineEntry[] }) {
   );
 }
 
+// A group is known by its oldest mark, which stays while newer ones come.
+function GroupLines({ group, workloadKey, chosen }: { group: MarkGroup; workloadKey: string; chosen: string }) {
+  const [newest, ...earlier] = group;
+  const [unfolded, setUnfolded] = useState(false);
+  const line = (mark: Mark) => <MarkLine key={mark.entry.position} mark={mark} workloadKey={workloadKey} chosen={chosen} />;
+  if (earlier.length === 0) return line(newest);
+  const open = unfolded || earlier.some((mark) => chosen === String(mark.entry.position));
+  const oldest = earlier.at(-1) ?? newest;
+  return (
+    <>
+      {line(open ? newest : { ...newest, idleSeconds: 0 })}
+      <li className={styles.fold}>
+        <Button look="quiet" aria-expanded={open} onClick={() => setUnfolded(!open)}>
+          {open ? <ChevronDown aria-hidden="true" /> : <ChevronRight aria-hidden="true" />}
+          {earlier.length === 1 ? "1 earlier reason" : `${earlier.length} earlier reasons`}
+        </Button>
+        <span className={styles.when}>
+          the first <Moment at={oldest.entry.at} />
+        </span>
+      </li>
+      {open ? earlier.map(line) : <Idle seconds={oldest.idleSeconds} />}
+    </>
+  );
+}
+
 function MarkLine({ mark, workloadKey, chosen }: { mark: Mark; workloadKey: string; chosen: string }) {
   const { entry, idleSeconds } = mark;
   const id = `event-${entry.position}`;
@@ -91,7 +117,11 @@ function MarkLine({ mark, workloadKey, chosen }: { mark: Mark; workloadKey: stri
           {entry.reason ? `: “${entry.reason}”` : ""} · <span className="number">#{entry.position}</span>
         </span>
       </li>
-      {idleSeconds > 0 && <li className={styles.idle}>{formatDuration(idleSeconds)} without change</li>}
+      <Idle seconds={idleSeconds} />
     </>
   );
+}
+
+function Idle({ seconds }: { seconds: number }) {
+  return seconds > 0 && <li className={styles.idle}>{formatDuration(seconds)} without change</li>;
 }

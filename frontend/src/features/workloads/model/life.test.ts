@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { TimelineEntry } from "@/lib/api/types";
 
-import { marksOf, stretchesOf } from "./life";
+import { foldReasons, marksOf, stretchesOf } from "./life";
 
 function entry(type: string, at: string): TimelineEntry {
   return { position: Date.parse(at), at, type: `workload.${type}`, actor: "scheduler", title: type, data: {} };
@@ -38,4 +38,17 @@ test("marks are newest first and tell only idle time worth a word", () => {
   const marks = marksOf(LIFE);
   expect(marks[0]?.entry.title).toBe("finished");
   expect(marks.map((mark) => Math.round(mark.idleSeconds))).toEqual([3597, 0, 0, 32_399, 0, 0]);
+});
+
+test("reasons that followed each other are folded under the newest, and nothing else is", () => {
+  const reason = (second: number) => entry("explained", `2026-05-04T00:00:0${second}Z`);
+  const held = entry("held", "2026-05-04T00:00:04Z");
+  const groups = foldReasons(marksOf([entry("submitted", "2026-05-04T00:00:00Z"), reason(1), reason(2), reason(3), held, reason(5)]));
+  expect(groups.map((group) => [group[0].entry.title, group.length])).toEqual([
+    ["explained", 1],
+    ["held", 1],
+    ["explained", 3],
+    ["submitted", 1],
+  ]);
+  expect(groups[2]?.[0].entry.at).toBe("2026-05-04T00:00:03Z");
 });

@@ -83,3 +83,19 @@ export function marksOf(entries: TimelineEntry[]): Mark[] {
     })
     .reverse();
 }
+
+/** Marks that are shown together: the newest, and earlier ones that say the same kind of thing. */
+export type MarkGroup = [Mark, ...Mark[]];
+
+const FOLDED = "workload.explained";
+
+/** The marks with reasons that followed each other under the newest of them, so that what happened is seen. */
+export function foldReasons(marks: Mark[]): MarkGroup[] {
+  const groups: MarkGroup[] = [];
+  for (const mark of marks) {
+    const newer = groups.at(-1);
+    if (mark.entry.type === FOLDED && newer?.[0].entry.type === FOLDED) newer.push(mark);
+    else groups.push([mark]);
+  }
+  return groups;
+}
