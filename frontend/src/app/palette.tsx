@@ -13,7 +13,7 @@ import { DESTINATIONS } from "./navigation";
 import styles from "./palette.module.css";
 import { applyTheme } from "./theme";
 
-const QUEUES = "Cluster queues";
+const QUEUES = "ClusterQueues";
 const WORKLOADS = "Workloads";
 
 export function Palette({ onClose }: { onClose: () => void }) {

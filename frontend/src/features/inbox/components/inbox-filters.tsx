@@ -23,7 +23,7 @@ export function InboxFilterBar({ filters, onChange }: InboxFilterBarProps) {
     <search className={styles.filters} aria-label="Filter the inbox">
       <TypedField label="Name contains" value={filters.name} inputRef={nameInput} onSettled={(name) => onChange({ name })} />
       <TypedField label="Namespace" value={filters.namespace} onSettled={(namespace) => onChange({ namespace })} />
-      <TypedField label="Cluster queue" value={filters.clusterQueue} onSettled={(clusterQueue) => onChange({ clusterQueue })} />
+      <TypedField label="ClusterQueue" value={filters.clusterQueue} onSettled={(clusterQueue) => onChange({ clusterQueue })} />
       <SelectField label="Came here" options={SINCE} value={filters.since} onChange={(event) => onChange({ since: event.target.value })} />
       {FILTER_NAMES.some((name) => filters[name] !== "") && (
         <Button look="quiet" onClick={() => onChange(NOTHING)}>

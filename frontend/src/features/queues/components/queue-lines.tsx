@@ -57,7 +57,7 @@ const PENDING: Column<PendingWorkload>[] = [
   },
   {
     id: "local",
-    header: "Local queue",
+    header: "LocalQueue",
     width: "minmax(0, 0.9fr)",
     cell: (row) => (
       <span className={styles.local} title={`Number ${row.positionInLocalQueue + 1} in its LocalQueue`}>
@@ -95,7 +95,7 @@ const ADMITTED: Column<WorkloadObject>[] = [
     cell: (row) => <PhaseBadge phase={row.status?.phase ?? "Running"} />,
   },
   nameColumn(),
-  { id: "queue", header: "Local queue", width: "minmax(0, 1fr)", cell: (row) => row.spec.queueName ?? "—" },
+  { id: "queue", header: "LocalQueue", width: "minmax(0, 1fr)", cell: (row) => row.spec.queueName ?? "—" },
   {
     id: "priority",
     header: "Priority",

@@ -82,7 +82,7 @@ function Body({ node }: { node: QueueNode }) {
         choices={[
           { key: "pending", label: "Waiting, in order", content: <PendingTable name={node.name} strategy={node.strategy ?? ""} /> },
           { key: "admitted", label: "With a place", content: <AdmittedTable name={node.name} /> },
-          { key: "doors", label: "Local queues", content: <LocalQueues node={node} /> },
+          { key: "doors", label: "LocalQueues", content: <LocalQueues node={node} /> },
           { key: "usage", label: "Over time", content: <UsageOverTime name={node.name} /> },
           { key: "definition", label: "Definition", content: <Definition name={node.name} /> },
         ]}

@@ -91,7 +91,7 @@ function Choosers({ names, name, map }: { names: string[]; name: string; map: To
         label="Colour by"
         value={url.get("colour") || "queue"}
         options={[
-          { value: "queue", words: "Cluster queue" },
+          { value: "queue", words: "ClusterQueue" },
           { value: "priority", words: "Priority" },
         ]}
         onChange={(event) => url.change({ colour: event.target.value }, "replace")}

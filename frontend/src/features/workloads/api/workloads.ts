@@ -79,3 +79,12 @@ export function partsOf(key: string): { namespace: string; name: string } {
   const [namespace = "", name = ""] = key.split("/");
   return { namespace, name };
 }
+
+/** The LocalQueue a workload was submitted to. */
+export function doorQuery(namespace: string, name: string) {
+  return queryOptions({
+    queryKey: ["objects", "doors", `${namespace}/${name}`],
+    queryFn: ({ signal }) => contentOf(api.GET("/v1/namespaces/{namespace}/localqueues/{name}", { params: { path: { namespace, name } }, signal })),
+    enabled: name !== "",
+  });
+}

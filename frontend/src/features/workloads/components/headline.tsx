@@ -58,5 +58,5 @@ function Expected({ expected }: { expected: NonNullable<Explanation["expectedSta
 
 function placeInLine({ position }: Explanation): string {
   if (!position?.clusterQueue) return "";
-  return `Position ${position.clusterQueue} of ${position.of} in its cluster queue. `;
+  return `Position ${position.clusterQueue} of ${position.of} in its ClusterQueue. `;
 }

@@ -27,8 +27,8 @@ export function WorkloadFilterBar({ filters, onChange }: WorkloadFilterBarProps)
     <search className={styles.filters} aria-label="Filter workloads">
       <TypedField label="Name contains" value={filters.name} inputRef={nameInput} onSettled={(name) => onChange({ name })} />
       <TypedField label="Namespace" value={filters.namespace} onSettled={(namespace) => onChange({ namespace })} />
-      <TypedField label="Local queue" value={filters.queue} onSettled={(queue) => onChange({ queue })} />
-      <TypedField label="Cluster queue" value={filters.clusterQueue} onSettled={(clusterQueue) => onChange({ clusterQueue })} />
+      <TypedField label="LocalQueue" value={filters.queue} onSettled={(queue) => onChange({ queue })} />
+      <TypedField label="ClusterQueue" value={filters.clusterQueue} onSettled={(clusterQueue) => onChange({ clusterQueue })} />
       <Menu
         heading="Show phases"
         stays

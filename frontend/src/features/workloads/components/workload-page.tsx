@@ -10,7 +10,7 @@ import { View } from "@/components/ui/view";
 import type { WorkloadObject } from "@/lib/api/types";
 import { useUrl } from "@/lib/hooks/use-url";
 
-import { workloadQuery } from "../api/workloads";
+import { doorQuery, workloadQuery } from "../api/workloads";
 import { Assignment } from "./assignment";
 import { Checks } from "./checks";
 import { Conditions } from "./conditions";
@@ -32,11 +32,19 @@ export function WorkloadPage({ workloadKey }: { workloadKey: string }) {
       over={
         <>
           <Go to="/workloads">Workloads</Go>
-          <Go to={`/what-if?workload=${encodeURIComponent(workloadKey)}`}>Try out a change of it</Go>
           {workload.data && <Over workload={workload.data} />}
         </>
       }
-      actions={workload.data && <WorkloadActions workload={workload.data} />}
+      actions={
+        workload.data && (
+          <>
+            <Go className={styles.tryOut} to={`/what-if?workload=${encodeURIComponent(workloadKey)}`}>
+              Try out a change of it
+            </Go>
+            <WorkloadActions workload={workload.data} />
+          </>
+        )
+      }
     >
       <View query={workload} rows={8}>
         {(found) => <Body workload={found} workloadKey={workloadKey} />}
@@ -50,9 +58,25 @@ function Over({ workload }: { workload: WorkloadObject }) {
     <>
       <PhaseBadge phase={workload.status?.phase ?? "Pending"} />
       <span>
-        {workload.spec.queueName ? `in ${workload.spec.queueName}` : "in no queue"}, priority{" "}
-        {workload.status?.priority ?? workload.spec.priority ?? 0}, submitted <Moment at={workload.metadata.creationTimestamp} />
+        <InQueue workload={workload} />, priority {workload.status?.priority ?? workload.spec.priority ?? 0}, submitted <Moment at={workload.metadata.creationTimestamp} />
       </span>
+    </>
+  );
+}
+
+function InQueue({ workload: { metadata, spec } }: { workload: WorkloadObject }) {
+  const door = useQuery(doorQuery(metadata.namespace ?? "", spec.queueName ?? ""));
+  const queue = door.data?.spec.clusterQueue;
+  if (!spec.queueName) return <>in no queue</>;
+  return (
+    <>
+      in {spec.queueName}
+      {queue && (
+        <>
+          {" "}
+          of <Go to={`/queues/${encodeURIComponent(queue)}`}>{queue}</Go>
+        </>
+      )}
     </>
   );
 }

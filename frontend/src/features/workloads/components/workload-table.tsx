@@ -24,7 +24,7 @@ const COLUMNS: Column<WorkloadObject>[] = [
     narrow: "minmax(0, 1fr)",
     cell: (row) => <ObjectName name={keyOf(row)} />,
   },
-  { id: "queue", header: "Local queue", width: "minmax(0, 0.6fr)", cell: (row) => row.spec.queueName ?? "—" },
+  { id: "queue", header: "LocalQueue", width: "minmax(0, 0.6fr)", cell: (row) => row.spec.queueName ?? "—" },
   {
     id: "situation",
     header: "Why or where",
