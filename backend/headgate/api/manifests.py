@@ -98,7 +98,9 @@ def manifest_of(
     return _for_reader(rendered, installation, scope)
 
 
-def _for_reader(rendered: dict[str, Any], installation: Installation, scope: Scope) -> Any:  # noqa: ANN401 - JSON
+def _for_reader(
+    rendered: dict[str, Any], installation: Installation, scope: Scope
+) -> dict[str, Any]:
     """Why a workload waits may name those of other teams who hold what it needs."""
     if scope is None or rendered["kind"] != "Workload":
         return rendered
