@@ -37,7 +37,12 @@ from headgate.domain.topology.specs import (
 )
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.commands import ReportCheckState, ReportReclaimable, ReportStopped
+from headgate.domain.workloads.commands import (
+    ReportCheckState,
+    ReportReclaimable,
+    ReportStopped,
+    WorkloadCommand,
+)
 from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import (
     WorkloadFinished,
@@ -216,21 +221,26 @@ class World:
     def finish(self, key: str) -> None:
         self.record(f"workload/{key}", WorkloadFinished(reason="Succeeded"))
 
+    def tell(self, key: str, command: WorkloadCommand) -> tuple[DomainEvent, ...]:
+        """What a workload answers to a command or a report, recorded."""
+        events = tuple(WORKLOAD.decide(self[key], command, self.at))
+        for event in events:
+            self.record(f"workload/{key}", event)
+        return events
+
     def reclaim(self, key: str, pods: int) -> None:
         """The executor reports that so many pods of its first pod set have ended by now."""
         name = self[key].spec.pod_sets[0].name
         command = ReportReclaimable(uid=self[key].uid, pods={name: pods})
         with suppress(InvalidObject):
-            for event in WORKLOAD.decide(self[key], command, self.at):
-                self.record(f"workload/{key}", event)
+            self.tell(key, command)
 
     def check(self, key: str, check: str, state: Any, wait: int | None = None) -> None:
         """The controller of an admission check reports on a workload."""
         command = ReportCheckState(
             uid=self[key].uid, check=check, state=state, requeue_after_seconds=wait
         )
-        for event in WORKLOAD.decide(self[key], command, self.at):
-            self.record(f"workload/{key}", event)
+        self.tell(key, command)
 
     def stop(self, key: str) -> None:
         """The executor reports an evicted workload's pods gone."""
@@ -243,8 +253,7 @@ class World:
         shrinking = self[key].shrinking
         assert shrinking is not None, f"{key} is to give up no pods"
         command = ReportStopped(uid=self[key].uid, eviction=shrinking.eviction.id)
-        for event in WORKLOAD.decide(self[key], command, self.at):
-            self.record(f"workload/{key}", event)
+        self.tell(key, command)
 
     def cycle(self, partition: str = "") -> list[Fact]:
         """Run one partition (the only one with queues by default) until it settles."""

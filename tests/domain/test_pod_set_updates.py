@@ -9,7 +9,6 @@ from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.selectors import Toleration
 from headgate.domain.workloads.checking import updates_of
 from headgate.domain.workloads.commands import ReportCheckState
-from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.specs import PodSet, Scheduling
 from headgate.domain.workloads.state import condition, phase_of
@@ -38,16 +37,11 @@ def report(world: World, key: str, check: str, **update: Any) -> ReportCheckStat
     return ReportCheckState(uid=world[key].uid, check=check, state="Ready", pod_set_updates=updates)
 
 
-def tell(world: World, key: str, command: ReportCheckState) -> None:
-    for event in WORKLOAD.decide(world[key], command, world.at):
-        world.record(f"workload/{key}", event)
-
-
 def test_what_all_checks_add_is_merged_when_the_workload_starts() -> None:
     world, key = reserved("a", "b")
     gpu = Toleration(key="gpu", operator="Exists")
-    tell(world, key, report(world, key, "a", labels={"x": "1"}, tolerations=(gpu,)))
-    tell(world, key, report(world, key, "b", node_selector={"pool": "new"}, tolerations=(gpu,)))
+    world.tell(key, report(world, key, "a", labels={"x": "1"}, tolerations=(gpu,)))
+    world.tell(key, report(world, key, "b", node_selector={"pool": "new"}, tolerations=(gpu,)))
     world.settle()
     assert phase_of(world[key]) == "Starting"
     assert updates_of(world[key]) == (
@@ -68,7 +62,7 @@ def test_what_contradicts_the_pods_themselves_is_a_failure_for_good(
     update: dict[str, Any], told: str
 ) -> None:
     world, key = reserved("a")
-    tell(world, key, report(world, key, "a", **update))
+    world.tell(key, report(world, key, "a", **update))
     world.settle()
     finished = condition(world[key], "Finished")
     assert finished is not None
@@ -78,8 +72,8 @@ def test_what_contradicts_the_pods_themselves_is_a_failure_for_good(
 
 def test_checks_that_contradict_each_other_are_a_failure_for_good() -> None:
     world, key = reserved("a", "b")
-    tell(world, key, report(world, key, "a", annotations={"k": "1"}))
-    tell(world, key, report(world, key, "b", annotations={"k": "2"}))
+    world.tell(key, report(world, key, "a", annotations={"k": "1"}))
+    world.tell(key, report(world, key, "b", annotations={"k": "2"}))
     other = world.submit("later", "q", {"gpu": 4})
     world.settle()
     assert phase_of(world[key]) == "Failed"
@@ -88,9 +82,9 @@ def test_checks_that_contradict_each_other_are_a_failure_for_good() -> None:
 
 def test_what_a_ready_check_adds_stays_as_it_is() -> None:
     world, key = reserved("a", "b")
-    tell(world, key, report(world, key, "a", labels={"x": "1"}))
+    world.tell(key, report(world, key, "a", labels={"x": "1"}))
     with pytest.raises(InvalidObject) as refusal:
-        tell(world, key, report(world, key, "a", labels={"x": "2"}))
+        world.tell(key, report(world, key, "a", labels={"x": "2"}))
     assert pointers(refusal.value) == ["/podSetUpdates"]
 
 
@@ -111,15 +105,15 @@ def test_an_addition_that_no_pod_could_have_is_refused(
         uid=world[key].uid, check="a", state="Ready", pod_set_updates=updates
     )
     with pytest.raises(InvalidObject) as refusal:
-        tell(world, key, command)
+        world.tell(key, command)
     assert pointers(refusal.value) == [pointer]
 
 
 def test_what_a_check_added_is_forgotten_with_the_reservation() -> None:
     world, key = reserved("a")
-    tell(world, key, report(world, key, "a", labels={"x": "1"}))
+    world.tell(key, report(world, key, "a", labels={"x": "1"}))
     world.settle()
     again = ReportCheckState(uid=world[key].uid, check="a", state="Retry")
-    tell(world, key, again)
+    world.tell(key, again)
     world.settle()
     assert all(not state.pod_set_updates for state in world[key].check_states.values())

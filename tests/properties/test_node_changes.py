@@ -24,7 +24,6 @@ from headgate.domain.topology.events import (
 from headgate.domain.topology.specs import HOSTNAME_LABEL
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.commands import ReportPodsGone
-from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import WorkloadPlaced
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
@@ -98,8 +97,7 @@ class NodeChanges(RuleBasedStateMachine):
         if running:
             key = running[pick % len(running)]
             report = ReportPodsGone(uid=self.world[key].uid, hosts=(name,))
-            for event in WORKLOAD.decide(self.world[key], report, self.world.at):
-                self.world.record(f"workload/{key}", event)
+            self.world.tell(key, report)
             self.settle()
 
     @rule(name=NAMES, gpus=st.integers(0, 6), others=st.integers(0, 2), ready=st.booleans())

@@ -20,7 +20,6 @@ from headgate.domain.workloads.commands import (
     RequeueWorkload,
     WorkloadCommand,
 )
-from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import (
     RequeueCountReset,
     WorkloadActivated,
@@ -191,11 +190,9 @@ class Readiness(RuleBasedStateMachine):
             return
         key = keys[pick % len(keys)]
         try:
-            events = WORKLOAD.decide(self.world[key], command, self.world.at)
+            self.world.tell(key, command)
         except IllegalNow:
             return
-        for event in events:
-            self.world.record(f"workload/{key}", event)
         self.settle()
 
     @rule(drains=st.booleans())

@@ -17,7 +17,6 @@ from headgate.domain.queues.specs import (
 )
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.commands import AcknowledgeEviction
-from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import (
     WorkloadDeletionRequested,
 )
@@ -131,8 +130,7 @@ class Tale:
     def acknowledge(self, workload: Workload) -> None:
         assert workload.eviction is not None, "only who is evicted is taken over"
         command = AcknowledgeEviction(uid=workload.uid, eviction=workload.eviction.id)
-        for event in WORKLOAD.decide(workload, command, self.world.at):
-            self.world.record(f"workload/{workload.key}", event)
+        self.world.tell(workload.key, command)
 
     def judge(self) -> None:
         """Fold what is new into the witness, looking at it before and after."""

@@ -36,7 +36,6 @@ from headgate.domain.workloads.commands import (
     HoldWorkload,
     ReleaseWorkload,
 )
-from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import WorkloadSpecChanged
 from headgate.domain.workloads.preemption_events import PreemptionGateClosed, PreemptionGateOpened
 from headgate.domain.workloads.specs import TopologyRequest
@@ -329,8 +328,7 @@ class Lives(RuleBasedStateMachine):
 
     def _order(self, key: str, command: Any) -> None:
         with suppress(Rejection):
-            for event in WORKLOAD.decide(self.world[key], command, self.world.at):
-                self.world.record(f"workload/{key}", event)
+            self.world.tell(key, command)
 
 
 def kinds(facts: list[Fact]) -> list[tuple[str, str]]:

@@ -29,8 +29,7 @@ def gated(*gates: str) -> dict[str, str]:
 
 def change_gates(world: World, key: str, *gates: str) -> None:
     command = ChangeSpec(annotations=gated(*gates), spec=world[key].spec, eviction="e")
-    for event in WORKLOAD.decide(world[key], command, world.at):
-        world.record(f"workload/{key}", event)
+    world.tell(key, command)
 
 
 def submit(*gates: str) -> Submit:

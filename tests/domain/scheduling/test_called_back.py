@@ -5,7 +5,6 @@ from typing import Any
 from headgate.domain.queues.specs import ClusterQueuePreemption, SoftEviction
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.workloads.commands import AcknowledgeEviction
-from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
 from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.specs import EvictionPolicy
@@ -73,8 +72,7 @@ def test_who_has_begun_to_save_its_work_goes_all_the_same() -> None:
     victim = world["team/v"]
     assert victim.eviction is not None
     taken = AcknowledgeEviction(uid=victim.uid, eviction=victim.eviction.id, handler="ckpt")
-    for event in WORKLOAD.decide(victim, taken, world.at):
-        world.record("workload/team/v", event)
+    world.tell("team/v", taken)
     world.finish("team/other")
     assert called_back(world.settle()) == []
     assert phase_of(world["team/v"]) == "Evicting"

@@ -11,7 +11,6 @@ from headgate.domain.queues.specs import AdmissionCheckRule
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.workloads.annotations import REPLACES
 from headgate.domain.workloads.commands import ReportCheckState
-from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import is_admitted
@@ -118,8 +117,7 @@ def test_hosts_must_match_what_the_check_selects() -> None:
         pod_set_updates=(PodSetUpdate(name="main", node_selector={"order": "7"}),),
     )
 
-    for event in WORKLOAD.decide(world[key], told, world.at):
-        world.record(f"workload/{key}", event)
+    world.tell(key, told)
     world.settle()
 
     assert world.placed(key) == {"new": 1}

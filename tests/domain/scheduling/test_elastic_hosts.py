@@ -14,7 +14,6 @@ from headgate.domain.topology.events import NodeCordoned, NodeReported
 from headgate.domain.views.fits import near_fits
 from headgate.domain.workloads.annotations import ELASTIC, REPLACES
 from headgate.domain.workloads.commands import ChangeSpec
-from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import WorkloadPodsGone, WorkloadScaledDown
 from headgate.domain.workloads.pods_in_order import PodSeen, places_of_pods
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
@@ -59,8 +58,7 @@ def grown(world: World, old: str, *pod_sets: PodSet, name: str = "b", priority: 
 def shrink(world: World, key: str, *pod_sets: PodSet) -> None:
     spec = replace(world[key].spec, pod_sets=pod_sets)
     command = ChangeSpec(annotations=world[key].annotations, spec=spec, eviction="e")
-    for event in WORKLOAD.decide(world[key], command, world.at):
-        world.record(f"workload/{key}", event)
+    world.tell(key, command)
 
 
 def by_pod_set(world: World, key: str) -> dict[str, dict[str, int]]:

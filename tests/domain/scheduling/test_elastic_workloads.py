@@ -43,8 +43,7 @@ def used(world: World, flavor: str = "one") -> int:
 def shrink(world: World, key: str, count: int) -> None:
     spec = replace(world[key].spec, pod_sets=(pods(count),))
     command = ChangeSpec(annotations=world[key].annotations, spec=spec, eviction="e")
-    for event in WORKLOAD.decide(world[key], command, world.at):
-        world.record(f"workload/{key}", event)
+    world.tell(key, command)
 
 
 def test_a_slice_needs_only_the_difference_and_ends_the_one_it_replaces() -> None:

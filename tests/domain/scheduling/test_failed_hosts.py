@@ -19,7 +19,6 @@ from headgate.domain.topology.events import (
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.commands import ReportPodsGone
-from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadPlaced
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import is_admitted
@@ -63,8 +62,7 @@ def tell(world: World, host: str, event: NodeEvent, wait: int = A_MINUTE) -> lis
 
 def pods_gone(world: World, key: str, *hosts: str) -> None:
     command = ReportPodsGone(uid=world[key].uid, hosts=hosts)
-    for event in WORKLOAD.decide(world[key], command, world.at):
-        world.record(f"workload/{key}", event)
+    world.tell(key, command)
 
 
 def test_pods_of_a_failed_host_get_another_in_their_required_domain() -> None:

@@ -1,0 +1,77 @@
+"""Workloads that can lose single pods, and what shows that they do."""
+
+from typing import Any
+
+from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.rounds.events import VictimReleased
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted
+from headgate.domain.workloads.specs import PodSet, Scheduling
+from tests.builders.world import Fact, World, quotas
+
+LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+GPU = ("default", "gpu")
+
+
+def single(
+    name: str = "main", count: int = 4, gpus: int = 1, least: int | None = None, **more: Any
+) -> PodSet:
+    """A pod set of which single pods may be taken."""
+    return PodSet(
+        name=name,
+        count=count,
+        min_count=least,
+        disruption_mode="Single",
+        scheduling=Scheduling(requests={"gpu": gpus}),
+        **more,
+    )
+
+
+def a_queue(nominal: int, **spec: Any) -> World:
+    """One ClusterQueue with so many gpus, in which higher priorities preempt lower ones."""
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=nominal), **{"preemption": LOWER, **spec})
+    return world
+
+
+def example_20() -> tuple[World, str]:
+    """A queue of 24 gpus, all held by one workload that can spare four of its six pods; its key."""
+    world = a_queue(24)
+    semi = world.submit(
+        "semi", "q", {"gpu": 4}, count=(6, 2), preemptibility="SemiPreemptible", priority=20
+    )
+    world.settle()
+    return world, semi
+
+
+def shrinks(made: list[Fact]) -> dict[str, dict[str, int]]:
+    """Who is asked to give up pods, and what stays."""
+    return {
+        stream.removeprefix("workload/"): event.counts
+        for stream, event in made
+        if isinstance(event, WorkloadPodsEvicted)
+    }
+
+
+def evicted(made: list[Fact]) -> list[str]:
+    """Who is asked to leave as a whole."""
+    return [s.removeprefix("workload/") for s, event in made if isinstance(event, WorkloadEvicted)]
+
+
+def released_by(made: list[Fact]) -> list[str]:
+    """Why victims of rounds count as gone."""
+    return [event.by for _, event in made if isinstance(event, VictimReleased)]
+
+
+def counts(world: World, key: str) -> dict[str, int]:
+    """The pods an admitted workload holds, by pod set."""
+    admission = world[key].admission
+    assert admission is not None, f"{key} is not admitted"
+    return {given.name: given.count for given in admission.pod_set_assignments}
+
+
+def used(world: World, view: int) -> int:
+    """The gpus in use in the one partition, now or once everybody has left who was asked to."""
+    (key,) = (k for k in world.cell.partition_keys() if k != "installation")
+    return world.cell.partition(key).usage[view]["clusterqueue/q"].get(GPU, 0)
