@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from headgate.application.cycles.records import CycleRecord
+from headgate.bootstrap import Platform
 from tests.api.callers import Api
 from tests.api.test_isolation import SECRET_NAME, A, B, apply_the_configuration, placed
 
@@ -84,3 +86,26 @@ def test_no_answer_to_a_change_names_workloads_of_others(
         changed = submitter.post(f"{A}/mine/{verb}", {"reason": "x"})
         assert changed.status_code == 200, changed.text
         assert SECRET_NAME not in changed.text
+
+
+def test_no_name_stands_where_workers_tell_of_failures(
+    callers: dict[str, Api], life: Life, platform: Platform
+) -> None:
+    told = f"workload/team-b/{SECRET_NAME} is at version 3, not 2"
+    refused = CycleRecord(
+        id="refused",
+        partition="clusterqueue/shared",
+        worker="w",
+        at=platform.event_log.now(),
+        input_position=life.position,
+        outcome="Conflict",
+        conflict=told,
+    )
+    platform.cycles.put(refused)
+    platform.partitions.halt("installation", position=1, failure=told, retry_at=0)
+    addresses = ("/v1/cycles", "/v1/cycles/refused", "/v1/cycles/refused/replay", "/v1/system")
+    for address in addresses:
+        assert SECRET_NAME in callers["admin"].get(address).text, address
+        shown = callers["submitter"].get(address).text
+        assert SECRET_NAME not in shown, address
+        assert "a workload of another team is at version 3" in shown

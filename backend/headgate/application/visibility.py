@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-import msgspec
-
 from headgate.domain.facts import Recorded
 from headgate.domain.streams import kind_and_key
 
@@ -26,7 +24,11 @@ OPEN_KINDS = (
 )
 SOMEBODY = "a workload of another team"
 UIDS = ("uid", "job_uid")
-_KEY = re.compile(r"(?<![\w./-])([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)/([a-z0-9][-a-z0-9.]*)")
+_KEY = re.compile(
+    rf"(?<![\w./-])(?:(?:{'|'.join(IN_NAMESPACES)})/)?"
+    r"([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)/([a-z0-9][-a-z0-9.]*)"
+)
+"""A key (`namespace/name`) as texts have it, alone or as the name of its stream."""
 
 
 def namespace_of(stream: str) -> str:
@@ -78,7 +80,7 @@ class Tenants:
         if scope is None:
             return value
         if isinstance(value, str):
-            return _KEY.sub(lambda found: self._name(found.group(0), scope), value)
+            return _KEY.sub(lambda found: self._name(found, scope), value)
         if isinstance(value, dict):
             return self._redacted_fields(value, scope)
         if isinstance(value, list | tuple):
@@ -87,13 +89,15 @@ class Tenants:
 
     def _redacted_fields(self, value: dict[str, Any], scope: Scope) -> dict[str, Any]:
         """What names another's workload tells its uids no more than its name."""
-        shown = {key: self.redacted(item, scope) for key, item in value.items()}
+        shown = {
+            self.redacted(key, scope): self.redacted(item, scope) for key, item in value.items()
+        }
         if self.is_foreign(str(value.get("workload", "")), scope):
             shown |= {name: "" for name in UIDS if name in shown}
         return shown
 
-    def _name(self, key: str, scope: Scope) -> str:
-        return SOMEBODY if self.is_foreign(key, scope) else key
+    def _name(self, found: re.Match[str], scope: Scope) -> str:
+        return SOMEBODY if self.is_foreign("/".join(found.groups()), scope) else found.group(0)
 
     def _redacted_list(self, values: list[Any], scope: Scope) -> list[Any]:
         """Bare names of others become one count."""
@@ -106,8 +110,3 @@ class Tenants:
 def counted(number: int) -> str:
     """How others' workloads are spoken of."""
     return "1 workload of other teams" if number == 1 else f"{number} workloads of other teams"
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401 - any struct
-    """A struct as plain JSON values."""
-    return msgspec.to_builtins(value)

@@ -35,8 +35,9 @@ class Cycles(Controller):
         limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     ) -> Answer:
         """Plans that decided something, or that the log refused because something had changed."""
-        found = await cycles.page(installation_of(request), partition, start_of(before), limit)
-        return answer_view(found)
+        stretch = cycles.Stretch(limit, start_of(before))
+        scope = request.user.namespaces
+        return answer_view(await cycles.page(installation_of(request), partition, stretch, scope))
 
     @get(
         "/{cycle:str}",
@@ -57,4 +58,5 @@ class Cycles(Controller):
     )
     async def replay(self, request: Caller, cycle: CycleId) -> Answer:
         """Nothing is written; the same input gives the same bytes."""
-        return answer_view(await cycles.rerun(installation_of(request), cycle))
+        scope = request.user.namespaces
+        return answer_view(await cycles.rerun(installation_of(request), cycle, scope))

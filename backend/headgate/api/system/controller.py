@@ -35,7 +35,7 @@ class System(Controller):
     )
     async def read(self, request: Caller) -> Answer:
         """Partitions with an idle position behind their last one have work to do."""
-        return answer_view(await system(installation_of(request)))
+        return answer_view(await system(installation_of(request), request.user.namespaces))
 
     @post(
         "/readmodels/{name:str}/rebuild",

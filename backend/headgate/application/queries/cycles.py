@@ -2,6 +2,8 @@
 
 import asyncio
 
+import msgspec
+
 from headgate.application.cycles.again import Rerun, run_again
 from headgate.application.cycles.records import CycleQuery, CycleRecord
 from headgate.application.installation import Installation
@@ -17,22 +19,29 @@ from headgate.domain.values.instants import Instant
 MOST_EVENTS = 5_000
 
 
+class Stretch(msgspec.Struct, frozen=True):
+    """So many of the records, after the last one of the page before."""
+
+    limit: int
+    before: tuple[Instant, str] | None = None
+
+
 async def page(
-    installation: Installation, partition: str, before: tuple[Instant, str] | None, limit: int
+    installation: Installation, partition: str, stretch: Stretch, scope: Scope
 ) -> CyclePage:
-    """The newest records, of one or all partitions."""
+    """The newest records, of one or all partitions, as someone may see them."""
     reader = installation.reader
     query = CycleQuery(
         partition=partition,
         up_to=reader.position if isinstance(reader, PastReader) else None,
-        before=before,
-        limit=limit,
+        before=stretch.before,
+        limit=stretch.limit,
     )
     found = await asyncio.to_thread(installation.cycles.page, query)
-    last = found[-1] if len(found) == limit else None
+    last = found[-1] if len(found) == stretch.limit else None
     return CyclePage(
         position=reader.position,
-        items=[_view(record) for record in found],
+        items=[_view(installation, record, scope) for record in found],
         next=f"{last.at}:{last.id}" if last else None,
     )
 
@@ -44,17 +53,19 @@ async def detail(installation: Installation, cycle_id: str, scope: Scope) -> Cyc
     seen = [one for one in events if allows(scope, one.stream)]
     return CycleDetail(
         position=installation.reader.position,
-        cycle=_view(record),
+        cycle=_view(installation, record, scope),
         events=shown(installation, seen, scope),
     )
 
 
-async def rerun(installation: Installation, cycle_id: str) -> CycleRerun:
+async def rerun(installation: Installation, cycle_id: str, scope: Scope) -> CycleRerun:
     """The same input once more through the same rules, compared byte by byte."""
     record = await _found(installation, cycle_id)
     if record.outcome == "Conflict":
-        detail_ = f"Cycle {cycle_id} was refused: {record.conflict}"
-        raise NotFound(detail_, remedy="Run one again that was committed.")
+        why = installation.tenants.redacted(record.conflict, scope)
+        raise NotFound(
+            f"Cycle {cycle_id} was refused: {why}", remedy="Run one again that was committed."
+        )
     machine = installation.past
 
     def again() -> Rerun:
@@ -62,6 +73,7 @@ async def rerun(installation: Installation, cycle_id: str) -> CycleRerun:
         return run_again(cell, record, _recorded(installation, record))
 
     found = await machine.backstage.do(again)
+    difference = "" if found.is_same else _difference(found)
     return CycleRerun(
         position=installation.reader.position,
         id=cycle_id,
@@ -69,7 +81,7 @@ async def rerun(installation: Installation, cycle_id: str) -> CycleRerun:
         events=len(found.then),
         digest_then=found.digest_then,
         digest_again=found.digest_again,
-        first_difference="" if found.is_same else _difference(found),
+        first_difference=installation.tenants.redacted(difference, scope),
     )
 
 
@@ -100,7 +112,7 @@ def _recorded(installation: Installation, record: CycleRecord) -> list[Recorded]
     return installation.log.read(record.first_position - 1, limit=min(count, MOST_EVENTS))
 
 
-def _view(record: CycleRecord) -> CycleView:
+def _view(installation: Installation, record: CycleRecord, scope: Scope) -> CycleView:
     return CycleView(
         id=record.id,
         partition=record.partition,
@@ -110,7 +122,7 @@ def _view(record: CycleRecord) -> CycleView:
         first_position=record.first_position,
         last_position=record.last_position,
         outcome=record.outcome,
-        conflict=record.conflict,
+        conflict=installation.tenants.redacted(record.conflict, scope),
         cycles=record.cycles,
         heads=record.heads,
         decisions=record.decisions,

@@ -7,11 +7,12 @@ from headgate.application.installation import Installation
 from headgate.application.ports import PartitionRow
 from headgate.application.queries.system_views import FollowerView, PartitionView, SystemView
 from headgate.application.queries.views import timestamp_or_none
+from headgate.application.visibility import Scope
 from headgate.domain.facts import Recorded
 
 
-async def system(installation: Installation) -> SystemView:
-    """As the database says it now."""
+async def system(installation: Installation, scope: Scope) -> SystemView:
+    """As the database says it now, and as someone may see it."""
     rows, positions, head, last = await asyncio.gather(
         asyncio.to_thread(installation.partitions.rows),
         asyncio.to_thread(installation.followers.positions),
@@ -22,7 +23,7 @@ async def system(installation: Installation) -> SystemView:
         version=installation.version,
         position=head,
         uptime_seconds=int(time.monotonic() - installation.started_at),
-        partitions=[_partition(row) for row in rows],
+        partitions=[_partition(installation, row, scope) for row in rows],
         followers=[
             FollowerView(name=name, position=position, lag=max(0, head - position))
             for name, position in sorted(positions.items())
@@ -42,12 +43,13 @@ def _lag_seconds(installation: Installation, unseen: list[Recorded]) -> float:
     return max(0.0, (installation.clock.now() - unseen[0].at) / 1_000_000)
 
 
-def _partition(row: PartitionRow) -> PartitionView:
+def _partition(installation: Installation, row: PartitionRow, scope: Scope) -> PartitionView:
+    halted = row.failure if row.halted_position is not None else ""
     return PartitionView(
         key=row.key,
         last_position=row.last_position,
         idle_position=row.idle_position,
         next_due=timestamp_or_none(row.next_due),
         owner=row.owner,
-        halted=row.failure if row.halted_position is not None else "",
+        halted=installation.tenants.redacted(halted, scope),
     )
