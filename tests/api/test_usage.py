@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from headgate.bootstrap import Platform
 from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
 
 
@@ -17,6 +18,24 @@ def test_use_is_told_at_both_ends_of_a_stretch(admin: Api, schedule: Callable[[]
     (line,) = last["lines"]
     assert (line["used"], line["nominal"], last["pending"]) == (2_000, 3_000, 1)
     assert (last["position"], told["complete"]) == (told["position"], True)
+
+
+def test_what_became_of_workloads_is_counted_between_the_points(
+    admin: Api, schedule: Callable[[], int], platform: Platform
+) -> None:
+    admin.post("/v1/resourceflavors", flavor())
+    admin.post("/v1/clusterqueues", cluster_queue("counted", cpu="3"))
+    admin.post("/v1/namespaces/team-a/localqueues", local_queue("counted", "counted"))
+    for name in ("first", "second"):
+        admin.post("/v1/namespaces/team-a/workloads", workload(name, queue="counted"))
+    position = schedule()
+    while platform.followers.advance("queue_history"):
+        pass
+    told = admin.caught_up("/v1/clusterqueues/counted/usage?points=2", position).json()
+    first, last = told["points"]
+    assert (first["submitted"], first["admitted"]) == (0, 0)
+    assert (last["submitted"], last["admitted"], last["evicted"], last["finished"]) == (2, 1, 0, 0)
+    assert told["countedPosition"] == position
 
 
 def test_a_queue_that_is_not_there_and_a_stretch_without_length_are_refused(admin: Api) -> None:

@@ -99,19 +99,31 @@ class QueueTree(Whole, kw_only=True, frozen=True):
 
 
 class UsagePoint(Whole, kw_only=True, frozen=True):
-    """A ClusterQueue at one instant; `pending` are all that wait for it."""
+    """A ClusterQueue at one instant; `pending` are all that wait for it.
+
+    The other counts are of workloads it happened to since the point before, to whole minutes: each
+    minute counts where it begins. The first point has none.
+    """
 
     position: Position
     at: Timestamp
     lines: list[QueueLine]
     weighted_share: int
     pending: int
+    submitted: int
+    admitted: int
+    evicted: int
+    finished: int
 
 
 class UsageHistory(Whole, kw_only=True, frozen=True):
-    """A ClusterQueue over time; not `complete` where there was no time to look at the latest."""
+    """A ClusterQueue over time; not `complete` where there was no time to look at the latest.
+
+    What happened to workloads has been counted up to `countedPosition`.
+    """
 
     position: Position
+    counted_position: Position
     at: Timestamp
     cluster_queue: str
     complete: bool

@@ -1,4 +1,4 @@
-"""`usage`: what a queue used, borrowed and lent over time; with `-o csv` for a spreadsheet."""
+"""`usage`: what a queue used, borrowed and lent over time, and what became of its workloads."""
 
 from typing import Annotated, Any
 
@@ -14,6 +14,9 @@ from headgate.cli.session import client_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 
 Object = dict[str, Any]
+HAPPENED = ("submitted", "admitted", "evicted", "finished")
+"""What became of workloads since the instant before."""
+
 HEADERS = (
     "at",
     "flavor",
@@ -25,6 +28,7 @@ HEADERS = (
     "over",
     "share",
     "pending",
+    *HAPPENED,
 )
 
 
@@ -54,5 +58,5 @@ def _row(point: Object, line: Object) -> list[str]:
     resource = line["resource"]
     amounts = [line["used"], line["nominal"], line["borrowed"], line["lent"]]
     told = [amount(resource, each) for each in (*amounts, line.get("overcommitted", 0))]
-    counts = [str(point["weightedShare"]), str(point["pending"])]
+    counts = [str(point[name]) for name in ("weightedShare", "pending", *HAPPENED)]
     return [point["at"], line["flavor"], resource, *told, *counts]

@@ -1,4 +1,4 @@
-// What the queue used over the last day, resource by resource.
+// What the queue used over the last day, resource by resource, and what became of its workloads.
 import { useQuery } from "@tanstack/react-query";
 
 import { Bars } from "@/components/ui/bars";
@@ -7,7 +7,7 @@ import { Empty, PartialNote } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 
 import { usageQuery } from "../api/queues";
-import { usedOverTime } from "../model/usage";
+import { happenedOverTime, usedOverTime } from "../model/usage";
 import styles from "./queue-page.module.css";
 
 export function UsageOverTime({ name }: { name: string }) {
@@ -16,12 +16,18 @@ export function UsageOverTime({ name }: { name: string }) {
     <View query={usage} rows={4}>
       {({ points, complete }) => {
         const rows = usedOverTime(points);
+        const happened = happenedOverTime(points);
         return (
           <div className={styles.overTime}>
             {!complete && <PartialNote>There was no time to look at the latest of it.</PartialNote>}
             {rows.length === 0 && <Empty title="It has no quota and used nothing in the last day" />}
             {rows.map(({ key, label, unit, bars }) => (
               <Card key={key} title={label} aside={<span className="number">used in the last day, in {unit}</span>} padded>
+                <Bars label={`${label} over the last day`} unit={unit} bars={bars} />
+              </Card>
+            ))}
+            {happened.map(({ key, label, unit, bars }) => (
+              <Card key={key} title={label} aside={<span className="number">in the last day, since the bar before</span>} padded>
                 <Bars label={`${label} over the last day`} unit={unit} bars={bars} />
               </Card>
             ))}

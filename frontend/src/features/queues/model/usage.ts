@@ -26,6 +26,18 @@ export function usedOverTime(points: UsagePoint[]): UsedOverTime[] {
   }));
 }
 
+const HAPPENED = ["submitted", "admitted", "evicted", "finished"] as const;
+
+/** A row for everything that happened to workloads of the queue between the instants. */
+export function happenedOverTime(points: UsagePoint[]): UsedOverTime[] {
+  return HAPPENED.filter((what) => points.some((point) => point[what] > 0)).map((what) => ({
+    key: what,
+    label: `Workloads ${what}`,
+    unit: "workloads",
+    bars: points.map((point) => ({ at: point.at, count: point[what] })),
+  }));
+}
+
 function unitOf(resource: string): string {
   if (resource === "cpu") return "cores";
   return BYTES.test(resource) ? "GiB" : shortResource(resource);

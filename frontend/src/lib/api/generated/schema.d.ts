@@ -4609,6 +4609,11 @@ export interface components {
              */
             position: number;
             /**
+             * @description A place in the log
+             * @example 182233
+             */
+            countedPosition: number;
+            /**
              * @description RFC 3339, UTC
              * @example 2026-09-24T12:03:11Z
              */
@@ -4632,6 +4637,10 @@ export interface components {
             lines: components["schemas"]["QueueLine"][];
             weightedShare: number;
             pending: number;
+            submitted: number;
+            admitted: number;
+            evicted: number;
+            finished: number;
         };
         /** UseView */
         UseView: {
