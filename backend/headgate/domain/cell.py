@@ -34,9 +34,6 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.evolve import evolve as evolve_workload
 from headgate.domain.workloads.state import Workload
 
-FOLD_VERSION = "10"
-"""Changes with the fold or its dump, so that states cached by another fold are not read."""
-
 KEPT_ENDED_ROUNDS = 1_000
 """Ended rounds that are still kept here; older ones are in their streams and read models."""
 

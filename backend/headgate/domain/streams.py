@@ -17,7 +17,6 @@ ConfiguredKind = Literal[
     "limitrange",
     "runtimeclass",
 ]
-Kind = Literal[ConfiguredKind, "workload", "round"]
 
 
 def stream_of(kind: str, name: str, namespace: str = "") -> str:

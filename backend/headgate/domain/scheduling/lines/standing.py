@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from headgate.domain.config import Config
 from headgate.domain.configured import Configured
+from headgate.domain.queues.activity import cohort_cycle
 from headgate.domain.queues.specs import ClusterQueueSpec, LocalQueueSpec, WaitForPodsReady
 from headgate.domain.scheduling.matching import matches_selector
-from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.pod_bounds import bound_violations
@@ -161,14 +161,9 @@ def _broken_reference(config: Config, name: str, spec: ClusterQueueSpec) -> Obst
         topology = config.resource_flavors[flavor].spec.topology_name
         if topology and topology not in config.topologies:
             return Obstacle("TopologyNotFound", f"Topology {topology} does not exist")
-    if spec.cohort_name and _in_a_circle(config, spec.cohort_name):
+    if cohort_cycle(config, spec.cohort_name):
         return Obstacle("CohortCycle", f"The cohorts above ClusterQueue {name} form a circle")
     return None
-
-
-def _in_a_circle(config: Config, cohort: str) -> bool:
-    top = config.cohorts.get(root_cohort(config, cohort))
-    return top is not None and bool(top.spec.parent_name)
 
 
 def _stopped_by(spec: ClusterQueueSpec | LocalQueueSpec) -> str:
