@@ -1,12 +1,16 @@
 """Ages, amounts, columns and codes read as people expect them."""
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.cli.exit_codes import ExitCode, code_of_status, worst
-from headgate.cli.presentation.ages import age, instant_of, seconds_of, timestamp_of
+from headgate.cli.failures import tell_problem
+from headgate.cli.presentation.ages import age, instant_of, seconds_of, timestamp_of, until
 from headgate.cli.presentation.amounts import amount, fair_share, share
 from headgate.cli.presentation.tables import columns, comma_separated
 from headgate.cli.program import hoisted
+from headgate.client.problems import Fault, Problem
+from headgate.client.shapes import ItemResult
 
 
 @pytest.mark.parametrize(
@@ -28,6 +32,42 @@ from headgate.cli.program import hoisted
 )
 def test_ages_read_as_in_kubectl(seconds: int, text: str) -> None:
     assert age(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "text"),
+    [
+        ("2026-01-01T00:02:05Z", "in 2m5s"),
+        ("2026-01-01T00:00:00Z", "now"),
+        ("2025-12-31T23:59:00Z", "now"),
+        (None, "-"),
+    ],
+)
+def test_what_comes_is_told_by_how_soon(timestamp: str | None, text: str) -> None:
+    assert until(timestamp, instant_of("2026-01-01T00:00:00Z")) == text
+
+
+def test_a_broken_rule_is_told_once_and_at_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+    fault = Fault(pointer="/spec/count", rule="count is an integer.", remedy="Write it plainly.")
+    problem = Problem(
+        status=422,
+        title="The object breaks rules of its kind",
+        detail="Workload w (line 3) breaks one rule: count is an integer.",
+        remedy="Correct what each entry of errors points to and send the object again.",
+        errors=(fault,),
+    )
+    tell_problem(problem, "workload/w")
+    assert capsys.readouterr().err.splitlines() == [
+        "workload/w: Workload w (line 3) breaks one rule",
+        "  /spec/count: count is an integer.",
+        "    -> Write it plainly.",
+    ]
+
+
+def test_what_could_hardly_be_read_is_named_by_what_is_known_of_it() -> None:
+    nothing = ItemResult(kind="", outcome="rejected")
+    assert nothing.reference == "object"
+    assert replace(nothing, kind="Deployment").reference == "deployment"
 
 
 @pytest.mark.parametrize(

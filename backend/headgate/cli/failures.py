@@ -63,17 +63,26 @@ def _as_a_command_says_it(problem: Problem) -> Problem:
 
 
 def tell_problem(problem: Problem, subject: str = "") -> None:
-    """The server's account: title and detail, each broken rule at its place, remedy, request id."""
-    head = f"{subject}: {problem.title}" if subject else f"error: {problem.title}"
-    say(f"{head}: {problem.detail}" if problem.detail else head)
+    """The server's account: what is wrong, each broken rule at its place, remedy, request id."""
+    say(f"{subject or 'error'}: {_account(problem)}")
     for fault in problem.errors:
-        say(f"  {fault.pointer or '/'}: {fault.rule}")
+        say(f"  {fault.pointer}: {fault.rule}" if fault.pointer else f"  {fault.rule}")
         if fault.remedy:
             say(f"    -> {fault.remedy}")
-    if problem.remedy not in [fault.remedy for fault in problem.errors]:
+    if not all(fault.remedy for fault in problem.errors) or not problem.errors:
         _tell_remedy(problem.remedy)
     if problem.request_id:
         say(f"  request {problem.request_id}")
+
+
+def _account(problem: Problem) -> str:
+    """Title and detail; of rules that follow with their places, only who breaks them."""
+    if not problem.detail:
+        return problem.title
+    if not problem.errors:
+        return f"{problem.title}: {problem.detail}"
+    first = problem.errors[0].rule
+    return problem.detail.removesuffix(first).rstrip(" :") or problem.title
 
 
 def problem_in(told: dict[str, object] | None) -> Problem:

@@ -9,10 +9,14 @@ from typer.core import TyperGroup
 
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import Failure, exit_for
+from headgate.cli.sections import SECTIONS
 
 GLOBAL_OPTIONS = ("--server", "--token", "--at")
 KINDS_OF_DRY_RUN = {"--dry-run=all": "--dry-run", "--dry-run=admission": "--simulate"}
 """As kubectl writes them."""
+
+WHOLE = 1000
+"""More characters than any first sentence has."""
 
 HEAVY = {
     "up": "headgate.cli.operations.up",
@@ -36,9 +40,22 @@ class Program(TyperGroup):
         if cmd_name not in HEAVY:
             return super().get_command(ctx, cmd_name)
         module = importlib.import_module(HEAVY[cmd_name])
-        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        alone = typer.Typer(
+            add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+        )
         alone.command(cmd_name)(getattr(module, cmd_name))
         return typer.main.get_command(alone)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - same
+        """The commands under their headings, each with its whole first sentence."""
+        widest = max(len(name) for name in self.list_commands(ctx))
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                rows = [(name.ljust(widest), self._sentence(ctx, name)) for name in names]
+                formatter.write_dl(rows)
+
+    def _sentence(self, ctx: Any, name: str) -> str:  # noqa: ANN401 - same
+        return str(self.get_command(ctx, name).get_short_help_str(WHOLE))
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - same
         """Run the chosen command."""

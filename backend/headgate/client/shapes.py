@@ -121,9 +121,9 @@ class ItemResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def reference(self) -> str:
-        """`kind/name`, with the namespace where there is one."""
-        place = f"{self.namespace}/" if self.namespace else ""
-        return f"{self.kind.lower()}/{place}{self.name}"
+        """`kind/name`, with the namespace if it has one; otherwise what was understood of it."""
+        parts = (self.kind.lower(), self.namespace, self.name)
+        return "/".join(part for part in parts if part) or "object"
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

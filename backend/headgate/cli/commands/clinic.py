@@ -22,7 +22,7 @@ from headgate.cli.options import (
     Selector,
     Yes,
 )
-from headgate.cli.presentation.ages import age_of, seconds_of, timestamp_of
+from headgate.cli.presentation.ages import age_of, seconds_of, timestamp_of, until
 from headgate.cli.presentation.consoles import say, show
 from headgate.cli.presentation.formats import Format, show_rows, show_value
 from headgate.cli.presentation.tables import fields
@@ -193,7 +193,7 @@ def _row(case: Object, now: int) -> list[str]:
         case["phase"],
         case["cause"],
         str(case.get("attempts", 0)),
-        case.get("nextTryAt") or "-",
+        until(case.get("nextTryAt"), now),
         age_of(case["since"], now) if case.get("since") else "-",
         case["helps"],
         case["sentence"],

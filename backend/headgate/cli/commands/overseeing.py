@@ -45,9 +45,14 @@ def _title(node: Object) -> str:
     if node["kind"] == "Cohort":
         return f"[bold]{node['name']}[/bold] (cohort){told_share}"
     counts = {name: count for name, count in (node.get("counts") or {}).items() if count}
-    told = ", ".join(f"{count} {name}" for name, count in counts.items()) or "idle"
+    told = ", ".join(f"{count} {_in_words(name)}" for name, count in counts.items()) or "idle"
     inactive = "" if node.get("active", True) else f" [red]{node.get('inactiveReason')}[/red]"
     return f"[bold]{node['name']}[/bold] {told}{told_share}{inactive}"
+
+
+def _in_words(name: str) -> str:
+    """A count's name as people write it: `backing off` for `backingOff`."""
+    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
 def _line(line: Object) -> str:
@@ -69,6 +74,9 @@ def _line(line: Object) -> str:
 
 
 def _by_name(resource: str, shares: list[Object]) -> str:
+    """Names with how much of it is whose; of a single one it is all."""
+    if len(shares) == 1:
+        return str(shares[0]["clusterQueue"])
     return ", ".join(
         f"{each['clusterQueue']} {amount(resource, each['amount'])}" for each in shares
     )

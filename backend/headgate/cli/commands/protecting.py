@@ -10,7 +10,7 @@ from headgate.cli.commands.explaining import workload_place
 from headgate.cli.completion import complete_workloads
 from headgate.cli.kinds import WORKLOAD
 from headgate.cli.options import DEFAULT_NAMESPACE, DryRun, Namespace, NoHeaders, Output, Reason
-from headgate.cli.presentation.ages import age_of
+from headgate.cli.presentation.ages import age_of, until
 from headgate.cli.presentation.consoles import say, show
 from headgate.cli.presentation.formats import Format, show_rows, show_value
 from headgate.cli.session import client_of
@@ -80,7 +80,7 @@ def evictions(
     rows = [
         [_who(each), each["eviction"]["reason"], each["eviction"]["mode"],
          each["eviction"]["stage"], age_of(each["eviction"]["startedAt"], now),
-         each["eviction"].get("deadlineAt") or "", each["eviction"].get("handler") or "",
+         until(each["eviction"].get("deadlineAt"), now), each["eviction"].get("handler") or "",
          each["eviction"].get("note") or ""]
         for each in answer["items"]
     ]  # fmt: skip

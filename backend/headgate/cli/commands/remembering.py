@@ -18,6 +18,8 @@ from headgate.cli.session import client_of
 Object = dict[str, Any]
 KindWord = Annotated[str, typer.Argument(help="A kind, such as cq; all kinds without one.")]
 ObjectName = Annotated[str, typer.Argument(help="An object of the kind; all without one.")]
+OneKind = Annotated[str, typer.Argument(help="Its kind, such as cq; or KIND/NAME.")]
+OneName = Annotated[str, typer.Argument(help="Its name.")]
 Position = Annotated[int, typer.Option("--to", min=0, help="Right after which log position.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what it would lead to.")]
 
@@ -49,8 +51,8 @@ def history(
 def revert(
     ctx: typer.Context,
     *,
-    kind: KindWord,
-    name: ObjectName = "",
+    kind: OneKind,
+    name: OneName = "",
     to: Position,
     namespace: Namespace = DEFAULT_NAMESPACE,
     reason: Reason = "",

@@ -50,6 +50,14 @@ def age_of(timestamp: str | None, now: Instant) -> str:
     return age((now - instant_of(timestamp)) // MICROSECONDS_PER_SECOND)
 
 
+def until(timestamp: str | None, now: Instant) -> str:
+    """How soon that is, such as `in 12s`; `now` once it is there, or `-`."""
+    if not timestamp:
+        return "-"
+    left = instant_of(timestamp) - now
+    return f"in {age(left // MICROSECONDS_PER_SECOND)}" if left > 0 else "now"
+
+
 def seconds_of(text: str) -> float:
     """The seconds in `90`, `30s`, `5m`, `1h30m` or `2d`; raises ValueError for anything else."""
     if not text:

@@ -1,0 +1,33 @@
+"""What the program says of itself."""
+
+import pytest
+from typer.main import get_command
+
+from headgate.cli.main import app
+from headgate.cli.program import Program
+from headgate.cli.sections import SECTIONS
+from tests.cli.invoking import Invoker
+
+
+def test_every_command_stands_under_exactly_one_heading() -> None:
+    program = get_command(app)
+    assert isinstance(program, Program)
+    told = [name for names in SECTIONS.values() for name in names]
+    assert sorted(told) == sorted(program.list_commands(None))
+
+
+def test_help_tells_whole_sentences_by_what_somebody_wants_to_do() -> None:
+    told = Invoker()("--help").stdout
+    assert [line for line in told.splitlines()[1:] if line.endswith("...")] == []
+    headings = [f"{title}:" for title in SECTIONS]
+    assert [line for line in told.splitlines() if line in headings] == headings
+
+
+@pytest.mark.parametrize("name", ["why", "verify", "up"])
+def test_help_looks_the_same_for_commands_that_load_late(name: str) -> None:
+    assert Invoker()(name, "--help").stdout.startswith("Usage: ")
+
+
+def test_reverting_says_that_it_needs_one_object() -> None:
+    told = Invoker()("revert", "--help").stdout
+    assert "all kinds without one" not in told
