@@ -86,15 +86,19 @@ export function Bench({ draft: first, documents: begin, doors = [] }: BenchProps
         {trying.isError && <Failed error={trying.error} />}
         {trying.data && !isCurrent && <p role="status">This is what came of it before the last change: try it out again.</p>}
         {trying.data && <Outcome found={trying.data} />}
-        {!trying.data && !trying.isError && (
-          <Card>
-            <Empty title="Nothing has been tried yet">
-              <p>Describe a workload, or change a queue, a flavor or a node, and see what would come of it.</p>
-            </Empty>
-          </Card>
-        )}
+        {trying.isIdle && <Untried />}
       </div>
     </div>
+  );
+}
+
+function Untried() {
+  return (
+    <Card>
+      <Empty title="Nothing has been tried yet">
+        <p>Describe a workload, or change a queue, a flavor or a node, and see what would come of it.</p>
+      </Empty>
+    </Card>
   );
 }
 
