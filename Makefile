@@ -41,7 +41,7 @@ test: browser $(READY)  ## everything that must hold: check, the page's own test
 	$(CHECK) || failed+=" check"; \
 	wait $$page || failed+=" page"; \
 	test -z "$$failed" || echo "Failed before the tests of Python:$$failed" >&2; \
-	$(BIN)/pytest -n 2 --dist loadfile $(ARGS) || failed+=" pytest"; \
+	$(BIN)/pytest -n 2 $(ARGS) || failed+=" pytest"; \
 	test -z "$$failed"
 
 .PHONY: check

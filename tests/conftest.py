@@ -16,6 +16,7 @@ import pytest
 from headgate.adapters.postgres.migrate import migrate
 from headgate.embedded.postgres import EmbeddedPostgres, start_postgres
 from tests.hypothesis_profiles import load_profile
+from tests.sharing_out import SharingOut, long_files_first
 
 RUN_VARIABLE = "HEADGATE_TEST_RUN"
 PREFIX = "hg-"
@@ -39,6 +40,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """The first process of a run ends its server, if any test has asked for one."""
     if not hasattr(config, "workerinput"):
         _remove(Path(os.environ.pop(RUN_VARIABLE)))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long."""
+    long_files_first(items)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config) -> SharingOut:
+    """Share the tests out in that order."""
+    return SharingOut(config)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from headgate.application.verify.verify import Verifier
 from headgate.bootstrap import open_platform
 from headgate.cli.replay.arrivals import Play
@@ -59,6 +61,7 @@ def test_a_scenario_ends_with_every_workload_finished(
     assert_verified(database_url)
 
 
+@pytest.mark.slow
 def test_hosts_that_fail_lose_no_workload_and_break_no_rule(
     connection: Connection, database_url: str, tmp_path: Path
 ) -> None:

@@ -181,6 +181,7 @@ def emptied(url: str) -> None:
 
 
 # The pool of connections spreads its retries by chance, in a thread of its own.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(history=st.lists(steps, min_size=1, max_size=6))

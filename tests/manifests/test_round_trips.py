@@ -115,6 +115,7 @@ def test_nonsense_of_any_shape_is_only_ever_refused(value: Any) -> None:
     assert isinstance(parse_value(value), Refused)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(workload_manifests(), st.data())
 def test_a_workload_with_one_part_replaced_by_nonsense_does_no_harm(

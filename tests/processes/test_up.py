@@ -86,6 +86,7 @@ def submit_and_see_admitted(up: Up, name: str) -> None:
     wait_until(is_starting, f"{name} is admitted")
 
 
+@pytest.mark.slow
 def test_it_starts_serves_stops_and_goes_on_where_it_stopped(up: Up) -> None:
     up.start()
     assert re.search(r"http://127\.0\.0\.1:\d+/#token=\S{32,}", up.said())
@@ -148,6 +149,7 @@ def test_a_hanging_child_does_not_keep_it_from_ending(up: Up) -> None:
     assert up.processes() == []
 
 
+@pytest.mark.slow
 def test_after_a_kill_without_warning_the_next_run_starts_clean(up: Up) -> None:
     up.start()
     assert up.request("POST", "/v1/apply", QUEUES).status_code == 200

@@ -174,6 +174,7 @@ def _held(adapters: Adapters, key: str) -> PartitionSession:
     return sessions[0]
 
 
+@pytest.mark.slow
 def test_workers_come_back_after_a_restart_of_the_database(open_directory: Path) -> None:
     server = start_postgres(open_directory / "postgres")
     workers = Workers(server.url, open_directory)

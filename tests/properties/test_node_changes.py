@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -229,7 +230,7 @@ class NodeChanges(RuleBasedStateMachine):
         return {key: w for key, w in sorted(workloads.items()) if holds_quota(w)}
 
 
-TestNodeChanges = NodeChanges.TestCase
+TestNodeChanges = pytest.mark.slow(NodeChanges.TestCase)
 TestNodeChanges.settings = settings(
     stateful_step_count=30, suppress_health_check=[HealthCheck.too_slow], deadline=None
 )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -348,7 +349,7 @@ def test_found_before_who_has_no_time_left_was_started_once_more() -> None:
     assert readiness.stories["team/w0"].was_caused_by == "MaximumExecutionTimeExceeded"
 
 
-TestReadiness = Readiness.TestCase
+TestReadiness = pytest.mark.slow(Readiness.TestCase)
 TestReadiness.settings = settings(
     max_examples=150,
     stateful_step_count=40,

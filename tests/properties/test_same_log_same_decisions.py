@@ -9,6 +9,7 @@ it, and who looks more often has more to tell.
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
@@ -340,7 +341,7 @@ def _facts(plan: Any) -> list[Fact]:
     return [fact for decision in plan.decisions for fact in decision.events]
 
 
-TestLives = Lives.TestCase
+TestLives = pytest.mark.slow(Lives.TestCase)
 TestLives.settings = settings(
     max_examples=120,
     stateful_step_count=40,

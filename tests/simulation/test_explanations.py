@@ -91,6 +91,7 @@ def test_explanations_of_a_day_are_true(seed: int) -> None:
     assert sum(checker.checked.values()) > 100
 
 
+@pytest.mark.slow
 def test_the_reckoning_meets_every_kind_of_reason(day: Cluster) -> None:
     checker = check(day.database.events, seed=0, positions=80)
     assert checker.contradictions == []

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
@@ -128,6 +129,7 @@ def busy_history() -> str:
     return repr(made)
 
 
+@pytest.mark.slow
 def test_the_hash_seed_does_not_matter() -> None:
     outputs = [
         subprocess.run(
