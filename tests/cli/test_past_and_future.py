@@ -92,7 +92,7 @@ def test_a_cycle_is_listed_opened_and_run_again(headgate: Invoker) -> None:
 def test_the_history_of_an_object_is_told(headgate: Invoker) -> None:
     (made,) = headgate.json("history", "cq", "small")["items"]
     assert "clusterqueue/small" in headgate("history", "cq", "small").stdout
-    assert headgate("history", "cq/small").stdout == headgate("history", "cq", "small").stdout
+    assert headgate.json("history", "cq/small")["items"] == [made]
     tried = headgate("revert", "cq/small", "--to", str(made["position"]), "--dry-run").stdout
     assert "Nobody else would be touched" in tried
     assert "name the object" in headgate("revert", "cq", "--to", "1", code=2).stderr

@@ -43,7 +43,7 @@ class CountedIds:
 
 
 class Worker:
-    """A scheduler of its own on shared adapters, and what it reported."""
+    """A scheduler of its own on shared adapters, and what it reported; it has time enough."""
 
     def __init__(self, adapters: Adapters, name: str = "one", budget: Budget | None = None) -> None:
         self.reported: list[tuple[str, str]] = []
@@ -54,7 +54,7 @@ class Worker:
             owner=name,
             elapsed=time.monotonic,
             report=lambda key, failure: self.reported.append((key, str(failure))),
-            budget=budget or Budget(),
+            budget=budget or Budget(turn_seconds=60),
         )
 
     def turn(self, key: str) -> Turn:
