@@ -130,6 +130,7 @@ class Lives(RuleBasedStateMachine):
         self.world = world = World()
         self.log = Cell()
         self.submitted = 0
+        self.coming: tuple[list[dict[str, Any]], int] | None = None
         world.configure(
             fair_sharing=FairSharing() if rules.fair else None,
             admission_fair_sharing=AdmissionFairSharing(usage_half_life_seconds=90)
@@ -231,6 +232,15 @@ class Lives(RuleBasedStateMachine):
                 plan_cycle(cell, key, self.world.at, "lost")
         self.decide()
 
+    @rule(wanted=st.lists(WANTED, min_size=2, max_size=4), pick=PICK)
+    def submit_while_others_append(self, wanted: list[dict[str, Any]], pick: int) -> None:
+        """A worker plans, and others' facts come in between that need not undo the plan."""
+        first, *others = wanted
+        if self.world.cell.usage_history.rules is None:
+            self.coming = (others, pick)
+        self._ask_for(first)
+        self.decide()
+
     @rule(pick=PICK, priority=st.integers(0, 3))
     def change_priority(self, pick: int, priority: int) -> None:
         key = self._one(pick, lambda w: w.finished_at is None)
@@ -297,12 +307,31 @@ class Lives(RuleBasedStateMachine):
             anew = _facts(plan_cycle(fresh, key, at, cycle_id))
         with cell.trial() as trial:
             made = _facts(plan_cycle(cell, key, at, cycle_id))
-            trial.keep(cell.position)
+            between = self._come_between(made)
+            assert all(cell.may_come_after(recorded) for recorded in between)
+            trial.keep(cell.position + len(between), between)
         self._write_down(made)
         ours, theirs = without_news(made, known), without_news(anew, known)
         assert kinds(ours) == kinds(theirs)
         assert digest(ours) == digest(theirs), "the same facts, byte by byte"
         return bool(made)
+
+    def _come_between(self, made: list[Fact]) -> list[Recorded]:
+        """What others append before these decisions, which does not concern the same workloads."""
+        if self.coming is None or not made:
+            return []
+        (wanted, pick), self.coming = self.coming, None
+        world, count = self.world, len(self.world.history)
+        ours, world.cell = world.cell, self.log.fork()
+        for want in wanted:
+            self._ask_for(want)
+        touched = {stream.removeprefix("workload/") for stream, _ in made}
+        running = {"Running", "Starting"}
+        key = self._one(pick, lambda w: w.key not in touched and phase_of(w) in running)
+        if key is not None:
+            world.finish(key)
+        world.cell = ours
+        return world.history[count:]
 
     def _write_down(self, made: list[Fact]) -> None:
         history = self.world.history

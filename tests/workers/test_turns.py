@@ -17,6 +17,7 @@ from headgate.domain.queues.specs import WaitForPodsReady
 from headgate.domain.workloads.events import WorkloadHeld, WorkloadPodsReady
 from headgate.domain.workloads.state import is_admitted
 from tests.contracts.adapters import Adapters, in_memory, on_postgres
+from tests.properties.portrait import portrait
 from tests.workers.building import (
     NAMESPACE,
     admitted,
@@ -247,6 +248,32 @@ def test_facts_of_others_between_plan_and_commit_do_not_disturb(adapters: Adapte
     warm = worker.scheduler.warm
     warm.catch_up(adapters.log.read_all(warm.cell.position))
     assert warm.cell.workloads == folded(adapters.log).workloads
+
+
+def test_a_plan_is_kept_beside_others_workloads_and_undone_beside_other_facts(
+    adapters: Adapters,
+) -> None:
+    record(adapters.log, *cluster("gpu", "cpu"), submitted("job", "gpu"))
+    worker = Worker(adapters)
+    worker.turn("installation")
+    warm = worker.scheduler.warm
+    coming = [submitted("other", "cpu")]
+    folded_at = []
+
+    class Interrupting:
+        def new(self) -> str:
+            if coming:
+                record(adapters.log, coming.pop())
+            folded_at.append(warm.cell.position)
+            return f"plan-{len(folded_at)}"
+
+    worker.scheduler = replace(worker.scheduler, ids=Interrupting())
+    worker.turn(GPU)
+    first, second = folded_at
+    assert second == adapters.log.head()
+    assert second == first + 3, "one fact of others, two decisions, none of them folded again"
+    assert admitted(adapters.log) == [f"{NAMESPACE}/job"]
+    assert portrait(warm.cell) == portrait(folded(adapters.log))
 
 
 def test_a_partition_that_cannot_be_planned_is_set_aside_and_tried_again(

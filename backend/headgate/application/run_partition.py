@@ -15,8 +15,10 @@ from headgate.application.ports import (
     Partitions,
     PartitionSession,
     Unavailable,
+    Verdict,
 )
 from headgate.application.warm_cell import WarmCell
+from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.partition.parking import parking_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
@@ -185,9 +187,9 @@ def _decide(scheduler: Scheduler, session: PartitionSession, progress: _Progress
         stopwatch.planned()
         verdict = session.commit_decisions([planned.unit], next_due=planned.next_due)[0]
         stopwatch.committed()
-        is_kept = isinstance(verdict, Appended) and verdict.first_position == before + 1
-        if is_kept and isinstance(verdict, Appended):
-            trial.keep(verdict.last_position)
+        between = _between(scheduler.warm, before, verdict)
+        if isinstance(verdict, Appended) and between is not None:
+            trial.keep(verdict.last_position, between)
     record = record_of(planning, planned, verdict, input_position=before, parking=parking)
     timed = stopwatch.noted(record, worker=scheduler.owner, conflicts=progress.conflicts)
     scheduler.note(timed)
@@ -197,10 +199,26 @@ def _decide(scheduler: Scheduler, session: PartitionSession, progress: _Progress
         return None
     progress.conflicts = 0
     progress.decisions += planned.decisions
-    # Facts of others may stand between: then the trial was undone and all is folded in order.
-    is_settled = is_kept and planned.is_settled
+    # Facts of others may stand between, and be looked at next.
+    is_settled = between == [] and planned.is_settled
     progress.settled = (cell.position, planned.next_due) if is_settled else None
     return None
+
+
+def _between(warm: WarmCell, before: int, verdict: Verdict) -> list[Recorded] | None:
+    """What others appended between plan and commit; None if the plan must be folded anew.
+
+    Where it may be folded last, nothing is undone: while many submit, that is most of the time.
+    """
+    if not isinstance(verdict, Appended):
+        return None
+    last = verdict.first_position - 1
+    if last == before:
+        return []
+    if last - before > CATCH_UP_LIMIT:
+        return None
+    found = warm.event_log.read(before, limit=CATCH_UP_LIMIT, up_to=last)
+    return found if all(warm.cell.may_come_after(each) for each in found) else None
 
 
 def _planning(scheduler: Scheduler, session: PartitionSession) -> Planning:

@@ -1,6 +1,6 @@
 """The fold of the whole log: everything a cycle, a command or a read needs, at one position."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -85,8 +85,14 @@ class Trial:
         self.kept = False
         self._cell = cell
 
-    def keep(self, last_position: int) -> None:
-        """Make what was assumed the truth: it was appended in this order, up to `last_position`."""
+    def keep(self, last_position: int, between: Sequence[Recorded] = ()) -> None:
+        """Make what was assumed the truth: it was appended in this order, up to `last_position`.
+
+        `between` are facts of others that came before it, all `may_come_after`: folding them last
+        leads where the order of the log does.
+        """
+        for recorded in between:
+            self._cell.fold(recorded)
         assert last_position == self._cell.position, "kept events must be the next of the log"
         self.kept = True
 
@@ -119,9 +125,21 @@ class Cell:
         assert recorded.position == expected, (
             f"expected position {expected}, got {recorded.position}"
         )
+        self.fold(recorded)
+
+    def fold(self, recorded: Recorded) -> None:
+        """Fold a fact whose place in the order somebody else has looked at; see `apply`, `keep`."""
         self._change(recorded.stream, recorded.event, recorded.at)
         self.versions[recorded.stream] = recorded.version
         self._forget_old_rounds(recorded.stream)
+
+    def may_come_after(self, recorded: Recorded) -> bool:
+        """Whether folding it after what was assumed leads where folding it before does.
+
+        A fact of a workload changes that workload alone, and nothing was assumed of it where the
+        log has taken both. What LocalQueues have used fades with time, and its order matters.
+        """
+        return recorded.stream.startswith("workload/") and self.usage_history.rules is None
 
     def assume(self, stream: str, event: DomainEvent, at: Instant) -> None:
         """Fold an event that is not in the log yet, as if it came next; only inside a trial."""
