@@ -1,5 +1,7 @@
 """Which domains below others take how much, where neither a leader nor scores count."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from headgate.domain.scheduling.placement.by_size import (
@@ -19,26 +21,26 @@ FEW_PARENTS = 16
 
 
 def take_down(
-    capacities: Capacities, level: int, domains: Ints, *, best_fit: bool, need: int
-) -> Share | None:
-    """From ascending domains of `level` to those of the slice level that take `need` slices.
+    capacities: Capacities, level: int, domains: Sequence[int] | Ints, *, best_fit: bool, need: int
+) -> Share:
+    """From ascending domains of `level`, which take `need` slices, to those of the slice level.
 
     Each level is taken in plain order among all children of those above it; how much one above
-    takes does not matter. None if their children are too few.
+    takes does not matter.
     """
+    topology, lowest = capacities.topology, capacities.slicing.level
     slices_of, pods_of = capacities.slices, capacities.pods
     while True:
-        inside = _side_by_side(capacities.topology, level, domains)
+        inside = _side_by_side(topology, level, domains)
         level += 1
         slices = pods = slices_of[level][inside]
         if pods_of is not slices_of:
             pods = pods_of[level][inside]
         chosen = choose_by_size(slices, pods, need, best_fit=best_fit)
-        if chosen is None:
-            return None
-        numbers = chosen.domains
-        domains = numbers + inside.start if isinstance(inside, slice) else inside[numbers]
-        if level == capacities.slicing.level:
+        assert chosen is not None, "what domains take is what their children take together"
+        numbers = topology.numbers[inside] if isinstance(inside, slice) else inside
+        domains = numbers[chosen.domains]
+        if level == lowest:
             return domains, shared_out(slices, chosen)[1]
 
 
@@ -63,7 +65,10 @@ def smallest_that_takes(capacities: Capacities, level: int, need: int) -> int:
 
 def _smallest_of_few(sizes: list[int], need: int) -> list[int]:
     """All of the smallest that suffice."""
-    smallest = min([size for size in sizes if size >= need], default=-1)
+    enough = [size for size in sizes if size >= need]
+    if len(enough) <= 1:
+        return [sizes.index(size) for size in enough]
+    smallest = min(enough)
     return [number for number, size in enumerate(sizes) if size == smallest]
 
 
@@ -73,14 +78,17 @@ def children(capacities: Capacities, level: int, domains: Ints) -> Ints:
     return np.arange(inside.start, inside.stop) if isinstance(inside, slice) else inside
 
 
-def _side_by_side(topology: FlavorTopology, level: int, parents: Ints) -> "slice | Ints":
+def _side_by_side(
+    topology: FlavorTopology, level: int, parents: Sequence[int] | Ints
+) -> "slice | Ints":
     """The children of ascending domains; a stretch of them where the parents are neighbours."""
     bounds = topology.bounds[level]
     first, last = int(parents[0]), int(parents[-1])
     if last - first == len(parents) - 1:
         return slice(bounds[first], bounds[last + 1])
-    if len(parents) <= FEW_PARENTS:
+    domains = np.asarray(parents)
+    if len(domains) <= FEW_PARENTS:
         numbers = topology.numbers
-        return np.concatenate([numbers[bounds[p] : bounds[p + 1]] for p in parents.tolist()])
+        return np.concatenate([numbers[bounds[d] : bounds[d + 1]] for d in domains.tolist()])
     begins = topology.first_child[level]
-    return stretches(begins[parents], begins[parents + 1])[0]
+    return stretches(begins[domains], begins[domains + 1])[0]

@@ -90,6 +90,7 @@ def _topology(
         ),
         place_of_row=place_of_row,
         numbers=np.arange(len(rows)),
+        nothing=tuple(np.zeros_like(begins) for begins in starts),
         is_one_stretch=len(rows) > 0 and bool((np.diff(rows) == 1).all()),
     )
 

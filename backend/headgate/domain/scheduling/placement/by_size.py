@@ -6,7 +6,6 @@ only those that are taken are looked at.
 """
 
 from bisect import bisect_left, bisect_right
-from operator import neg
 from typing import TypeAlias
 
 import msgspec
@@ -148,8 +147,7 @@ def _first_of(sizes: Sizes, pods: Ints, size: int, number: int) -> Ints:
 
 
 def _choose_in_line(slices: Ints, pods: Ints, need: int, *, best_fit: bool) -> Chosen | None:
-    key = -slices if best_fit else slices
-    line = key.argsort(kind="stable") if pods is slices else np.lexsort([pods, key])
+    line = _line_of(slices, pods, best_fit=best_fit)
     sizes = slices[line].tolist()
     number, rest = 0, need
     for size in sizes:
@@ -163,12 +161,21 @@ def _choose_in_line(slices: Ints, pods: Ints, need: int, *, best_fit: bool) -> C
     taken = line[first : number + 1]
     if best_fit:
         taken[-1] = line[_tightest(sizes, number, rest)]
-    last = int(taken[-1])
+    last = taken.item(-1)
     taken.sort()
     return Chosen(taken, last, rest)
 
 
+def _line_of(slices: Ints, pods: Ints, *, best_fit: bool) -> Ints:
+    key = -slices if best_fit else slices
+    return key.argsort(kind="stable") if pods is slices else np.lexsort((pods, key))
+
+
 def _tightest(sizes: list[int], first: int, need: int) -> int:
-    """Where in a line, large ones first, the first of the smallest stands that suffice."""
-    smallest = sizes[bisect_right(sizes, -need, first, key=neg) - 1]
-    return bisect_left(sizes, -smallest, first, key=neg)
+    """Where in a line, large ones first, the first of the smallest stands that suffice.
+
+    Those before `first` are taken already.
+    """
+    ascending = sizes[::-1]
+    smallest = ascending[bisect_left(ascending, need)]
+    return max(first, len(sizes) - bisect_right(ascending, smallest))

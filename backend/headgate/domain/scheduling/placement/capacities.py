@@ -82,7 +82,7 @@ class Summed:
         return self._known[level] is not None
 
 
-Levels: TypeAlias = list[Ints] | Summed
+Levels: TypeAlias = list[Ints] | tuple[Ints, ...] | Summed
 """One array a level."""
 
 
@@ -145,8 +145,8 @@ def _summed(topology: FlavorTopology, slicing: Slicing, leaves: Ints) -> Capacit
     pods = Summed(topology, last, leaves)
     slices = pods
     if not slicing.is_none(last):
-        slices = Summed(topology, slicing.level, pods[slicing.level] // slicing.size)
-    nobody = Summed(topology, 0, np.zeros(len(topology.starts[0]), dtype=np.int64))
+        sliced = whole_units(pods[slicing.level], slicing.size)
+        slices = Summed(topology, slicing.level, sliced)
     return Capacities(
         topology,
         slicing,
@@ -155,9 +155,19 @@ def _summed(topology: FlavorTopology, slicing: Slicing, leaves: Ints) -> Capacit
         slices=slices,
         pods_led=pods,
         slices_led=slices,
-        leads=nobody,
+        leads=topology.nothing,
         score=[],
     )
+
+
+def whole_units(amounts: Ints, unit: int, out: Ints | None = None) -> Ints:
+    """How many whole units there are in amounts.
+
+    Memory and slices mostly come in powers of two, and shifting takes half as long as dividing.
+    """
+    if unit & (unit - 1):
+        return np.floor_divide(amounts, unit, out=out)
+    return np.right_shift(amounts, unit.bit_length() - 1, out=out)
 
 
 def sizes_of(capacities: Capacities, level: int) -> Sizes | None:
@@ -221,7 +231,7 @@ def _add_differences(found: Capacities, places: Ints, pods: Ints) -> None:
 
 
 def _is_known(levels: Levels, level: int) -> bool:
-    return isinstance(levels, list) or levels.is_known(level)
+    return not isinstance(levels, Summed) or levels.is_known(level)
 
 
 def _firsts(numbers: Ints) -> Ints:

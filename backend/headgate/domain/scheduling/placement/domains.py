@@ -30,7 +30,7 @@ class FlavorTopology:
     `first_child[l]` the domains of level `l + 1` at which they begin, with the end as last entry,
     and `bounds[l]` the same as a list; `parent[l]` are the domains of level `l` that those of level
     `l + 1` lie in. `place_of_row` is -1 for rows of no place. `numbers` count up from 0, for
-    stretches to be cut out of.
+    stretches to be cut out of; `nothing[l]` is a 0 for each domain of level `l`.
     `eligible` and `shapes` keep what `eligibility` and `figures` have found out about the places,
     `parts` its domains as topologies of their own.
     """
@@ -47,6 +47,7 @@ class FlavorTopology:
     parent: tuple[Ints, ...]
     place_of_row: Ints
     numbers: Ints
+    nothing: tuple[Ints, ...]
     is_one_stretch: bool
     eligible: dict[object, Any] = field(default_factory=dict)
     shapes: dict[object, Any] = field(default_factory=dict)

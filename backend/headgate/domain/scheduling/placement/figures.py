@@ -17,6 +17,7 @@ from headgate.domain.scheduling.placement.capacities import (
     Slicing,
     refresh,
     roll_up,
+    whole_units,
 )
 from headgate.domain.scheduling.placement.eligibility import eligible_hosts, scores
 from headgate.domain.scheduling.placement.ground import Ground, free_of, per_pod
@@ -82,7 +83,7 @@ def leaf_figures(ground: Ground, shape: Shape, places: "slice | Ints") -> LeafFi
     workers, leader = shape.workers, shape.leader
     requests = per_pod(workers)
     most = _most_pods(ground, workers.scheduling, places)
-    free = free_of(ground, _needed(requests), places)
+    free = free_of(ground, requests, places)
     score = None
     if ground.rules.respect_preferred_affinity and workers.scheduling.preferred_affinity:
         score = np.where(most > 0, scores(ground, workers.scheduling)[places], 0)
@@ -91,7 +92,7 @@ def leaf_figures(ground: Ground, shape: Shape, places: "slice | Ints") -> LeafFi
         return LeafFigures(pods, score=score)
     asked = per_pod(leader)
     leads = _most_pods(ground, leader.scheduling, places) > 0
-    for name, amount in free_of(ground, _needed(asked), places).items():
+    for name, amount in free_of(ground, asked, places).items():
         leads &= amount >= asked[name]
     beside = {name: amount - asked.get(name, 0) * leads for name, amount in free.items()}
     return LeafFigures(pods, _pods(beside, requests, most), leads.astype(np.int64), score)
@@ -150,17 +151,16 @@ def _assumed_places(ground: Ground) -> Ints:
     return ground.topology.places_of(np.flatnonzero(taken))
 
 
-def _needed(requests: Requests) -> list[str]:
-    return [name for name, amount in requests.items() if amount > 0]
-
-
 def _pods(free: dict[str, Ints], requests: Requests, most: Ints) -> Ints:
     """Whole pods of each place: the least of what each resource is enough for, up to `most`."""
-    least = most
-    for name, amount in free.items():
-        each = requests[name]
-        least = np.minimum(least, amount if each == 1 else amount // each)
-    return least if free else most.copy()
+    least, spare = most, None
+    for name, unit in requests.items():
+        fits = free[name]
+        if unit > 1:
+            fits = spare = whole_units(fits, unit, out=spare)
+        if unit > 0:
+            least = np.minimum(least, fits, out=None if least is most else least)
+    return most.copy() if least is most else least
 
 
 def _asked(pod: Scheduling) -> object:

@@ -48,6 +48,7 @@ def _cut_out(topology: FlavorTopology, level: int, domain: int) -> FlavorTopolog
         bounds=tuple(begins.tolist() for begins in first_child),
         parent=tuple(np.repeat(np.arange(len(b) - 1), np.diff(b)) for b in first_child),
         place_of_row=place_of_row,
+        nothing=tuple(np.zeros_like(begins) for begins in starts),
         is_one_stretch=bool((np.diff(rows) == 1).all()),
         eligible={},
         shapes={},

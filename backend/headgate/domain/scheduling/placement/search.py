@@ -75,18 +75,18 @@ def _search_by_size(capacities: Capacities, wanted: Wanted, need: int) -> Found 
     while one < 0 and wanted.climbs and level > 0:
         level -= 1
         one = smallest_that_takes(capacities, level, need)
-    if one >= 0:
-        share: Share | None = capacities.topology.numbers[one : one + 1], np.array([need])
-    elif wanted.climbs or wanted.spreads:
-        share = take_in_order(capacities, level, best_fit=wanted.best_fit, need=need)
-        if share is None:
+    several: Share | None = None
+    if one < 0:
+        if not (wanted.climbs or wanted.spreads):
+            return _short_in_one(capacities, level, need)
+        several = take_in_order(capacities, level, best_fit=wanted.best_fit, need=need)
+        if several is None:
             return Shortfall(int(capacities.slices[level].sum()), need, level)
+    if level == lowest:
+        share = several or (np.array([one]), np.array([need]))
     else:
-        return _short_in_one(capacities, level, need)
-    if share is not None and level < lowest:
-        share = take_down(capacities, level, share[0], best_fit=wanted.best_fit, need=need)
-    if share is None:
-        return Shortfall(0, need, wanted.level)
+        above = several[0] if several else (one,)
+        share = take_down(capacities, level, above, best_fit=wanted.best_fit, need=need)
     domains, units = share
     unit = capacities.slicing.size
     if lowest == len(capacities.topology.starts) - 1:

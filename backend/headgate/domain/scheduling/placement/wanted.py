@@ -8,6 +8,8 @@ from headgate.domain.configuration.specs import TopologyRules
 from headgate.domain.scheduling.placement.capacities import Slicing
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 
+NOTHING = TopologyRequest()
+
 
 class Wanted(msgspec.Struct, frozen=True, gc=False):
     """How many pods, and at which level they search.
@@ -31,12 +33,8 @@ def wanted_of(pod_set: PodSet, levels: tuple[str, ...], rules: TopologyRules) ->
     Who asks for no level searches hosts, or with slices the widest domains, and spreads (trap 4);
     `unconstrained: false` asks for nothing (trap 5).
     """
-    request = pod_set.topology_request or TopologyRequest()
-    named = [request.required, request.preferred, *[layer.level for layer in request.slice_layers]]
-    missing = [name for name in named if name is not None and name not in levels]
-    if missing:
-        return f"the topology has no level {missing[0]}"
-    broken = _broken_slices(pod_set.count, request, levels)
+    request = pod_set.topology_request or NOTHING
+    broken = _broken(pod_set.count, request, levels)
     if broken:
         return broken
     asked = request.required or request.preferred
@@ -57,23 +55,26 @@ def slicing_of(pod_set: PodSet, levels: tuple[str, ...]) -> Slicing:
     layers = pod_set.topology_request.slice_layers if pod_set.topology_request else ()
     if not layers:
         return Slicing(1, len(levels) - 1)
-    return Slicing(
-        layers[0].size,
-        levels.index(layers[0].level),
-        tuple(
-            [
-                (level, layer.size)
-                for above, layer in pairwise(layers)
-                for level in range(levels.index(above.level) + 1, levels.index(layer.level) + 1)
-            ]
-        ),
-    )
+    inner = [
+        (level, layer.size)
+        for above, layer in pairwise(layers)
+        for level in range(levels.index(above.level) + 1, levels.index(layer.level) + 1)
+    ]
+    return Slicing(layers[0].size, levels.index(layers[0].level), tuple(inner))
+
+
+def _broken(count: int, request: TopologyRequest, levels: tuple[str, ...]) -> str:
+    for name in (request.required, request.preferred):
+        if name is not None and name not in levels:
+            return f"the topology has no level {name}"
+    return _broken_slices(count, request, levels) if request.slice_layers else ""
 
 
 def _broken_slices(count: int, request: TopologyRequest, levels: tuple[str, ...]) -> str:
     layers = request.slice_layers
-    if not layers:
-        return ""
+    for layer in layers:
+        if layer.level not in levels:
+            return f"the topology has no level {layer.level}"
     asked = request.required or request.preferred
     if asked and levels.index(layers[0].level) < levels.index(asked):
         return f"slices of level {layers[0].level} are wider than the level {asked} asked for"
