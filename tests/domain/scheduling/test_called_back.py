@@ -9,7 +9,8 @@ from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
 from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.specs import EvictionPolicy
 from headgate.domain.workloads.state import holds, phase_of
-from tests.builders.world import Fact, World, names, quotas
+from tests.builders.rounds import of_kind
+from tests.builders.world import World, names, quotas
 from tests.verify.histories import findings_of
 
 SOFT = EvictionPolicy(grace_period_seconds=300, handler="ckpt")
@@ -41,10 +42,6 @@ def one_leaves_and_one_ends(soft: EvictionPolicy | None = SOFT) -> World:
     return world
 
 
-def called_back(made: list[Fact]) -> list[str]:
-    return [stream for stream, event in made if isinstance(event, EvictionCancelled)]
-
-
 def in_use(world: World) -> int:
     usage = world.cell.partition("clusterqueue/q").usage[PROJECTED]
     return usage["clusterqueue/q"][("default", "gpu")]
@@ -55,7 +52,7 @@ def test_a_victim_runs_on_when_its_preemptor_starts_before_it_has_begun_to_leave
     world.wait(60)
     world.finish("team/other")
     made = world.settle()
-    assert called_back(made) == ["workload/team/v"]
+    assert of_kind(made, EvictionCancelled) == ["workload/team/v"]
     assert world.admitted() == ["team/p", "team/v"]
     assert phase_of(world["team/v"]) == "Starting"
     assert not holds(world["team/v"], "Evicted")
@@ -74,7 +71,7 @@ def test_who_has_begun_to_save_its_work_goes_all_the_same() -> None:
     taken = AcknowledgeEviction(uid=victim.uid, eviction=victim.eviction.id, handler="ckpt")
     world.tell("team/v", taken)
     world.finish("team/other")
-    assert called_back(world.settle()) == []
+    assert of_kind(world.settle(), EvictionCancelled) == []
     assert phase_of(world["team/v"]) == "Evicting"
     (found,) = world.cell.rounds.values()
     assert (found.stage, found.called_back) == ("Completed", ())
@@ -83,7 +80,7 @@ def test_who_has_begun_to_save_its_work_goes_all_the_same() -> None:
 def test_who_was_given_no_time_goes_all_the_same() -> None:
     world = one_leaves_and_one_ends(None)
     world.finish("team/other")
-    assert called_back(world.settle()) == []
+    assert of_kind(world.settle(), EvictionCancelled) == []
     assert phase_of(world["team/v"]) == "Evicting"
 
 
@@ -103,7 +100,9 @@ def test_no_more_are_called_back_than_another_round_can_spare() -> None:
     world = two_rounds()
     world.record("workload/team/p1", WorkloadDeleted())
     made = world.settle()
-    assert len(called_back(made)) == 1, "either alone could stay; both would take the room of p2"
+    assert len(of_kind(made, EvictionCancelled)) == 1, (
+        "either alone could stay; both would take the room of p2"
+    )
     assert "PlacementInvalidated" not in names(made)
     assert in_use(world) <= 5
 
@@ -112,5 +111,5 @@ def test_room_kept_for_who_no_longer_comes_is_not_counted_against_victims() -> N
     world = two_rounds()
     world.record("workload/team/p1", WorkloadHeld(owner="user:x", reason="not now"))
     made = world.settle()
-    assert len(called_back(made)) == 1
+    assert len(of_kind(made, EvictionCancelled)) == 1
     assert "PlacementInvalidated" not in names(made)

@@ -16,7 +16,7 @@ from headgate.domain.workloads.preemption_events import (
     EvictionForced,
     WorkloadShrunk,
 )
-from headgate.domain.workloads.specs import EvictionPolicy
+from tests.builders.rounds import SOFT
 from tests.builders.single_pods import (
     LOWER,
     a_queue,
@@ -29,8 +29,6 @@ from tests.builders.single_pods import (
     used,
 )
 from tests.builders.world import Fact, World, quotas
-
-SOFT = EvictionPolicy(grace_period_seconds=300, require_ack=True, handler="ckpt")
 
 
 def of_kind(made: list[Fact], kind: type[DomainEvent]) -> list[DomainEvent]:

@@ -1,0 +1,32 @@
+"""What tests of rounds ask of a world: who takes a victim over, and what a round has come to."""
+
+from typing import Any
+
+from headgate.domain.rounds.state import Round
+from headgate.domain.workloads.commands import AcknowledgeEviction
+from headgate.domain.workloads.specs import EvictionPolicy
+from tests.builders.world import Fact, World
+
+SOFT = EvictionPolicy(grace_period_seconds=300, require_ack=True, handler="ckpt")
+
+
+def acknowledge(world: World, key: str, ends_in: int | None = None) -> None:
+    """The handler of a victim takes it over, and may say how many seconds it needs."""
+    eviction = world[key].eviction
+    assert eviction is not None, f"{key} is not being evicted"
+    until = None if ends_in is None else world.at + ends_in * 1_000_000
+    command = AcknowledgeEviction(
+        uid=world[key].uid, eviction=eviction.id, handler="ckpt", expected_end_at=until
+    )
+    world.tell(key, command)
+
+
+def only_round(world: World) -> Round:
+    """The one round there has been."""
+    (found,) = world.cell.rounds.values()
+    return found
+
+
+def of_kind(made: list[Fact], kind: type[Any]) -> list[str]:
+    """The streams of the facts of one kind."""
+    return [stream for stream, event in made if isinstance(event, kind)]

@@ -1,0 +1,119 @@
+"""The worked examples of who is protected from whom (reference preemption.md §7)."""
+
+from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.workloads.commands import ChangeProtection
+from headgate.domain.workloads.events import WorkloadHeld
+from headgate.domain.workloads.preemption_events import EvictionCancelled
+from headgate.domain.workloads.state import phase_of
+from tests.builders.rounds import of_kind, only_round
+from tests.builders.world import World, quotas
+
+LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+
+
+def test_example_19b_who_protects_itself_enough_is_not_preempted() -> None:
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=1), preemption=LOWER)
+    a = world.submit("a", "q", priority=50, preemption_priority=100)
+    world.settle()
+    world.submit("b", "q", priority=80)
+    world.settle()
+    assert world.admitted() == [a]
+    assert world.cell.rounds == {}
+
+
+def test_example_19c_a_round_stands_though_its_victim_is_protected_afterwards() -> None:
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=1), preemption=LOWER)
+    world.submit("a", "q", priority=50, preemption_priority=60)
+    world.settle()
+    world.submit("b", "q", priority=80)
+    world.settle()
+    world.tell("team/a", ChangeProtection(priority=90, authority="Admin"))
+    made = world.settle()
+    assert of_kind(made, EvictionCancelled) == []
+    assert world["team/a"].eviction is not None
+    world.stop("team/a")
+    world.settle()
+    assert world.admitted() == ["team/b"]
+
+
+def test_example_19e_who_never_preempts_waits_and_can_still_be_evicted() -> None:
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=1), preemption=LOWER)
+    world.submit("low", "q")
+    world.settle()
+    never = world.submit("never", "q", priority=1000, can_preempt=False)
+    world.settle()
+    assert world.cell.rounds == {}
+    world.finish("team/low")
+    world.settle()
+    assert world.admitted() == [never]
+    world.submit("higher", "q", priority=2000)
+    world.settle()
+    assert world[never].eviction is not None
+
+
+def example_20(*, reserve: bool = False) -> World:
+    """Nominal 6, borrowing limit 4; non-preemptible work uses 4, preemptible 5."""
+    world = World()
+    world.flavor("default")
+    preemption = ClusterQueuePreemption(
+        within_cluster_queue="LowerPriority", reserve_for_pending_non_preemptible=reserve
+    )
+    world.cluster_queue("q", quotas(default=(6, 4, None)), preemption=preemption, cohort_name="c")
+    world.cluster_queue("lender", quotas(default=10), cohort_name="c")
+    world.submit("np", "q", {"gpu": 4}, preemptibility="NonPreemptible")
+    world.settle()
+    for number in range(5):
+        world.submit(f"p{number}", "q")
+        world.settle()
+    assert len(world.admitted()) == 6
+    return world
+
+
+def test_example_20_immune_work_within_nominal_may_make_others_leave() -> None:
+    world = example_20()
+    key = world.submit("np2", "q", {"gpu": 2}, preemptibility="NonPreemptible", priority=1)
+    world.settle()
+    assert phase_of(world[key]) == "Nominated"
+    assert len(only_round(world).victims) == 1
+
+
+def test_example_20_immune_work_beyond_nominal_waits_whatever_could_leave() -> None:
+    world = example_20()
+    key = world.submit("np3", "q", {"gpu": 3}, preemptibility="NonPreemptible", priority=9)
+    world.settle()
+    assert world.cell.rounds == {}
+    explained = world[key].explanation
+    assert explained is not None
+    assert explained.dominant == "WaitingForQuota"
+
+
+def test_example_20_nominal_quota_may_be_kept_for_immune_work_that_waits() -> None:
+    for reserve, starts in ((False, True), (True, False)):
+        world = example_20(reserve=reserve)
+        world.record("workload/team/np", WorkloadHeld(owner="user:x", reason="keeps running"))
+        waiting = world.submit("np1", "q", {"gpu": 3}, preemptibility="NonPreemptible", priority=-1)
+        world.settle()
+        assert waiting not in world.admitted()
+        one = world.submit("one", "q")
+        world.settle()
+        assert (one in world.admitted()) == starts
+        assert world.cell.rounds == {}
+
+
+def test_example_20_only_the_core_of_semi_preemptible_work_counts() -> None:
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=(2, 4, None)), cohort_name="c")
+    world.cluster_queue("lender", quotas(default=4), cohort_name="c")
+    key = world.submit("semi", "q", count=(6, 2), preemptibility="SemiPreemptible")
+    world.settle()
+    assert key in world.admitted()
+    other = world.submit("np", "q", preemptibility="NonPreemptible")
+    world.settle()
+    assert other not in world.admitted()
