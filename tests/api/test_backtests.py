@@ -94,9 +94,9 @@ def test_one_is_cancelled_before_it_is_worked_off(
 @pytest.mark.parametrize(
     ("query", "status", "kind"),
     [
-        ("999999", 422, "invalid-object"),
-        ("2&to=1", 422, "invalid-object"),
-        ("yesterday", 422, "invalid-object"),
+        ("999999", 422, "invalid-request"),
+        ("2&to=1", 422, "invalid-request"),
+        ("yesterday", 422, "invalid-request"),
     ],
 )
 def test_a_stretch_that_never_was_is_refused(

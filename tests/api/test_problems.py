@@ -137,10 +137,10 @@ def test_a_question_that_the_database_cannot_be_asked(admin: Api, path: str) -> 
 @pytest.mark.parametrize("time", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00%2B14:00"])
 def test_a_time_that_no_clock_can_show(admin: Api, time: str) -> None:
     for question in (f"/v1/queues?at={time}", f"/v1/events?since={time}"):
-        check(admin.get(question), 422, "invalid-object")
+        check(admin.get(question), 422, "invalid-request")
     admin.post(HERE, workload("forever"))
     hold = {"reason": "x", "expiresAt": time.replace("%2B", "+")}
-    refused = check(admin.post(f"{HERE}/forever/hold", hold), 422, "invalid-object")
+    refused = check(admin.post(f"{HERE}/forever/hold", hold), 422, "invalid-request")
     assert refused["errors"][0]["pointer"] == "/expiresAt"
 
 
@@ -218,3 +218,19 @@ def test_the_type_of_a_problem_leads_to_a_page_that_explains_it(admin: Api) -> N
     unknown = nobody.get("/problems/<b>")
     assert unknown.status_code == 404
     assert "<b>" not in unknown.text
+
+
+def test_a_query_parameter_that_nobody_reads_is_refused_with_the_nearest_one(admin: Api) -> None:
+    refused = admin.get("/v1/workloads?labelSelectr=app%3Dx")
+    assert (refused.status_code, refused.json()["type"]) == (400, "/problems/unknown-parameter")
+    (error,) = refused.json()["errors"]
+    assert error["pointer"] == "/labelSelectr"
+    assert error["remedy"].startswith("Did you mean labelSelector? Known are at, ")
+    assert admin.get("/v1/workloads?at=0&limit=1").status_code == 200
+
+
+def test_a_time_that_is_none_is_told_of_the_request_and_of_no_object(admin: Api) -> None:
+    refused = admin.get("/v1/workloads?at=yesterday")
+    assert refused.json()["type"] == "/problems/invalid-request"
+    assert refused.json()["title"] == "The request breaks rules"
+    assert refused.json()["errors"][0]["pointer"] == "/at"

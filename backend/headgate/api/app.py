@@ -36,6 +36,7 @@ from headgate.api.stream.controller import EventStream
 from headgate.api.system.controller import System, is_alive, is_ready, metrics
 from headgate.api.tokens.controller import Access, Tokens
 from headgate.api.topologies.controller import TopologyMaps
+from headgate.api.unknown_parameters import refuse_unknown_parameters
 from headgate.api.user_interface import user_interface
 from headgate.api.workloads.actions import router as workload_actions
 from headgate.api.workloads.controller import AllWorkloads, Workloads
@@ -139,6 +140,7 @@ def _figures() -> Router:
 async def before_request(request: Request[Any, Any, Any]) -> None:
     """What every request under /v1 goes through first."""
     check_media_type(request)
+    refuse_unknown_parameters(request)
     await reach_position(request)
     await go_back(request)
 

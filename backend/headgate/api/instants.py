@@ -3,12 +3,12 @@
 from datetime import UTC, datetime, timedelta
 
 from headgate.application.queries.views import EPOCH
-from headgate.domain.rejection import InvalidObject, Violation
+from headgate.domain.rejection import InvalidRequest, Violation
 from headgate.domain.values.instants import Instant
 
 
 def instant_or_none(text: str | None, pointer: str) -> Instant | None:
-    """The instant a text names; raises `InvalidObject` with a pointer."""
+    """The instant a text names; raises `InvalidRequest` with a pointer."""
     if text is None:
         return None
     try:
@@ -21,12 +21,12 @@ def instant_or_none(text: str | None, pointer: str) -> Instant | None:
     raise _refused(text, pointer)
 
 
-def _refused(text: str, pointer: str) -> InvalidObject:
+def _refused(text: str, pointer: str) -> InvalidRequest:
     violation = Violation(
         pointer=pointer,
         rule="It is a time with its offset, as RFC 3339 has it.",
         remedy="Write it like 2026-09-24T12:00:00Z.",
     )
-    return InvalidObject(
+    return InvalidRequest(
         f"{text!r} is no time.", remedy="Correct the time.", violations=(violation,)
     )

@@ -40,7 +40,7 @@ async def go_back(request: Request[Any, Any, Any]) -> None:
 
 
 def wish_of(text: str) -> Wish:
-    """The position or instant that a text names; raises `InvalidObject`."""
+    """The position or instant that a text names; raises `InvalidRequest`."""
     position = whole_number(text)
     if position is not None:
         return Wish(position=position)

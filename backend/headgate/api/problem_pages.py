@@ -6,7 +6,14 @@ from typing import Annotated
 from litestar import Response, get
 from litestar.params import PathParameter
 
-from headgate.api.problems import BAD_CONTINUE, BY_FAILURE, BY_STATUS, INVALID, Kind
+from headgate.api.problems import (
+    BAD_CONTINUE,
+    BY_FAILURE,
+    BY_STATUS,
+    INVALID,
+    UNKNOWN_PARAMETER,
+    Kind,
+)
 
 HEAD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Problems</title>
@@ -45,7 +52,7 @@ def _page(content: str, status: int = 200) -> Response[str]:
 
 def _kinds() -> list[Kind]:
     """Every kind there is, in order of status and name."""
-    kinds = (*BY_STATUS.values(), *BY_FAILURE.values(), INVALID, BAD_CONTINUE)
+    kinds = (*BY_STATUS.values(), *BY_FAILURE.values(), INVALID, BAD_CONTINUE, UNKNOWN_PARAMETER)
     return sorted({kind.slug: kind for kind in kinds}.values(), key=lambda k: (k.status, k.slug))
 
 

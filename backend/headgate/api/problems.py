@@ -28,6 +28,7 @@ from headgate.domain.rejection import (
     IllegalNow,
     InUse,
     InvalidObject,
+    InvalidRequest,
     NotFound,
     Rejection,
 )
@@ -74,6 +75,12 @@ BAD_REQUEST = Kind(400, "bad-request", "The request cannot be understood")
 BAD_CONTINUE = Kind(
     400, "bad-continue-token", "The continue token is not one of ours", "Start the list anew."
 )
+UNKNOWN_PARAMETER = Kind(
+    400,
+    "unknown-parameter",
+    "No such query parameter",
+    "Correct its name, or leave it out: what is not known would not be heeded.",
+)
 UNAUTHORIZED = Kind(401, "unauthorized", "No valid token", "Send `Authorization: Bearer <token>`.")
 FORBIDDEN = Kind(
     403, "forbidden", "Not allowed", "Ask an admin for a token whose role and namespaces allow it."
@@ -107,6 +114,7 @@ UNAVAILABLE = Kind(503, "unavailable", "The log cannot be reached now", RETRY, 2
 TIMEOUT = Kind(504, "position-not-reached", "That position was not reached in time", RETRY, 1)
 
 BY_FAILURE: dict[type[Exception], Kind] = {
+    InvalidRequest: INVALID_REQUEST,
     InvalidObject: INVALID,
     NotFound: NOT_FOUND,
     AlreadyExists: Kind(409, "already-exists", "It exists already"),

@@ -33,6 +33,10 @@ class InvalidObject(Rejection):
     """The object breaks rules of its kind; every broken rule is in `violations`."""
 
 
+class InvalidRequest(InvalidObject):
+    """What is asked for breaks rules, and there is no object to correct: a time, a stretch."""
+
+
 class NotFound(Rejection):
     """No such object."""
 

@@ -16,7 +16,7 @@ from headgate.application.past.travel import Wish, as_it_was
 from headgate.application.ports import Loaded
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
-from headgate.domain.rejection import IllegalNow, InvalidObject, NotFound, Violation
+from headgate.domain.rejection import IllegalNow, InvalidRequest, NotFound, Violation
 from headgate.domain.values.instants import Instant
 from headgate.event_log.codec import encode
 
@@ -95,7 +95,7 @@ def _refuse_bounds(begin: Moment, end: Moment, cell: Cell) -> None:
     if events <= 0 or end.at <= begin.at:
         rule = "The end of the stretch lies after its beginning, with something between."
         violation = Violation(pointer="/to", rule=rule, remedy="Name a later end.")
-        raise InvalidObject("Nothing happened there.", remedy=rule, violations=(violation,))
+        raise InvalidRequest("Nothing happened there.", remedy=rule, violations=(violation,))
     if events > MOST_EVENTS:
         raise TooMuch(f"The stretch has {events} events; {MOST_EVENTS} are the most for one.")
     if len(cell.workloads) > MOST_WORKLOADS:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from headgate.application.installation import Installation
-from headgate.domain.rejection import InvalidObject, Violation
+from headgate.domain.rejection import InvalidRequest, Violation
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 DAY = 86_400 * MICROSECONDS_PER_SECOND
@@ -21,7 +21,7 @@ class Stretch:
 def instants_of(installation: Installation, stretch: Stretch) -> list[Instant]:
     """The instants, at equal distances, with both ends.
 
-    Raises `InvalidObject` for a stretch that has no length or lies in the future.
+    Raises `InvalidRequest` for a stretch that has no length or lies in the future.
     """
     now = installation.log.now()
     until = now if stretch.until is None else stretch.until
@@ -34,6 +34,6 @@ def instants_of(installation: Installation, stretch: Stretch) -> list[Instant]:
     return [since + (until - since) * step // steps for step in range(stretch.points)]
 
 
-def _refused(pointer: str, rule: str, remedy: str) -> InvalidObject:
+def _refused(pointer: str, rule: str, remedy: str) -> InvalidRequest:
     violation = Violation(pointer=pointer, rule=rule, remedy=remedy)
-    return InvalidObject("There is no such stretch.", remedy=remedy, violations=(violation,))
+    return InvalidRequest("There is no such stretch.", remedy=remedy, violations=(violation,))

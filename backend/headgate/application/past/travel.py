@@ -11,7 +11,7 @@ from headgate.application.past.models import PastModels
 from headgate.application.past.moments import Moment, moment_at, moment_of_position
 from headgate.application.past.reading import PastClock, PastReader
 from headgate.domain.cell import Cell
-from headgate.domain.rejection import InvalidObject, Violation
+from headgate.domain.rejection import InvalidRequest, Violation
 from headgate.domain.values.instants import Instant
 
 
@@ -26,7 +26,7 @@ class Wish:
 async def as_it_was(installation: Installation, wish: Wish) -> Installation:
     """The installation at a past moment; reads of it answer as they would have answered then.
 
-    Raises `InvalidObject` for what lies in the future, `Archived` for what was taken away,
+    Raises `InvalidRequest` for what lies in the future, `Archived` for what was taken away,
     `Overloaded` when too many ask.
     """
     machine = installation.past
@@ -64,4 +64,4 @@ def _refuse(is_wrong: bool, rule: str) -> None:  # noqa: FBT001 - what was just 
         remedy = "Name a position or a time that has been."
         violation = Violation(pointer="/at", rule=rule, remedy=remedy)
         detail = "That moment has not been yet."
-        raise InvalidObject(detail, remedy=remedy, violations=(violation,))
+        raise InvalidRequest(detail, remedy=remedy, violations=(violation,))

@@ -20,7 +20,7 @@ async def fragmentation_of(
 ) -> FragmentationHistory:
     """What fitted at each instant of a stretch.
 
-    Raises `NotFound`, `InvalidObject` for a stretch that has no length or lies in the future, and
+    Raises `NotFound`, `InvalidRequest` for a stretch that has no length or lies in the future, and
     `Overloaded` when too many look at the past.
     """
     expect_topology(installation.reader.cell, name)

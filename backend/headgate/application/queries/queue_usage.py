@@ -30,7 +30,7 @@ async def usage_over_time(
 ) -> UsageHistory:
     """The queue at each instant of a stretch.
 
-    Raises `NotFound`, `InvalidObject` for a stretch that has no length or lies in the future, and
+    Raises `NotFound`, `InvalidRequest` for a stretch that has no length or lies in the future, and
     `Overloaded` when too many look at the past.
     """
     if cluster_queue not in installation.reader.cell.config.cluster_queues:
