@@ -60,7 +60,7 @@ def _partition(cell: Cell, key: str) -> dict[str, Any]:
         "usable": partition.hosts.usable.tolist(),
         "pending": {name: queue.members for name, queue in partition.pending.items()},
         "beside": {name: queue.beside for name, queue in partition.pending.items()},
-        "holding": {name: sorted(keys) for name, keys in partition.holding.items()},
+        "holding": {name: sorted(keys) for name, keys in partition.charges.holding.items()},
         "largest": [
             (name, key, top_holders(partition, name, key))
             for name in partition.cluster_queues

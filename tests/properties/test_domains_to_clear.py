@@ -88,10 +88,10 @@ class EveryDomain:
         gone: list[Workload] = []
         while isinstance(place := self._place(within), Unplaced) and waiting:
             gone.append(waiting.pop(0))
-            self.partition.give_back(PROJECTED, self.partition.held_by(gone[-1]))
+            self.partition.charges.give_back(PROJECTED, self.partition.charges.held_by(gone[-1]))
         victims = [] if isinstance(place, Unplaced) else self._needed(gone, place)
         for workload in victims if not isinstance(place, Unplaced) else gone:
-            self.partition.take(PROJECTED, self.partition.held_by(workload))
+            self.partition.charges.take(PROJECTED, self.partition.charges.held_by(workload))
         if isinstance(place, Unplaced):
             return None
         name = "/".join(self.topology.domain_path(level, domain))
@@ -103,9 +103,11 @@ class EveryDomain:
         pods = ((place.rows, place.counts, per_pod(self.pod_set)),)
         victims: list[Workload] = []
         for workload in reversed(gone):
-            self.partition.take(PROJECTED, self.partition.held_by(workload))
+            self.partition.charges.take(PROJECTED, self.partition.charges.held_by(workload))
             if not self.partition.hosts.has_room(PROJECTED, pods):
-                self.partition.give_back(PROJECTED, self.partition.held_by(workload))
+                self.partition.charges.give_back(
+                    PROJECTED, self.partition.charges.held_by(workload)
+                )
                 victims.insert(0, workload)
         return victims
 
@@ -116,14 +118,16 @@ class EveryDomain:
         return place_pod_set(ground, self.pod_set)
 
     def _evictable(self) -> list[Workload]:
-        holders = [self.world[key] for key in self.partition.holding["q"]]
+        holders = [self.world[key] for key in self.partition.charges.holding["q"]]
         staying = [w for w in holders if not is_leaving(w)]
         lower = [w for w in staying if w.spec.priority < self.gang.spec.priority]
         asked = [w for w in lower if w.spec.preemptibility == "Preemptible"]
         return sorted(asked, key=lambda w: (w.spec.priority, -reserved_at(w), w.uid))
 
     def _lies_in(self, workload: Workload, within: Bools) -> bool:
-        places = [self.topology.places_of(p[0]) for p in self.partition.held_by(workload).pods]
+        places = [
+            self.topology.places_of(p[0]) for p in self.partition.charges.held_by(workload).pods
+        ]
         return any(bool(within[each].any()) for each in places)
 
 

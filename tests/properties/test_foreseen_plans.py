@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from headgate.domain.configuration.specs import FairSharing
 from headgate.domain.scheduling.looks.making_room import Preemptor, Wish, oracle_of, victims_for
 from headgate.domain.scheduling.looks.room import Seats
-from headgate.domain.scheduling.partition.partition import Charge, Partition
+from headgate.domain.scheduling.partition.charges import Charge
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.quota.answer import QuotaView
 from headgate.domain.workloads.state import Workload
 from tests.builders.world import World, quotas

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -318,11 +319,11 @@ class Histories(RuleBasedStateMachine):
         if workload is None or workload.admission is None:
             return
         partition = cell.partition(cell.partition_of_workload(workload))
-        charge = partition.charge_of(workload, workload.admission)
+        charge = partition.charges.charge_of(workload, workload.admission)
         assert charge.is_whole, f"{key} stands on hosts that are there"
         node = f"clusterqueue/{charge.cluster_queue}"
         for view in (ACTUAL, PROJECTED):
-            partition.give_back(view, charge)
+            partition.charges.give_back(view, charge)
         try:
             for quota_key, amount in charge.amounts.items():
                 for view in (ACTUAL, PROJECTED):
@@ -332,7 +333,7 @@ class Histories(RuleBasedStateMachine):
                 assert partition.hosts.has_room(view, charge.pods), f"{key} overfills a host"
         finally:
             for view in (ACTUAL, PROJECTED):
-                partition.take(view, charge)
+                partition.charges.take(view, charge)
 
     def _must_be_fair(self, event: RoundCommitted) -> None:
         others = [
@@ -381,7 +382,7 @@ def folded_copy(cell: Cell) -> str:
     return repr(folded(cell))
 
 
-TestHistories = Histories.TestCase
+TestHistories = pytest.mark.slow(Histories.TestCase)
 TestHistories.settings = settings(
     stateful_step_count=40, suppress_health_check=[HealthCheck.too_slow], deadline=None
 )

@@ -141,8 +141,8 @@ def _usage_adds_up(cell: Cell, partition: Partition) -> None:
     for view in (ACTUAL, PROJECTED):
         counted = no_usage(partition.tree)
         for name in partition.cluster_queues:
-            for workload in partition.holding[name]:
-                charge = partition.held_by(cell.workloads[workload])
+            for workload in partition.charges.holding[name]:
+                charge = partition.charges.held_by(cell.workloads[workload])
                 add_usage(partition.tree, counted, f"clusterqueue/{name}", charge.amounts)
         assert counted == partition.usage[view]
 
@@ -151,11 +151,11 @@ def _was_allowed(cell: Cell, workload: str) -> None:
     """Without it there was room for it, and with it no node is beyond what it may use."""
     found = cell.workloads[workload]
     partition = cell.partition(cell.partition_of_workload(found))
-    charge = partition.held_by(found)
+    charge = partition.charges.held_by(found)
     node = f"clusterqueue/{charge.cluster_queue}"
-    partition.give_back(ACTUAL, charge)
+    partition.charges.give_back(ACTUAL, charge)
     try:
         for key, amount in charge.amounts.items():
             assert amount <= available(partition.tree, partition.usage[ACTUAL], node, key)
     finally:
-        partition.take(ACTUAL, charge)
+        partition.charges.take(ACTUAL, charge)

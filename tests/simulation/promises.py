@@ -9,7 +9,8 @@ from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.rounds.events import PlacementInvalidated, RoundCommitted
 from headgate.domain.rounds.state import Round, is_guaranteeing, is_open
-from headgate.domain.scheduling.partition.partition import Charge, Partition
+from headgate.domain.scheduling.partition.charges import Charge
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.disruption import (
     Removal,
@@ -140,7 +141,7 @@ class Promises:
 
     def _reserved(self, workload: Workload) -> None:
         partition = self._partition_of(workload)
-        charge = partition.held_by(workload)
+        charge = partition.charges.held_by(workload)
         assert charge.is_whole, f"{workload.key} stands on hosts that are not there"
         assert _fits(partition, ACTUAL, charge), f"I12: {workload.key} takes what is not free"
         if not _fits(partition, PROJECTED, charge):
@@ -172,7 +173,7 @@ class Promises:
                 continue
             if present_eviction(workload) is None:
                 partition = self._partition_of(workload)
-                charge = partition.held_by(workload)
+                charge = partition.charges.held_by(workload)
                 assert _fits(partition, PROJECTED, charge), f"I12: {key} fits both views"
         self.unsettled.clear()
 
@@ -199,7 +200,7 @@ class Promises:
 
     def _kept(self, found: Round, preemptor: Workload) -> None:
         partition = self._partition_of(preemptor)
-        charge = partition.charge_of(preemptor, found.admission)
+        charge = partition.charges.charge_of(preemptor, found.admission)
         assert _fits(partition, PROJECTED, charge), "I3, I17: the place is there in the end"
 
     def _partition_of(self, workload: Workload) -> Partition:
@@ -208,15 +209,15 @@ class Promises:
     @staticmethod
     def _charge(partition: Partition, workload: Workload) -> Charge:
         if workload.admission is not None:
-            return partition.held_by(workload)
+            return partition.charges.held_by(workload)
         assert workload.nomination is not None, "it has a place, or one is kept for it"
-        return partition.charge_of(workload, workload.nomination)
+        return partition.charges.charge_of(workload, workload.nomination)
 
 
 def _fits(partition: Partition, view: int, charge: Charge) -> bool:
     """Whether a charge that a view counts already fits beside all others."""
     node = f"clusterqueue/{charge.cluster_queue}"
-    partition.give_back(view, charge)
+    partition.charges.give_back(view, charge)
     try:
         has_quota = all(
             amount <= available(partition.tree, partition.usage[view], node, key)
@@ -224,7 +225,7 @@ def _fits(partition: Partition, view: int, charge: Charge) -> bool:
         )
         return has_quota and partition.hosts.has_room(view, charge.pods)
     finally:
-        partition.take(view, charge)
+        partition.charges.take(view, charge)
 
 
 def _least(workload: Workload) -> dict[str, int]:

@@ -242,7 +242,7 @@ def _amounts_taken(value: Given, totals: list[Given]) -> Iterator[str]:
     installed.add("Workload", value)
     (workload,) = installed.cell.workloads.values()
     assert workload.admission is not None, "it was read from an admission"
-    charge = installed.partition_of(name).charge_of(workload, workload.admission)
+    charge = installed.partition_of(name).charges.charge_of(workload, workload.admission)
     wanted: dict[tuple[str, str], int] = {}
     for total in totals:
         for resource, amount in (total.get("requests") or {}).items():

@@ -36,7 +36,7 @@ def grown(world: World, name: str, old: str, count: int) -> str:
 
 def used(world: World, flavor: str = "one") -> int:
     (key,) = (k for k in world.cell.partition_keys() if k != "installation")
-    charges = world.cell.partition(key).holding["q"].values()
+    charges = world.cell.partition(key).charges.holding["q"].values()
     return sum(charge.amounts.get((flavor, "gpu"), 0) for charge in charges)
 
 

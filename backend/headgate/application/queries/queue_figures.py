@@ -31,7 +31,7 @@ def standing_of(cell: Cell, cluster_queue: str, local_queue: str = "") -> Standi
     if key is None:
         return Standing(reserved, admitted)
     partition = cell.partition(key)
-    for name in partition.holding.get(cluster_queue, ()):
+    for name in partition.charges.holding.get(cluster_queue, ()):
         workload = cell.workloads[name]
         if local_queue and local_queue != local_queue_key(workload):
             continue
@@ -51,7 +51,7 @@ def taken_by(partition: Partition, workload: Workload) -> Amounts:
     """The quota a workload holds now."""
     if workload.admission is None:
         return {}
-    return partition.charge_of(workload, workload.admission).amounts
+    return partition.charges.charge_of(workload, workload.admission).amounts
 
 
 def counts_of(cell: Cell, name: str) -> Mapping[str, int]:

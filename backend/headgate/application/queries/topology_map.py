@@ -86,7 +86,7 @@ def _stays(cell: Cell, topology: str) -> dict[Path, list[_Stay]]:
     }
     found: dict[Path, list[_Stay]] = {}
     for partition_key in cell.partition_keys():
-        for holders in cell.partition(partition_key).holding.values():
+        for holders in cell.partition(partition_key).charges.holding.values():
             for key in holders:
                 _add_stays(found, cell.workloads[key], flavors)
     return found

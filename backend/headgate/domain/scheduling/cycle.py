@@ -225,6 +225,6 @@ def _lost_room(run: CycleRun, evaluation: Evaluation) -> bool:
     if evaluation.mode != Mode.FIT or evaluation.workload.round_id is not None:
         return False
     assert evaluation.admission is not None, "what fits has a place"
-    amounts = run.partition.charge_of(evaluation.workload, evaluation.admission).amounts
+    amounts = run.partition.charges.charge_of(evaluation.workload, evaluation.admission).amounts
     quota = QuotaView(run.partition.tree, *run.partition.usage)
     return not quota.has_room(f"clusterqueue/{evaluation.cluster_queue}", amounts)

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.answers import Unplaced
-from headgate.domain.scheduling.partition.partition import Charge, Partition
+from headgate.domain.scheduling.partition.charges import Charge
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, host_name
 from headgate.domain.scheduling.second_pass import find_hosts, gives_up, in_turn
 from headgate.domain.workloads.admission import Admission
@@ -89,12 +90,12 @@ def _departure(
 def _move(
     partition: Partition, workload: Workload, to: Admission, undo: list[tuple[_Change, Charge]]
 ) -> None:
-    there, here = partition.held_by(workload), partition.charge_of(workload, to)
+    there, here = partition.charges.held_by(workload), partition.charges.charge_of(workload, to)
     for view in (ACTUAL, PROJECTED):
-        partition.give_back(view, there)
-        partition.take(view, here)
-    undo.append((partition.take, there))
-    undo.append((partition.give_back, here))
+        partition.charges.give_back(view, there)
+        partition.charges.take(view, here)
+    undo.append((partition.charges.take, there))
+    undo.append((partition.charges.give_back, here))
 
 
 def _places(admission: Admission) -> dict[str, int]:

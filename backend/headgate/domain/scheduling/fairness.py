@@ -45,4 +45,4 @@ def _amounts(partition: Partition, evaluation: Evaluation) -> Amounts:
     workload, admission = evaluation.workload, evaluation.admission or evaluation.wanted
     if admission is None or admission in (workload.nomination, workload.admission):
         return {}
-    return partition.charge_of(workload, admission).amounts
+    return partition.charges.charge_of(workload, admission).amounts

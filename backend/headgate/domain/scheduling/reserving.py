@@ -7,7 +7,8 @@ takes no turn and keeps nothing (`in_vain.py`).
 
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.looks.evaluation import Evaluation
-from headgate.domain.scheduling.partition.partition import Charge, Partition
+from headgate.domain.scheduling.partition.charges import Charge
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.tree import Amounts
 from headgate.domain.scheduling.run import CycleRun
@@ -24,10 +25,10 @@ def keep_room(run: CycleRun, evaluation: Evaluation) -> None:
     workload = evaluation.workload
     if evaluation.mode == Mode.DEFERRED and workload.nomination is None:
         assert evaluation.admission is not None, "what will fit has a place"
-        charge = run.partition.charge_of(workload, evaluation.admission)
+        charge = run.partition.charges.charge_of(workload, evaluation.admission)
         _keep(run, (PROJECTED,), charge)
     elif evaluation.wanted is not None and _needs_keeping(run, evaluation):
-        wanted = run.partition.charge_of(workload, evaluation.wanted)
+        wanted = run.partition.charges.charge_of(workload, evaluation.wanted)
         amounts = quota_to_keep(run.partition, evaluation, wanted.amounts)
         kept = Charge(evaluation.cluster_queue, amounts, wanted.pods, wanted.is_whole)
         _keep(run, (ACTUAL, PROJECTED), kept)
@@ -51,7 +52,7 @@ def free_room(run: CycleRun) -> None:
     """The end of the cycle: nothing is kept any more."""
     while run.kept:
         partition, view, charge = run.kept.pop()
-        partition.give_back(view, charge)
+        partition.charges.give_back(view, charge)
 
 
 def _needs_keeping(run: CycleRun, evaluation: Evaluation) -> bool:
@@ -69,5 +70,5 @@ def _most(partition: Partition, node: str, key: FlavorResource, level: int) -> i
 
 def _keep(run: CycleRun, views: tuple[int, ...], charge: Charge) -> None:
     for view in views:
-        run.partition.take(view, charge)
+        run.partition.charges.take(view, charge)
         run.kept.append((run.partition, view, charge))

@@ -6,7 +6,8 @@ import msgspec
 
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
-from headgate.domain.scheduling.partition.partition import Charge, Partition
+from headgate.domain.scheduling.partition.charges import Charge
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadExplained

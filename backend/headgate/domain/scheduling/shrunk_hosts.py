@@ -7,7 +7,7 @@ it. Those of lowest priority go first, of equals the one admitted last.
 from collections.abc import Iterator
 
 from headgate.domain.scheduling.hosts.health import TOO_SMALL
-from headgate.domain.scheduling.partition.partition import Charge
+from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.placement.hosts import PODS
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import workload_stream
@@ -34,7 +34,7 @@ def _surplus(run: CycleRun, host: str) -> Iterator[Workload]:
     partition = run.partition
     row = partition.hosts.row_of[host,]
     there = partition.watch.standing_on(host)
-    held = {each.key: _held_at(partition.held_by(each), row) for each in there}
+    held = {each.key: _held_at(partition.charges.held_by(each), row) for each in there}
     missing: Requests = {}
     for staying in (each for each in there if host not in each.unhealthy_nodes):
         missing = _sum(missing, held[staying.key])

@@ -117,7 +117,7 @@ def _in_the_way(
 ) -> tuple[InTheWay, ...]:
     """Who takes most of what a domain is short of there, lowest priority first among equals."""
     found: list[tuple[int, InTheWay]] = []
-    for held in partition.holding.values():
+    for held in partition.charges.holding.values():
         for key, charge in held.items():
             if key in stays:
                 continue

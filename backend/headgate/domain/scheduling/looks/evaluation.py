@@ -7,8 +7,9 @@ from headgate.domain.scheduling.looks.evaluated import Evaluation
 from headgate.domain.scheduling.looks.look import NOT_PINNED, Look, Pinned
 from headgate.domain.scheduling.looks.partial import largest_that_works
 from headgate.domain.scheduling.looks.room import fits
-from headgate.domain.scheduling.looks.slices import taken_over, without
-from headgate.domain.scheduling.partition.partition import Charge, Partition
+from headgate.domain.scheduling.looks.slices import taken_over
+from headgate.domain.scheduling.partition.charges import Charge
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.remaining import needed_pod_sets
@@ -31,7 +32,7 @@ def evaluate(
     old = taken_over(partition, workloads, workload)
     if old is None:
         return _evaluate(partition, workloads, workload, pinned)
-    with without(partition, old):
+    with partition.charges.without(old):
         return _evaluate(partition, workloads, workload, pinned)
 
 
@@ -40,13 +41,13 @@ def _evaluate(
 ) -> Evaluation:
     if workload.nomination is None:
         return _evaluate_any_size(partition, workloads, workload, pinned)
-    own = partition.charge_of(workload, workload.nomination)
-    partition.give_back(PROJECTED, own)
+    own = partition.charges.charge_of(workload, workload.nomination)
+    partition.charges.give_back(PROJECTED, own)
     try:
         look = Look(partition, workloads, workload, _needed(workload))
         return _evaluate_nominated(look, own, workload.nomination)
     finally:
-        partition.take(PROJECTED, own)
+        partition.charges.take(PROJECTED, own)
 
 
 def evaluate_again(
@@ -69,11 +70,11 @@ def still_fits(
 ) -> bool:
     """Whether an admission found earlier in the same cycle can still be had."""
     assert evaluation.admission is not None, "only what fitted can be checked again"
-    charge = partition.charge_of(evaluation.workload, evaluation.admission)
+    charge = partition.charges.charge_of(evaluation.workload, evaluation.admission)
     old = taken_over(partition, workloads, evaluation.workload)
     if old is None:
         return fits(partition, charge, (ACTUAL, PROJECTED))
-    with without(partition, old):
+    with partition.charges.without(old):
         return fits(partition, charge, (ACTUAL, PROJECTED))
 
 

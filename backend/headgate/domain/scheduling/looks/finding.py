@@ -38,9 +38,9 @@ def top_holders(partition: Partition, cluster_queue: str, key: FlavorResource) -
     Worked out once for all who wait in a tree until anyone's charge changes.
     """
     root = partition.tree.root_of(f"clusterqueue/{cluster_queue}")
-    known = partition.known_holders.get((root, key))
+    known = partition.charges.known_holders.get((root, key))
     if known is None:
-        known = partition.known_holders[root, key] = _largest(partition, root, key)
+        known = partition.charges.known_holders[root, key] = _largest(partition, root, key)
     return known
 
 
@@ -51,7 +51,7 @@ def _largest(partition: Partition, root: str, key: FlavorResource) -> tuple[str,
             continue
         held.extend(
             (-amount, workload_key)
-            for workload_key, charge in partition.holding[name].items()
+            for workload_key, charge in partition.charges.holding[name].items()
             if (amount := charge.amounts.get(key, 0))
         )
     return tuple(name for _, name in nsmallest(MOST_HOLDERS, held))
@@ -69,7 +69,7 @@ def _finding(
         leaving = tuple(victim.workload for victim in going)
         pods = {victim.workload: victim.pods for victim in going if victim.shrinks_to}
     elif evaluation.mode == Mode.DEFERRED:
-        held = (key for name in partition.cluster_queues for key in partition.holding[name])
+        held = (key for name in partition.cluster_queues for key in partition.charges.holding[name])
         known = [workloads[key] for key in sorted(held)]
         leaving = tuple(each.key for each in known if is_leaving(each) or each.shrinking)
         pods = {

@@ -63,7 +63,7 @@ class Immunity(msgspec.Struct, frozen=True, gc=False):
 
     def _immune_places(self) -> Iterator[tuple[Admission, WorkloadSpec]]:
         """Places held, and places that rounds keep, in this ClusterQueue (trap T19)."""
-        for key in self.partition.holding.get(self.cluster_queue, {}):
+        for key in self.partition.charges.holding.get(self.cluster_queue, {}):
             holder = self.workloads[key]
             if holder.admission is not None and key != self.workload.key:
                 yield holder.admission, holder.spec

@@ -32,7 +32,8 @@ from headgate.domain.scheduling.looks.slices import (
     standing_pods,
     taken_over,
 )
-from headgate.domain.scheduling.partition.partition import Charge, Partition
+from headgate.domain.scheduling.partition.charges import Charge
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.growing import Standing
 from headgate.domain.scheduling.placement.hosts import ACTUAL, EMPTY, PROJECTED, TRIAL
 from headgate.domain.scheduling.placement.place import Misplaced
@@ -219,7 +220,7 @@ class Look:
         )
 
     def _charge_at(self, admission: Admission) -> Charge:
-        return self.partition.charge_of(self.workload, admission)
+        return self.partition.charges.charge_of(self.workload, admission)
 
     def _place(self, choice: FlavorChoice, where: Where) -> tuple[Admission | None, NotPlaced]:
         later = partial(hosts_come_later, self.partition.config, self.cluster_queue)

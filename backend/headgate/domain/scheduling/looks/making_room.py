@@ -97,13 +97,13 @@ class Preemptor(msgspec.Struct, frozen=True, gc=False):
 
     def candidates(self, names: Iterable[str]) -> Iterator[Candidate]:
         """Those who hold a place, with all that each holds; by parts whose single pods may go."""
-        parts = self.partition.divisible
+        parts = self.partition.charges.divisible
         for name in dict.fromkeys(map(owner_of, names)) if parts else names:
             workload = self.workloads[name]
             if name in parts:
                 yield from parts_in(self.partition, workload)
                 continue
-            charge = self.partition.held_by(workload)
+            charge = self.partition.charges.held_by(workload)
             yield Candidate(workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts)
 
     def _guard(self, claim: Claim, victims: Sequence[Victim]) -> Wrongs:
@@ -171,7 +171,7 @@ def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
     if has_place:
         return plan_victims(room, claim, rules)
     known = survey(
-        preemptor.partition.crowd(),
+        preemptor.partition.charges.crowd(),
         preemptor.workloads,
         claim,
         in_reach(room, claim, rules),

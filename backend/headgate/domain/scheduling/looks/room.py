@@ -5,7 +5,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from headgate.domain.scheduling.partition.partition import Charge, Partition
+from headgate.domain.scheduling.partition.charges import Charge
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.clearing import Clearing, Seating
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.claims import Candidate
@@ -117,9 +118,9 @@ class ProjectedRoom(msgspec.Struct, Generic[Place], frozen=True):
         if self.only is not None:
             yield from self.only.get(node, ())
             return
-        held = self.partition.holding.get(node.removeprefix("clusterqueue/"), {})
+        held = self.partition.charges.holding.get(node.removeprefix("clusterqueue/"), {})
         for key, charge in held.items():
-            if key in self.partition.divisible:
+            if key in self.partition.charges.divisible:
                 yield from parts_in(self.partition, self.workloads[key])
             else:
                 yield Candidate(self.workloads[key], node, charge.amounts)
@@ -139,16 +140,16 @@ class ProjectedRoom(msgspec.Struct, Generic[Place], frozen=True):
 
 def parts_in(partition: Partition, workload: Workload) -> Iterator[Candidate]:
     """Someone who may lose single pods, in the parts in which it leaves."""
-    for part in partition.divisible[workload.key]:
-        charge = partition.charge_of(workload, part.admission)
+    for part in partition.charges.divisible[workload.key]:
+        charge = partition.charges.charge_of(workload, part.admission)
         yield Candidate(workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts, part)
 
 
 def charge_of(partition: Partition, candidate: Candidate) -> Charge:
     """What a candidate would free."""
     if candidate.part is not None:
-        return partition.charge_of(candidate.workload, candidate.part.admission)
-    return partition.held_by(candidate.workload)
+        return partition.charges.charge_of(candidate.workload, candidate.part.admission)
+    return partition.charges.held_by(candidate.workload)
 
 
 def quota_room(partition: Partition, workloads: Workloads) -> ProjectedRoom[bool]:
@@ -175,7 +176,7 @@ def host_room(
         return charge.is_whole and partition.hosts.has_room(PROJECTED, charge.pods)
 
     def move(candidate: Candidate, back: bool) -> None:  # noqa: FBT001 - as the room calls it
-        change = partition.take if back else partition.give_back
+        change = partition.charges.take if back else partition.charges.give_back
         change(PROJECTED, charge_of(partition, candidate))
 
     return ProjectedRoom(partition, workloads, seats.has_place, seats.place, is_free, move, only)

@@ -7,12 +7,11 @@ decision that reserves its quota the old slice is finished as replaced, which co
 quota is never counted twice (reference queueing.md §3.12).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.growing import Standing
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, HostTable
+from headgate.domain.scheduling.placement.hosts import HostTable
 from headgate.domain.workloads.annotations import replaced_key
 from headgate.domain.workloads.leaving import holds_quota, is_leaving
 from headgate.domain.workloads.specs import PodSet
@@ -73,24 +72,3 @@ def all_open(hosts: HostTable, standing: Standing) -> bool:
         hosts.row_of.get(domain.values) for known in standing.values() for domain in known.domains
     ]
     return all(row is None or bool(hosts.usable[row]) for row in rows)
-
-
-@contextmanager
-def without(partition: Partition, old: Workload | None) -> Iterator[None]:
-    """The partition as if the old slice had ended; exactly as it was again on leaving."""
-    if old is None or old.admission is None:
-        yield
-        return
-    queue, charge = old.admission.cluster_queue, partition.held_by(old)
-    holding = partition.holding[queue]
-    partition.holding[queue] = {key: held for key, held in holding.items() if key != old.key}
-    partition.known_holders.clear()
-    for view in (ACTUAL, PROJECTED):
-        partition.give_back(view, charge)
-    try:
-        yield
-    finally:
-        for view in (ACTUAL, PROJECTED):
-            partition.take(view, charge)
-        partition.holding[queue] = holding
-        partition.known_holders.clear()

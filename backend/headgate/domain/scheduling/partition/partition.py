@@ -1,14 +1,11 @@
-"""The fold a cycle works on: quota, usage, hosts, who waits, who holds, and what is due.
+"""The fold a cycle works on: what everyone takes, who waits in which line, and what is due.
 
 Everything is kept up to date workload by workload with `replace`, whose undo is the opposite
-`replace`; only a change of configuration builds a partition anew. Usage and hosts exist in two
-views (preemption.md §6.5): ACTUAL counts who holds a place now, PROJECTED leaves out who is on the
-way out and counts the places that open rounds keep for their preemptors.
+`replace`; only a change of configuration builds a partition anew. What is taken, in two views,
+stands in `charges.py`; here is who waits, until when, and whom a change lets be looked at again.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-
-import msgspec
+from collections.abc import Callable, Iterable, Mapping
 
 from headgate.domain.config import Config
 from headgate.domain.configured import Configured
@@ -24,12 +21,8 @@ from headgate.domain.scheduling.lines.standing import (
     effective_spec,
 )
 from headgate.domain.scheduling.ordering.pending import PendingQueue, Ranks, Waiting, alike
-from headgate.domain.scheduling.partition.claimed import (
-    claims,
-    is_moved,
-    is_reclaimed,
-    takes_the_same,
-)
+from headgate.domain.scheduling.partition.charges import Charges, Move
+from headgate.domain.scheduling.partition.claimed import takes_the_same
 from headgate.domain.scheduling.partition.epochs import epoch_name
 from headgate.domain.scheduling.partition.hosts import hosts_of
 from headgate.domain.scheduling.partition.shields import Shields
@@ -41,51 +34,20 @@ from headgate.domain.scheduling.partition.stirring import (
     starts,
     stirred_by,
 )
-from headgate.domain.scheduling.placement.crowd import Crowd, Standing
-from headgate.domain.scheduling.placement.ground import per_pod
-from headgate.domain.scheduling.placement.hosts import (
-    ACTUAL,
-    PROJECTED,
-    Ints,
-    place_named,
-)
+from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.preemption.precedents import Precedents
-from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree, build_tree
-from headgate.domain.scheduling.quota.usage import Usage, add_usage, no_usage, remove_usage
+from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
+from headgate.domain.scheduling.quota.usage import Usage
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.quantities import FlavorResource, Requests
-from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.leaving import holds_quota, is_leaving
-from headgate.domain.workloads.preempting import has_released_quota
-from headgate.domain.workloads.protecting import protection_of
-from headgate.domain.workloads.remaining import needed_admission
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.surplus import Part, is_divisible, parts_of
-
-
-class Charge(msgspec.Struct, frozen=True, gc=False):
-    """What one admission takes: amounts of quota, and pods on hosts with what each pod takes.
-
-    `is_whole` is false if some of its places are gone; pods there are charged nowhere.
-    """
-
-    cluster_queue: str
-    amounts: Amounts
-    pods: tuple[tuple[Ints, Ints, Requests], ...]
-    is_whole: bool = True
-
-
-Move = tuple[int, Callable[[int, Charge], None], Charge]
-"""A view, what is done to it, and with what."""
 
 
 class Partition:
-    """Queues, usage and hosts that are scheduled together; see the module for its two views.
+    """Queues, usage and hosts that are scheduled together; the fold of one partition.
 
-    `known_holders` is who holds most of something, by tree, until anyone's charge changes.
+    `charges` is what everyone takes, `usage` its sums in each view.
     `ranks` tells for a ClusterQueue how much its LocalQueues have used, since the last cycle.
-    `divisible` are the parts of those who hold a place and may lose single pods.
     `leases` is when nodes fall silent; the installation's own partition looks after that alone.
     """
 
@@ -102,7 +64,6 @@ class Partition:
         self.stops: list[tuple[Instant, str]] = []
         self.cluster_queues = tuple(sorted(cluster_queues))
         self.tree: QuotaTree = build_tree(config, self.cluster_queues)
-        self.usage: tuple[Usage, Usage] = (no_usage(self.tree), no_usage(self.tree))
         self.specs = {name: effective_spec(config, name) for name in self.cluster_queues}
         self.offers = {name: offer_to_all(config, spec) for name, spec in self.specs.items()}
         self.obstacles: dict[str, Obstacle | None] = {
@@ -113,9 +74,6 @@ class Partition:
             for name in self.cluster_queues
         }
         self._lines = [line_of(self.pending[name], self.specs[name]) for name in self.pending]
-        self.holding: dict[str, dict[str, Charge]] = {name: {} for name in self.cluster_queues}
-        self.divisible: dict[str, tuple[Part, ...]] = {}
-        self.known_holders: dict[tuple[str, FlavorResource], tuple[str, ...]] = {}
         self.timers = Timers()
         self.leases = Timers()
         self.rounds: dict[str, Round] = {}
@@ -123,12 +81,11 @@ class Partition:
         self._epochs: dict[str, str] = {}
         self.rounds_wait_until: dict[str, Instant] = {}
         self.hosts, self.topologies = hosts_of(config, self.cluster_queues)
+        self.charges = Charges(self.tree, self.hosts, self.topologies)
+        self.usage: tuple[Usage, Usage] = self.charges.usage
         self.watch = HostWatch(config, self.hosts)
         self.ranks: Callable[[str], Ranks] = lambda _: alike
         self.shields = Shields(config, self.tree.path)
-        self._crowd = Crowd(self.hosts)
-        self._stirred: dict[str, Workload | None] = {}
-        self.version = 0
         self.stirs = 0
 
     def replace(self, old: Workload | None, new: Workload | None) -> None:
@@ -170,7 +127,6 @@ class Partition:
 
     def node_changed(self, node: Configured[NodeSpec]) -> None:
         """Take a report or cordon of a node into account."""
-        self.version += 1
         self.unpark(Stirred.EVERYONE if self.hosts.node_changed(node) else Stirred.ALERT)
         self.watch.may_be_too_small = True
         for workload, host_due in self.watch.on_node(node):
@@ -193,77 +149,6 @@ class Partition:
         if stirred >= Stirred.PREEMPTORS:
             self.watch.look_again()
 
-    def charge_of(self, workload: Workload, admission: Admission) -> Charge:
-        """What an admission of this workload takes.
-
-        Pods that have ended take no quota. Their hosts are told with the end of all: which of them
-        have ended is not known.
-        """
-        amounts: Amounts = {}
-        pods = []
-        is_whole = True
-        pod_sets = workload.spec.pod_sets
-        sets = {pod_set.name: pod_set for pod_set in pod_sets}
-        needed = needed_admission(admission, pod_sets, workload.reclaimable)
-        for given in needed.pod_set_assignments:
-            for resource, amount in given.resource_usage.items():
-                key = (given.flavors.get(resource, ""), resource)
-                if amount and not has_released_quota(workload):
-                    amounts[key] = amounts.get(key, 0) + amount
-            pod_set = sets.get(given.name)
-            if given.topology_assignment is not None and pod_set is not None:
-                domains = given.topology_assignment.domains
-                levels = given.topology_assignment.levels
-                flavor = next((f for f in given.flavors.values() if f in self.topologies), "")
-                rows, counts = self.hosts.rows(
-                    (place_named(flavor, levels, d.values), d.count) for d in domains
-                )
-                is_whole = is_whole and len(rows) == len(domains)
-                pods.append((rows, counts, per_pod(pod_set)))
-        return Charge(admission.cluster_queue, amounts, tuple(pods), is_whole)
-
-    def take(self, view: int, charge: Charge) -> None:
-        """Charge usage and hosts of one view."""
-        node = f"clusterqueue/{charge.cluster_queue}"
-        if node in self.tree.path:
-            add_usage(self.tree, self.usage[view], node, charge.amounts)
-        for rows, counts, requests in charge.pods:
-            self.hosts.take(view, rows, counts, requests)
-        self.version += 1
-
-    def give_back(self, view: int, charge: Charge) -> None:
-        """The exact opposite of `take`."""
-        node = f"clusterqueue/{charge.cluster_queue}"
-        if node in self.tree.path:
-            remove_usage(self.tree, self.usage[view], node, charge.amounts)
-        for rows, counts, requests in charge.pods:
-            self.hosts.take(view, rows, -counts, requests)
-        self.version += 1
-
-    def crowd(self) -> Crowd:
-        """Everyone who holds a place and is not leaving, as arrays."""
-        for key, workload in self._stirred.items():
-            if workload is None or not holds_quota(workload) or is_leaving(workload):
-                self._crowd.drop(key)
-            else:
-                self._crowd.put(key, *self._standings(workload))
-        self._stirred.clear()
-        return self._crowd
-
-    def _standings(self, workload: Workload) -> Iterator[Standing]:
-        protection = protection_of(workload.spec)
-        is_preemptible = workload.spec.preemptibility == "Preemptible"
-        parts = self.divisible.get(workload.key)
-        if parts is None:
-            charge = self.held_by(workload)
-            yield Standing(charge.cluster_queue, protection, is_preemptible, charge.pods)
-            return
-        for part in parts:
-            charge = self.charge_of(workload, part.admission)
-            may_go = is_preemptible or not part.is_rest
-            name = "" if part.is_rest else part.name
-            yield Standing(charge.cluster_queue, protection, may_go, charge.pods, name)
-
     def competes(self, workload: Workload) -> bool:
         """Whether it is to be looked at when it is its turn."""
         return not self._is_aside(workload) and competes(self.config, workload)
@@ -271,75 +156,20 @@ class Partition:
     def _is_aside(self, workload: Workload) -> bool:
         return bool(self.set_aside) and f"workload/{workload.key}" in self.set_aside
 
-    def held_by(self, workload: Workload) -> Charge:
-        """What a workload that holds a place takes."""
-        assert workload.admission is not None, "only who was admitted holds a place"
-        known = self.holding.get(workload.admission.cluster_queue, {}).get(workload.key)
-        return known or self.charge_of(workload, workload.admission)
-
     def _recharge(self, old: Workload | None, new: Workload | None) -> None:
-        moves, held = self._moves(old, new)
-        for view, change, charge in moves:
-            change(view, charge)
+        moves = self.charges.replace(old, new)
+        for workload in (old, new):
+            if workload is not None and workload.admission is not None:
+                self.shields.replace(workload.key, new)
         stirred = stirred_by(old, new)
         if stirred == Stirred.ALERT and self._any_borrows(moves):
             stirred = Stirred.RECLAIMERS
         if stirred:
             self.unpark(stirred)
-        self._rehold(old, new, held)
 
     def _any_borrows(self, moves: Iterable[Move]) -> bool:
         amounts = ((each.cluster_queue, each.amounts) for view, _, each in moves if view)
         return is_anyone_borrowing(self.tree, self.usage[PROJECTED], amounts)
-
-    def _moves(
-        self, old: Workload | None, new: Workload | None
-    ) -> tuple[list[Move], Charge | None]:
-        """What is given back and taken in each view, and what `new` holds afterwards."""
-        before, after = claims(old), claims(new)
-        reclaimed = is_reclaimed(old, new)
-        held = None
-        if new is not None and (given := after[ACTUAL]) is not None:
-            anew = reclaimed or is_moved(old, new)
-            held = self.charge_of(new, given) if anew else self._charge(new, given)
-        moves: list[Move] = []
-        for view in (ACTUAL, PROJECTED):
-            same = before[view] is after[view] or before[view] == after[view]
-            if same and not reclaimed:
-                continue
-            if old is not None and (given := before[view]) is not None:
-                moves.append((view, self.give_back, self._charge(old, given)))
-            if new is not None and (given := after[view]) is not None:
-                same = held is not None and given is after[ACTUAL]
-                charge = held if same and held is not None else self.charge_of(new, given)
-                moves.append((view, self.take, charge))
-        return moves, held
-
-    def _charge(self, workload: Workload, admission: Admission | None) -> Charge:
-        assert admission is not None, "nothing is charged without an admission"
-        if admission is workload.admission:
-            return self.held_by(workload)
-        return self.charge_of(workload, admission)
-
-    def _rehold(self, old: Workload | None, new: Workload | None, held: Charge | None) -> None:
-        self._note(old, new)
-        self.known_holders.clear()
-        if old is not None and old.admission is not None:
-            self.holding.get(old.admission.cluster_queue, {}).pop(old.key, None)
-            self.divisible.pop(old.key, None)
-        if new is not None and held is not None:
-            self.holding.setdefault(held.cluster_queue, {})[new.key] = held
-            self._divide(new)
-
-    def _divide(self, workload: Workload) -> None:
-        if is_divisible(workload.spec) and (parts := parts_of(workload)):
-            self.divisible[workload.key] = parts
-
-    def _note(self, old: Workload | None, new: Workload | None) -> None:
-        for workload in (old, new):
-            if workload is not None and workload.admission is not None:
-                self._stirred[workload.key] = new
-                self.shields.replace(workload.key, new)
 
     def _waiting(self, new: Workload) -> Waiting | None:
         if not may_wait(new):

@@ -214,7 +214,7 @@ class Partitioning:
             if workload.admission.cluster_queue in self.of_cluster_queue:
                 continue
             for partition in self._others():
-                charge = partition.charge_of(workload, workload.admission)
+                charge = partition.charges.charge_of(workload, workload.admission)
                 for view in (0, 1):
                     getattr(partition, view_change)(view, charge)
 

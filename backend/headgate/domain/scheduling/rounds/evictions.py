@@ -10,7 +10,7 @@ from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.specs import SoftEviction
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.looks.room import fits
-from headgate.domain.scheduling.looks.slices import taken_over, without
+from headgate.domain.scheduling.looks.slices import taken_over
 from headgate.domain.scheduling.partition.claimed import claims
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.run import CycleRun
@@ -94,16 +94,20 @@ def call_back(
         others = [other for other in others if place_is_there(run, other)]
         for found, victim in _not_begun(run, ended):
             some = going_part(victim)
-            held = partition.charge_of(victim, some) if some else partition.held_by(victim)
-            partition.take(PROJECTED, held)
+            held = (
+                partition.charges.charge_of(victim, some)
+                if some
+                else partition.charges.held_by(victim)
+            )
+            partition.charges.take(PROJECTED, held)
             if all(place_is_there(run, other) for other in others):
                 spared.append(held)
                 cancelled = EvictionCancelled(eviction=found.id, cause=cause)
                 facts[found.id].append((workload_stream(victim.key), cancelled))
             else:
-                partition.give_back(PROJECTED, held)
+                partition.charges.give_back(PROJECTED, held)
         for held in spared:
-            partition.give_back(PROJECTED, held)
+            partition.charges.give_back(PROJECTED, held)
     return facts
 
 
@@ -127,19 +131,19 @@ def _after(run: CycleRun, preemptor: str, place: Admission | None) -> Iterator[N
     if workload is None or actual is not None:
         yield
         return
-    before = partition.charge_of(workload, kept) if kept else None
-    after = partition.charge_of(workload, place) if place else None
+    before = partition.charges.charge_of(workload, kept) if kept else None
+    after = partition.charges.charge_of(workload, place) if place else None
     if before:
-        partition.give_back(PROJECTED, before)
+        partition.charges.give_back(PROJECTED, before)
     if after:
-        partition.take(PROJECTED, after)
+        partition.charges.take(PROJECTED, after)
     try:
         yield
     finally:
         if after:
-            partition.give_back(PROJECTED, after)
+            partition.charges.give_back(PROJECTED, after)
         if before:
-            partition.take(PROJECTED, before)
+            partition.charges.take(PROJECTED, before)
 
 
 def place_is_there(run: CycleRun, found: Round) -> bool:
@@ -147,11 +151,11 @@ def place_is_there(run: CycleRun, found: Round) -> bool:
     preemptor = run.cell.workloads.get(found.preemptor)
     if preemptor is None or preemptor.round_id != found.id:
         return True
-    own = run.partition.charge_of(preemptor, found.admission)
+    own = run.partition.charges.charge_of(preemptor, found.admission)
     old = taken_over(run.partition, run.cell.workloads, preemptor)
-    run.partition.give_back(PROJECTED, own)
+    run.partition.charges.give_back(PROJECTED, own)
     try:
-        with without(run.partition, old):
+        with run.partition.charges.without(old):
             return fits(run.partition, own, (PROJECTED,))
     finally:
-        run.partition.take(PROJECTED, own)
+        run.partition.charges.take(PROJECTED, own)

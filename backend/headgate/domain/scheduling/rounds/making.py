@@ -195,7 +195,9 @@ def _victim(run: CycleRun, chosen: Victim, violates: tuple[str, ...]) -> RoundVi
     victim = chosen.workload
     assert victim.admission is not None, "only who holds a place can be a victim"
     part = chosen.candidate.part
-    freed = run.partition.held_by(victim).amounts if part is None else chosen.candidate.amounts
+    freed = (
+        run.partition.charges.held_by(victim).amounts if part is None else chosen.candidate.amounts
+    )
     admitted = condition(victim, "Admitted")
     running = run.at - admitted.last_transition_at if admitted and admitted.status else 0
     terms = soft_terms(run.cell.config, victim, run.at)
@@ -223,7 +225,7 @@ def _figures(
 ) -> tuple[QuotaFigures, ...]:
     """Quota as it stood for everyone concerned, in what the preemptor asks for."""
     partition = run.partition
-    wanted = partition.charge_of(evaluation.workload, admission).amounts
+    wanted = partition.charges.charge_of(evaluation.workload, admission).amounts
     queues = [evaluation.cluster_queue]
     for victim in evaluation.victims:
         assert victim.workload.admission is not None, "only who holds a place can be a victim"

@@ -16,7 +16,8 @@ from headgate.domain.rounds.state import Round, is_guaranteeing, oldest_first
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.looks.evaluated import Evaluation
 from headgate.domain.scheduling.ordering.order import queued_at
-from headgate.domain.scheduling.partition.partition import Charge, Partition
+from headgate.domain.scheduling.partition.charges import Charge
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.preemption.precedents import Epoch
 from headgate.domain.values.instants import Instant
@@ -103,7 +104,7 @@ def _is_within_nominal(partition: Partition, found: Evaluation) -> bool:
         return False
     node = f"clusterqueue/{found.cluster_queue}"
     later = partition.usage[PROJECTED][node]
-    amounts = partition.charge_of(found.workload, found.admission).amounts
+    amounts = partition.charges.charge_of(found.workload, found.admission).amounts
     return all(
         later.get(key, 0) + amount <= partition.tree.nominal(node, key)
         for key, amount in amounts.items()
@@ -117,11 +118,11 @@ def _without(partition: Partition, workloads: Workloads, rounds: list[Round]) ->
     for kept in rounds:
         preemptor = workloads[kept.preemptor]
         if preemptor.round_id == kept.id and preemptor.nomination is not None:
-            charges.append(partition.charge_of(preemptor, preemptor.nomination))
+            charges.append(partition.charges.charge_of(preemptor, preemptor.nomination))
     for charge in charges:
-        partition.give_back(PROJECTED, charge)
+        partition.charges.give_back(PROJECTED, charge)
     try:
         yield
     finally:
         for charge in charges:
-            partition.take(PROJECTED, charge)
+            partition.charges.take(PROJECTED, charge)

@@ -22,7 +22,7 @@ from headgate.domain.rounds.events import (
 )
 from headgate.domain.rounds.state import Round, oldest_first
 from headgate.domain.scheduling.lines.standing import queue_obstacle
-from headgate.domain.scheduling.looks.slices import taken_over, without
+from headgate.domain.scheduling.looks.slices import taken_over
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.rounds.evictions import call_back, place_is_there
 from headgate.domain.scheduling.run import CycleRun
@@ -161,14 +161,14 @@ def _why_lost(run: CycleRun, found: Round) -> InvalidatedBy:
     """Its hosts, or else its quota; who takes a place is known and told at once."""
     preemptor = run.cell.workloads[found.preemptor]
     partition = run.partition
-    charge = partition.charge_of(preemptor, found.admission)
+    charge = partition.charges.charge_of(preemptor, found.admission)
     old = taken_over(partition, run.cell.workloads, preemptor)
-    partition.give_back(PROJECTED, charge)
+    partition.charges.give_back(PROJECTED, charge)
     try:
-        with without(partition, old):
+        with partition.charges.without(old):
             has_hosts = charge.is_whole and partition.hosts.has_room(PROJECTED, charge.pods)
     finally:
-        partition.take(PROJECTED, charge)
+        partition.charges.take(PROJECTED, charge)
     return "QuotaChanged" if has_hosts else "HostLost"
 
 

@@ -1,0 +1,223 @@
+"""What those who hold a place, or are promised one, take of quota and hosts, in two views.
+
+ACTUAL counts who holds a place now; PROJECTED leaves out who is on the way out and counts the
+places that open rounds keep for their preemptors (preemption.md §6.5).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeAlias
+
+import msgspec
+
+from headgate.domain.scheduling.partition.claimed import claims, is_moved, is_reclaimed
+from headgate.domain.scheduling.placement.crowd import Crowd, Standing
+from headgate.domain.scheduling.placement.domains import FlavorTopology
+from headgate.domain.scheduling.placement.ground import per_pod
+from headgate.domain.scheduling.placement.hosts import (
+    ACTUAL,
+    PROJECTED,
+    HostTable,
+    Ints,
+    place_named,
+)
+from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
+from headgate.domain.scheduling.quota.usage import Usage, add_usage, no_usage, remove_usage
+from headgate.domain.values.quantities import FlavorResource, Requests
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.leaving import holds_quota, is_leaving
+from headgate.domain.workloads.preempting import has_released_quota
+from headgate.domain.workloads.protecting import protection_of
+from headgate.domain.workloads.remaining import needed_admission
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.surplus import Part, is_divisible, parts_of
+
+
+class Charge(msgspec.Struct, frozen=True, gc=False):
+    """What one admission takes: amounts of quota, and pods on hosts with what each pod takes.
+
+    `is_whole` is false if some of its places are gone; pods there are charged nowhere.
+    """
+
+    cluster_queue: str
+    amounts: Amounts
+    pods: tuple[tuple[Ints, Ints, Requests], ...]
+    is_whole: bool = True
+
+
+Move: TypeAlias = tuple[int, Callable[[int, Charge], None], Charge]
+"""A view, what is done to it, and with what."""
+
+
+class Charges:
+    """Usage and hosts of a partition, and who holds what of them.
+
+    `holding` is what each holder takes, by ClusterQueue; `divisible` are the parts of those who may
+    lose single pods. `known_holders` is who holds most of something, by tree, until anyone's charge
+    changes.
+    """
+
+    def __init__(
+        self, tree: QuotaTree, hosts: HostTable, topologies: Mapping[str, FlavorTopology]
+    ) -> None:
+        self.usage: tuple[Usage, Usage] = (no_usage(tree), no_usage(tree))
+        self.holding: dict[str, dict[str, Charge]] = {
+            name: {}
+            for kind, _, name in (node.partition("/") for node in sorted(tree.path))
+            if kind == "clusterqueue"
+        }
+        self.divisible: dict[str, tuple[Part, ...]] = {}
+        self.known_holders: dict[tuple[str, FlavorResource], tuple[str, ...]] = {}
+        self._tree = tree
+        self._hosts = hosts
+        self._topologies = topologies
+        self._crowd = Crowd(hosts)
+        self._stirred: dict[str, Workload | None] = {}
+
+    def replace(self, old: Workload | None, new: Workload | None) -> list[Move]:
+        """Take into account what a workload takes now, and answer what that changed.
+
+        Everything that could fail is worked out before anything is changed.
+        """
+        moves, held = self._moves(old, new)
+        for view, change, charge in moves:
+            change(view, charge)
+        for workload in (old, new):
+            if workload is not None and workload.admission is not None:
+                self._stirred[workload.key] = new
+        self._rehold(old, new, held)
+        return moves
+
+    def charge_of(self, workload: Workload, admission: Admission) -> Charge:
+        """What an admission of this workload takes.
+
+        Pods that have ended take no quota. Their hosts are told with the end of all: which of them
+        have ended is not known.
+        """
+        amounts: Amounts = {}
+        pods = []
+        is_whole = True
+        pod_sets = workload.spec.pod_sets
+        sets = {pod_set.name: pod_set for pod_set in pod_sets}
+        needed = needed_admission(admission, pod_sets, workload.reclaimable)
+        for given in needed.pod_set_assignments:
+            for resource, amount in given.resource_usage.items():
+                key = (given.flavors.get(resource, ""), resource)
+                if amount and not has_released_quota(workload):
+                    amounts[key] = amounts.get(key, 0) + amount
+            pod_set = sets.get(given.name)
+            if given.topology_assignment is not None and pod_set is not None:
+                domains = given.topology_assignment.domains
+                levels = given.topology_assignment.levels
+                flavor = next((f for f in given.flavors.values() if f in self._topologies), "")
+                rows, counts = self._hosts.rows(
+                    (place_named(flavor, levels, d.values), d.count) for d in domains
+                )
+                is_whole = is_whole and len(rows) == len(domains)
+                pods.append((rows, counts, per_pod(pod_set)))
+        return Charge(admission.cluster_queue, amounts, tuple(pods), is_whole)
+
+    def held_by(self, workload: Workload) -> Charge:
+        """What a workload that holds a place takes."""
+        assert workload.admission is not None, "only who was admitted holds a place"
+        known = self.holding.get(workload.admission.cluster_queue, {}).get(workload.key)
+        return known or self.charge_of(workload, workload.admission)
+
+    def take(self, view: int, charge: Charge) -> None:
+        """Charge usage and hosts of one view."""
+        node = f"clusterqueue/{charge.cluster_queue}"
+        if node in self._tree.path:
+            add_usage(self._tree, self.usage[view], node, charge.amounts)
+        for rows, counts, requests in charge.pods:
+            self._hosts.take(view, rows, counts, requests)
+
+    def give_back(self, view: int, charge: Charge) -> None:
+        """The exact opposite of `take`."""
+        node = f"clusterqueue/{charge.cluster_queue}"
+        if node in self._tree.path:
+            remove_usage(self._tree, self.usage[view], node, charge.amounts)
+        for rows, counts, requests in charge.pods:
+            self._hosts.take(view, rows, -counts, requests)
+
+    @contextmanager
+    def without(self, workload: Workload | None) -> Iterator[None]:
+        """As if one who holds a place had ended; exactly as it was again on leaving."""
+        if workload is None or workload.admission is None:
+            yield
+            return
+        queue, charge = workload.admission.cluster_queue, self.held_by(workload)
+        holding = self.holding[queue]
+        self.holding[queue] = {key: held for key, held in holding.items() if key != workload.key}
+        self.known_holders.clear()
+        for view in (ACTUAL, PROJECTED):
+            self.give_back(view, charge)
+        try:
+            yield
+        finally:
+            for view in (ACTUAL, PROJECTED):
+                self.take(view, charge)
+            self.holding[queue] = holding
+            self.known_holders.clear()
+
+    def crowd(self) -> Crowd:
+        """Everyone who holds a place and is not leaving, as arrays."""
+        for key, workload in self._stirred.items():
+            if workload is None or not holds_quota(workload) or is_leaving(workload):
+                self._crowd.drop(key)
+            else:
+                self._crowd.put(key, *self._standings(workload))
+        self._stirred.clear()
+        return self._crowd
+
+    def _standings(self, workload: Workload) -> Iterator[Standing]:
+        protection = protection_of(workload.spec)
+        is_preemptible = workload.spec.preemptibility == "Preemptible"
+        parts = self.divisible.get(workload.key)
+        if parts is None:
+            charge = self.held_by(workload)
+            yield Standing(charge.cluster_queue, protection, is_preemptible, charge.pods)
+            return
+        for part in parts:
+            charge = self.charge_of(workload, part.admission)
+            may_go = is_preemptible or not part.is_rest
+            name = "" if part.is_rest else part.name
+            yield Standing(charge.cluster_queue, protection, may_go, charge.pods, name)
+
+    def _moves(
+        self, old: Workload | None, new: Workload | None
+    ) -> tuple[list[Move], Charge | None]:
+        """What is given back and taken in each view, and what `new` holds afterwards."""
+        before, after = claims(old), claims(new)
+        reclaimed = is_reclaimed(old, new)
+        held = None
+        if new is not None and (given := after[ACTUAL]) is not None:
+            anew = reclaimed or is_moved(old, new)
+            held = self.charge_of(new, given) if anew else self._charge(new, given)
+        moves: list[Move] = []
+        for view in (ACTUAL, PROJECTED):
+            same = before[view] is after[view] or before[view] == after[view]
+            if same and not reclaimed:
+                continue
+            if old is not None and (given := before[view]) is not None:
+                moves.append((view, self.give_back, self._charge(old, given)))
+            if new is not None and (given := after[view]) is not None:
+                same = held is not None and given is after[ACTUAL]
+                charge = held if same and held is not None else self.charge_of(new, given)
+                moves.append((view, self.take, charge))
+        return moves, held
+
+    def _charge(self, workload: Workload, admission: Admission | None) -> Charge:
+        assert admission is not None, "nothing is charged without an admission"
+        if admission is workload.admission:
+            return self.held_by(workload)
+        return self.charge_of(workload, admission)
+
+    def _rehold(self, old: Workload | None, new: Workload | None, held: Charge | None) -> None:
+        self.known_holders.clear()
+        if old is not None and old.admission is not None:
+            self.holding.get(old.admission.cluster_queue, {}).pop(old.key, None)
+            self.divisible.pop(old.key, None)
+        if new is not None and held is not None:
+            self.holding.setdefault(held.cluster_queue, {})[new.key] = held
+            if is_divisible(new.spec) and (parts := parts_of(new)):
+                self.divisible[new.key] = parts
