@@ -22,7 +22,8 @@ from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.priority import resolved
 from tests.builders.instants import T0
 from tests.builders.workloads import a_workload
-from tests.manifests.strategies import configured_objects, workload_manifests
+from tests.manifests.drawing.objects import configured_objects
+from tests.manifests.drawing.workloads import workload_manifests
 
 
 def as_read(rendered: dict[str, Any]) -> Desired:

@@ -1,0 +1,1 @@
+"""Random valid objects: states of every configured kind, and workload manifests."""

@@ -1,0 +1,85 @@
+"""Random workload manifests."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.manifests.drawing.values import LABELS, NAMES, RESOURCES, SECONDS
+
+_QUANTITIES = st.sampled_from([1, "2", "500m", 0.25, "4Gi", "1e3", "100u"])
+_CONTAINERS = st.lists(
+    st.fixed_dictionaries(
+        {"name": NAMES},
+        optional={
+            "resources": st.fixed_dictionaries(
+                {"requests": st.dictionaries(st.sampled_from(RESOURCES), _QUANTITIES, max_size=3)}
+            ),
+            "image": NAMES,
+            "args": st.lists(st.text(alphabet="-xyz ", max_size=5), max_size=2),
+        },
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@st.composite
+def workload_manifests(draw: st.DrawFn) -> dict[str, Any]:
+    """A Workload manifest that breaks no rule."""
+    names = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
+    size = draw(st.integers(1, 4))
+    topologies: list[dict[str, Any] | None] = [
+        None,
+        {"required": "a.io/rack"},
+        {"preferred": "rack", "balanced": True},
+        {"unconstrained": True},
+        {"podSetSliceRequiredTopology": "rack", "podSetSliceSize": size},
+        {
+            "podsetSliceRequiredTopologyConstraints": [
+                {"topology": "block", "size": 2 * size},
+                {"topology": "rack", "size": size},
+            ]
+        },
+    ]
+    pod_sets = [
+        {
+            "name": name,
+            "count": 4 * size,
+            "template": {
+                "metadata": {"labels": draw(LABELS)},
+                "spec": {
+                    "containers": draw(_CONTAINERS),
+                    "initContainers": draw(_CONTAINERS),
+                    "nodeSelector": draw(LABELS),
+                },
+            },
+            "topologyRequest": draw(st.sampled_from(topologies)),
+            "disruptionMode": draw(st.sampled_from(["All", "Single"])),
+        }
+        for name in names
+    ]
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": {"name": draw(NAMES), "namespace": draw(NAMES), "labels": draw(LABELS)},
+        "spec": {
+            "podSets": pod_sets,
+            "queueName": draw(NAMES),
+            "priority": draw(st.integers(-9, 9)),
+            "preemptibility": draw(st.sampled_from(["Preemptible", "NonPreemptible"])),
+            "canPreempt": draw(st.booleans()),
+            "preemptionPolicy": draw(st.sampled_from(["PreemptLowerPriority", "Never"])),
+            "preemptionGates": draw(st.sampled_from([[], [{"name": "a.io/b"}]])),
+            "evictionPolicy": draw(
+                st.sampled_from(
+                    [
+                        None,
+                        {"mode": "Immediate"},
+                        {"gracePeriodSeconds": 5, "requireAck": True, "handler": "h"},
+                    ]
+                )
+            ),
+            "active": draw(st.booleans()),
+            "maximumExecutionTimeSeconds": draw(st.one_of(st.none(), SECONDS)),
+        },
+    }
