@@ -1,7 +1,7 @@
 """How the processes of a run share the tests out: files that take long begin first."""
 
 import pytest
-from xdist.scheduler import LoadFileScheduling
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 LONG = ("slow", "browser")
 """The marks of tests whose files begin first."""
@@ -10,7 +10,7 @@ TOGETHER = ("tests/browser/", "tests/architecture/")
 """Folders whose files share what is dear to begin with: one process runs them all."""
 
 
-class SharingOut(LoadFileScheduling):
+class SharingOut(LoadFileScheduling):  # type: ignore[misc] # as xdist tells no types
     """File by file in the order given, and some folders as a whole."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -20,7 +20,7 @@ class SharingOut(LoadFileScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         whole = next((folder for folder in TOGETHER if nodeid.startswith(folder)), None)
-        return whole or super()._split_scope(nodeid)
+        return whole or str(super()._split_scope(nodeid))
 
 
 def long_files_first(items: list[pytest.Item]) -> None:
