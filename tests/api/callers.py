@@ -64,6 +64,14 @@ def local_queue(name: str, cluster_queue: str, namespace: str = "team-a") -> dic
     return _object("LocalQueue", name, {"clusterQueue": cluster_queue}, namespace)
 
 
+def open_queue(admin: Api, name: str, local: str = "", **spec: Any) -> None:
+    """A ClusterQueue of the default flavor, and the LocalQueue of team-a that leads to it."""
+    admin.post("/v1/resourceflavors", flavor())
+    made = admin.post("/v1/clusterqueues", cluster_queue(name, **spec))
+    assert made.status_code == 201, made.text
+    admin.post("/v1/namespaces/team-a/localqueues", local_queue(local or name, name))
+
+
 def workload(
     name: str, namespace: str = "team-a", queue: str = "main", **spec: Any
 ) -> dict[str, Any]:

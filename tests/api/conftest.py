@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from litestar import Litestar
@@ -12,7 +13,7 @@ from headgate.api.installing import install
 from headgate.application.run_partition import reshape, run_partition
 from headgate.bootstrap import Platform, open_platform
 from headgate.settings import Settings
-from tests.api.callers import ADMIN_SECRET, Api
+from tests.api.callers import ADMIN_SECRET, Api, workload
 
 ROLES = {"viewer": [], "executor": [], "submitter": ["team-a"]}
 
@@ -59,6 +60,20 @@ def schedule(platform: Platform) -> Callable[[], int]:
         return platform.event_log.head()
 
     return run
+
+
+@pytest.fixture
+def submitted(admin: Api, schedule: Callable[[], int]) -> Callable[..., dict[str, Any]]:
+    """Submit a workload of team-a and let a worker decide on it; how it stands then."""
+
+    def submit(name: str, queue: str = "main", **spec: Any) -> dict[str, Any]:
+        path = "/v1/namespaces/team-a/workloads"
+        made = admin.post(path, workload(name, queue=queue, **spec))
+        assert made.status_code == 201, made.text
+        found: dict[str, Any] = admin.caught_up(f"{path}/{name}", schedule()).json()
+        return found
+
+    return submit
 
 
 def _raise(_: str, failure: Exception) -> None:

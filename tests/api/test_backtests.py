@@ -6,7 +6,7 @@ import pytest
 
 from headgate.application.backtests.working import rehearse_slice
 from headgate.bootstrap import Platform
-from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+from tests.api.callers import Api, cluster_queue, open_queue, workload
 
 HERE = "/v1/namespaces/team-a/workloads"
 BEGIN = "/v1/backtests?from="
@@ -16,9 +16,7 @@ BEGIN = "/v1/backtests?from="
 def stretch(callers: dict[str, Api], schedule: Callable[[], int]) -> int:
     """A queue of four CPUs, and three workloads of two each that come one after the other."""
     admin = callers["admin"]
-    admin.post("/v1/resourceflavors", flavor())
-    admin.post("/v1/clusterqueues", cluster_queue("gpu", cpu="4"))
-    admin.post("/v1/namespaces/team-a/localqueues", local_queue("main", "gpu"))
+    open_queue(admin, "gpu", "main", cpu="4")
     begin = schedule()
     for name in ("first", "second", "third"):
         admin.post(HERE, workload(name))

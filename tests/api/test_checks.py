@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tests.api.callers import Api, admission_check, cluster_queue, flavor, local_queue, workload
+from tests.api.callers import Api, admission_check, open_queue, workload
 
 HERE = "/v1/namespaces/team-a/workloads"
 
@@ -11,10 +11,8 @@ def test_a_check_must_agree_before_a_workload_is_admitted(
     admin: Api, callers: dict[str, Api], schedule: Callable[[], int]
 ) -> None:
     admin.post("/v1/admissionchecks", admission_check("budget"))
-    admin.post("/v1/resourceflavors", flavor())
     strategy = {"admissionChecks": [{"name": "budget"}]}
-    admin.post("/v1/clusterqueues", cluster_queue("checked", admissionChecksStrategy=strategy))
-    admin.post("/v1/namespaces/team-a/localqueues", local_queue("checked", "checked"))
+    open_queue(admin, "checked", admissionChecksStrategy=strategy)
     uid = admin.post(HERE, workload("asks", queue="checked")).json()["metadata"]["uid"]
     found = admin.caught_up(f"{HERE}/asks", schedule()).json()["status"]
     assert found["phase"] == "QuotaReserved"
@@ -36,10 +34,8 @@ def test_executors_are_told_what_checks_add_to_the_pods(
     admin: Api, callers: dict[str, Api], schedule: Callable[[], int]
 ) -> None:
     admin.post("/v1/admissionchecks", admission_check("machines"))
-    admin.post("/v1/resourceflavors", flavor())
     strategy = {"admissionChecks": [{"name": "machines"}]}
-    admin.post("/v1/clusterqueues", cluster_queue("adding", admissionChecksStrategy=strategy))
-    admin.post("/v1/namespaces/team-a/localqueues", local_queue("adding", "adding"))
+    open_queue(admin, "adding", admissionChecksStrategy=strategy)
     uid = admin.post(HERE, workload("grows", queue="adding")).json()["metadata"]["uid"]
     schedule()
     executor, path = callers["executor"], f"{HERE}/grows/admissionchecks/machines"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+from tests.api.callers import Api, local_queue, open_queue, workload
 
 HERE = "/v1/namespaces/team-a/workloads"
 
@@ -14,9 +14,7 @@ HERE = "/v1/namespaces/team-a/workloads"
 def cycles(callers: dict[str, Api], schedule: Callable[[], int]) -> list[dict[str, Any]]:
     """What workers planned for some workloads."""
     admin = callers["admin"]
-    admin.post("/v1/resourceflavors", flavor())
-    admin.post("/v1/clusterqueues", cluster_queue("gpu", cpu="4"))
-    admin.post("/v1/namespaces/team-a/localqueues", local_queue("main", "gpu"))
+    open_queue(admin, "gpu", "main", cpu="4")
     admin.post("/v1/namespaces/team-b/localqueues", local_queue("main", "gpu", "team-b"))
     for number in range(3):
         admin.post(HERE, workload(f"w-{number}"))

@@ -23,13 +23,10 @@ def node(name: str) -> dict[str, Any]:
     return manifest("Node", name, {}, metadata={"labels": labels}, status=status)
 
 
-def gang(name: str, count: int) -> dict[str, Any]:
+def gang(count: int) -> dict[str, Any]:
     pod = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
     request = {"required": "rack", "podIndexLabel": "index"}
-    pods = {"name": "main", "count": count, "template": {"spec": pod}, "topologyRequest": request}
-    metadata = {"namespace": "team-a"}
-    spec = {"queueName": "racks", "podSets": [pods]}
-    return manifest("Workload", name, spec, metadata=metadata)
+    return {"name": "main", "count": count, "template": {"spec": pod}, "topologyRequest": request}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,12 +47,9 @@ def _racks(admin: Api) -> None:
 
 
 @pytest.fixture
-def running(admin: Api, schedule: Callable[[], int]) -> Callable[[str, int], dict[str, Any]]:
+def running(submitted: Callable[..., dict[str, Any]]) -> Callable[[str, int], dict[str, Any]]:
     def run(name: str, count: int) -> dict[str, Any]:
-        made = admin.post(HERE, gang(name, count))
-        assert made.status_code == 201, made.text
-        position = schedule()
-        found: dict[str, Any] = admin.caught_up(f"{HERE}/{name}", position).json()
+        found = submitted(name, "racks", podSets=[gang(count)])
         assert found["status"]["phase"] == "Starting", found["status"]
         return found
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+from tests.api.callers import Api, cluster_queue, open_queue, workload
 
 HERE = "/v1/namespaces/team-a/workloads"
 HANDLER = {"mode": "Soft", "gracePeriodSeconds": 300, "requireAck": True, "handler": "ckpt"}
@@ -21,25 +21,11 @@ def a_class(name: str, value: int, **fields: Any) -> dict[str, Any]:
 @pytest.fixture(scope="module", autouse=True)
 def _queues(admin: Api) -> None:
     lower = {"withinClusterQueue": "LowerPriority", "softEviction": {"maxGraceSeconds": 600}}
-    admin.post("/v1/resourceflavors", flavor())
     for name in ("soft", "listed", "chained", "gated", "other", "watched", "linked", "early"):
-        made = admin.post("/v1/clusterqueues", cluster_queue(name, cpu="2", preemption=lower))
-        assert made.status_code == 201, made.text
-        admin.post("/v1/namespaces/team-a/localqueues", local_queue(name, name))
+        open_queue(admin, name, cpu="2", preemption=lower)
     admin.post("/v1/workloadpriorityclasses", a_class("bounded", 0, maxProtectionDelta=20))
     admin.post("/v1/workloadpriorityclasses", a_class("safe", 15))
     admin.post("/v1/workloadpriorityclasses", a_class("too-safe", 50))
-
-
-@pytest.fixture
-def submitted(admin: Api, schedule: Callable[[], int]) -> Callable[..., dict[str, Any]]:
-    def submit(name: str, queue: str, **spec: Any) -> dict[str, Any]:
-        made = admin.post(HERE, workload(name, queue=queue, **spec))
-        assert made.status_code == 201, made.text
-        found: dict[str, Any] = admin.caught_up(f"{HERE}/{name}", schedule()).json()
-        return found
-
-    return submit
 
 
 def test_a_handler_saves_first_and_the_ledger_tells_the_whole_round(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+from tests.api.callers import Api, open_queue
 
 HERE = "/v1/namespaces/team-a/workloads"
 POD = {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]}}
@@ -16,22 +16,8 @@ SOFT = {"mode": "Soft", "gracePeriodSeconds": 300, "handler": "ckpt"}
 @pytest.fixture(scope="module", autouse=True)
 def _queues(admin: Api) -> None:
     lower = {"withinClusterQueue": "LowerPriority"}
-    admin.post("/v1/resourceflavors", flavor())
     for name in ("shrinks", "called"):
-        made = admin.post("/v1/clusterqueues", cluster_queue(name, cpu="4", preemption=lower))
-        assert made.status_code == 201, made.text
-        admin.post("/v1/namespaces/team-a/localqueues", local_queue(name, name))
-
-
-@pytest.fixture
-def submitted(admin: Api, schedule: Callable[[], int]) -> Callable[..., dict[str, Any]]:
-    def submit(name: str, queue: str, **spec: Any) -> dict[str, Any]:
-        made = admin.post(HERE, workload(name, queue=queue, **spec))
-        assert made.status_code == 201, made.text
-        found: dict[str, Any] = admin.caught_up(f"{HERE}/{name}", schedule()).json()
-        return found
-
-    return submit
+        open_queue(admin, name, cpu="4", preemption=lower)
 
 
 def test_an_executor_stops_the_last_pods_and_the_rest_goes_on(
