@@ -30,9 +30,9 @@ def with_placed(topology: FlavorTopology, pods: Ints, placed: Placed) -> Ints:
 
 def assignment_of(topology: FlavorTopology, pods: Ints) -> TopologyAssignment:
     """The pods in each place of a flavor in words, in order of path (topology.md §1.5)."""
-    depth = len(topology.assigned_levels())
+    depth = len(topology.assigned_levels)
     return TopologyAssignment(
-        levels=topology.assigned_levels(),
+        levels=topology.assigned_levels,
         domains=tuple(
             TopologyDomain(values=topology.paths[place][-depth:], count=int(pods[place]))
             for place in np.flatnonzero(pods)

@@ -10,7 +10,12 @@ from itertools import pairwise
 import numpy as np
 
 from headgate.domain.configured import Configured
-from headgate.domain.scheduling.placement.domains import FlavorTopology, path_of, stands_in
+from headgate.domain.scheduling.placement.domains import (
+    FlavorTopology,
+    first_row_of,
+    path_of,
+    stands_in,
+)
 from headgate.domain.scheduling.placement.hosts import HostTable, Ints, Place, place_named
 from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
 
@@ -79,6 +84,7 @@ def _topology(
         flavor=flavor.name,
         topology=topology.name,
         levels=levels,
+        assigned_levels=levels[-1:] if topology.spec.goes_to_hosts else levels,
         paths=paths,
         values=np.fromiter(values, dtype=np.object_, count=len(paths)),
         rows=rows,
@@ -91,7 +97,7 @@ def _topology(
         place_of_row=place_of_row,
         numbers=np.arange(len(rows)),
         nothing=tuple(np.zeros_like(begins) for begins in starts),
-        is_one_stretch=len(rows) > 0 and bool((np.diff(rows) == 1).all()),
+        first_row=first_row_of(rows),
     )
 
 

@@ -161,7 +161,7 @@ def _choose_in_line(slices: Ints, pods: Ints, need: int, *, best_fit: bool) -> C
     taken = line[first : number + 1]
     if best_fit:
         taken[-1] = line[_tightest(sizes, number, rest)]
-    last = taken.item(-1)
+    last = taken[-1]
     taken.sort()
     return Chosen(taken, last, rest)
 

@@ -14,19 +14,16 @@ class ChangedRows:
         self._kept: list[NDArray[np.int64]] = []
         self._number = 0
         self._begin = 0
-
-    @property
-    def position(self) -> int:
+        self.position = 0
         """What to ask from the next time."""
-        return self._begin + len(self._kept)
 
     def note(self, rows: NDArray[np.int64]) -> None:
         """These rows have changed."""
+        self.position += 1
         if self._number + len(rows) > self._most:
-            self._begin = self.position
-            self._kept, self._number = [], 0
+            self._begin, self._kept, self._number = self.position - 1, [], 0
             if len(rows) > self._most:
-                self._begin += 1
+                self._begin = self.position
                 return
         self._kept.append(rows)
         self._number += len(rows)

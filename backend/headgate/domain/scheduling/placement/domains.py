@@ -25,12 +25,14 @@ from headgate.domain.topology.specs import (
 class FlavorTopology:
     """Places of one flavor under one topology.
 
+    `assigned_levels` are those an assignment names: the hostname alone where that is the lowest.
     `paths[i]` is the path of place `i`, `values[i]` what an assignment says of it, `rows[i]` its
     row in the host table. `starts[l]` are the places at which the domains of level `l` begin,
     `first_child[l]` the domains of level `l + 1` at which they begin, with the end as last entry,
     and `bounds[l]` the same as a list; `parent[l]` are the domains of level `l` that those of level
     `l + 1` lie in. `place_of_row` is -1 for rows of no place. `numbers` count up from 0, for
     stretches to be cut out of; `nothing[l]` is a 0 for each domain of level `l`.
+    `first_row` is the row of the first place where all lie in order from there on, else -1.
     `eligible` and `shapes` keep what `eligibility` and `figures` have found out about the places,
     `parts` its domains as topologies of their own.
     """
@@ -38,6 +40,7 @@ class FlavorTopology:
     flavor: str
     topology: str
     levels: tuple[str, ...]
+    assigned_levels: tuple[str, ...]
     paths: tuple[Place, ...]
     values: NDArray[np.object_]
     rows: Ints
@@ -48,7 +51,7 @@ class FlavorTopology:
     place_of_row: Ints
     numbers: Ints
     nothing: tuple[Ints, ...]
-    is_one_stretch: bool
+    first_row: int
     eligible: dict[object, Any] = field(default_factory=dict)
     shapes: dict[object, Any] = field(default_factory=dict)
     parts: dict[object, Any] = field(default_factory=dict)
@@ -58,15 +61,10 @@ class FlavorTopology:
         """Whether the lowest level is the host."""
         return self.levels[-1] == HOSTNAME_LABEL
 
-    def assigned_levels(self) -> tuple[str, ...]:
-        """The levels an assignment names: the hostname alone where that is the lowest."""
-        return self.levels[-1:] if self.goes_to_hosts else self.levels
-
     def rows_at(self, places: "slice | Ints") -> "slice | Ints":
         """Rows of the host table; a stretch of them where the places lie there in order."""
-        if isinstance(places, slice) and self.is_one_stretch:
-            first = int(self.rows[0])
-            return slice(first + places.start, first + places.stop)
+        if self.first_row >= 0 and isinstance(places, slice):
+            return slice(self.first_row + places.start, self.first_row + places.stop)
         return self.rows[places]
 
     def places_of(self, rows: Ints) -> Ints:
@@ -77,6 +75,11 @@ class FlavorTopology:
     def domain_path(self, level: int, domain: int) -> Place:
         """The values that name a domain."""
         return self.paths[int(self.starts[level][domain])][: level + 1]
+
+
+def first_row_of(rows: Ints) -> int:
+    """The first of rows that follow each other; -1 if they do not, or there are none."""
+    return int(rows[0]) if len(rows) and (np.diff(rows) == 1).all() else -1
 
 
 def path_of(node: Configured[NodeSpec], topology: TopologySpec) -> Place:

@@ -56,11 +56,14 @@ class Known(msgspec.Struct):
 
 def capacities_for(ground: Ground, shape: Shape) -> AbstractContextManager[Capacities]:
     """The figures of all domains as they are now, for as long as the search lasts."""
-    if ground.within is not None:
-        return nullcontext(computed(ground, shape))
-    if ground.assumed:
+    if ground.assumed and ground.within is None:
         return _with_assumed(ground, shape)
-    return nullcontext(_up_to_date(ground, shape))
+    return nullcontext(settled_capacities(ground, shape))
+
+
+def settled_capacities(ground: Ground, shape: Shape) -> Capacities:
+    """The same where nothing is assumed."""
+    return computed(ground, shape) if ground.within is not None else _up_to_date(ground, shape)
 
 
 @contextmanager
@@ -89,7 +92,7 @@ def leaf_figures(ground: Ground, shape: Shape, places: "slice | Ints") -> LeafFi
         score = np.where(most > 0, scores(ground, workers.scheduling)[places], 0)
     pods = _pods(free, requests, most)
     if leader is None:
-        return LeafFigures(pods, score=score)
+        return LeafFigures(pods, None, None, score)
     asked = per_pod(leader)
     leads = _most_pods(ground, leader.scheduling, places) > 0
     for name, amount in free_of(ground, asked, places).items():

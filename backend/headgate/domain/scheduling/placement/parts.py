@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.domains import FlavorTopology
+from headgate.domain.scheduling.placement.domains import FlavorTopology, first_row_of
 from headgate.domain.scheduling.placement.hosts import Ints
 
 
@@ -49,7 +49,7 @@ def _cut_out(topology: FlavorTopology, level: int, domain: int) -> FlavorTopolog
         parent=tuple(np.repeat(np.arange(len(b) - 1), np.diff(b)) for b in first_child),
         place_of_row=place_of_row,
         nothing=tuple(np.zeros_like(begins) for begins in starts),
-        is_one_stretch=bool((np.diff(rows) == 1).all()),
+        first_row=first_row_of(rows),
         eligible={},
         shapes={},
         parts={},

@@ -9,7 +9,7 @@ import numpy as np
 from headgate.domain.scheduling.answers import Unplaced
 from headgate.domain.scheduling.placement.balanced import balanced_places
 from headgate.domain.scheduling.placement.capacities import Capacities
-from headgate.domain.scheduling.placement.figures import Shape, capacities_for
+from headgate.domain.scheduling.placement.figures import Shape, capacities_for, settled_capacities
 from headgate.domain.scheduling.placement.ground import Ground, Placed, assume, per_pod
 from headgate.domain.scheduling.placement.hosts import Ints
 from headgate.domain.scheduling.placement.search import Shortfall, search
@@ -77,14 +77,22 @@ def place_group(workers: Seat, leader: PodSet | None) -> tuple[Placed, ...] | Un
     if isinstance(wanted, str):
         return Unplaced(wanted)
     shape = Shape(pod_set, leader, slicing_of(pod_set, ground.topology.levels))
+    if not ground.assumed:
+        return _answered(workers, settled_capacities(ground, shape), wanted)
     with capacities_for(ground, shape) as capacities:
-        asked = (wanted, pod_set.topology_request)
-        known: tuple[Placed, ...] | Unplaced | None = capacities.answers.get(asked)
-        if known is None:
-            known = _searched(workers, capacities, wanted)
-            if len(capacities.answers) >= MOST_ANSWERS:
-                capacities.answers.clear()
-            capacities.answers[asked] = known
+        return _answered(workers, capacities, wanted)
+
+
+def _answered(
+    workers: Seat, capacities: Capacities, wanted: Wanted
+) -> tuple[Placed, ...] | Unplaced:
+    asked = (wanted, workers.pod_set.topology_request)
+    known: tuple[Placed, ...] | Unplaced | None = capacities.answers.get(asked)
+    if known is None:
+        known = _searched(workers, capacities, wanted)
+        if len(capacities.answers) >= MOST_ANSWERS:
+            capacities.answers.clear()
+        capacities.answers[asked] = known
     return known
 
 
@@ -121,5 +129,5 @@ def groups_of(seats: Sequence[Seat]) -> Iterable[Group]:
 def _placed(ground: Ground, places: Ints, counts: Ints) -> Placed:
     topology, rows = ground.topology, ground.topology.rows[places]
     domains = tuple(map(TopologyDomain, topology.values[places].tolist(), counts.tolist()))
-    assignment = TopologyAssignment(levels=topology.assigned_levels(), domains=domains)
+    assignment = TopologyAssignment(levels=topology.assigned_levels, domains=domains)
     return Placed(rows, counts, assignment)
