@@ -2,6 +2,8 @@
 
 import pytest
 
+from headgate.adapters.postgres.read_models import PostgresReadModels
+from headgate.application.ports import Loaded, WorkloadQuery
 from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
 
 HERE = "/v1/namespaces/team-a/workloads"
@@ -229,3 +231,29 @@ def test_a_large_batch_is_answered_in_its_order_with_repetitions_refused(admin: 
     assert [result["name"] for result in results] == [item["metadata"]["name"] for item in items]
     assert [n for n, result in enumerate(results) if result["outcome"] != "created"] == [430]
     assert admin.get(f"{HERE}/large-449").status_code == 200
+
+
+def test_a_list_into_which_hardly_anything_belongs_takes_few_questions(
+    admin: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        made = workload(f"plenty-{number}", "team-c")
+        made["metadata"]["labels"] = {"sort": "plenty"}
+        assert admin.post("/v1/namespaces/team-c/workloads", made).status_code == 201
+    asked: list[int] = []
+    read = PostgresReadModels.workloads
+
+    def counting(models: PostgresReadModels, query: WorkloadQuery) -> list[Loaded]:
+        asked.append(query.limit)
+        return read(models, query)
+
+    monkeypatch.setattr(PostgresReadModels, "workloads", counting)
+    path = "/v1/namespaces/team-c/workloads?limit=1&labelSelector="
+    assert admin.get(f"{path}sort!%3Dplenty").json()["items"] == []
+    assert asked == [2, 500]
+    first = admin.get(f"{path}sort%20in%20(plenty)").json()
+    second = admin.get(
+        f"{path}sort%20in%20(plenty)&continue={first['metadata']['continue']}"
+    ).json()
+    names = [page["items"][0]["metadata"]["name"] for page in (first, second)]
+    assert names == ["plenty-19", "plenty-18"]

@@ -1,8 +1,10 @@
-"""Opaque continue tokens: where a list goes on, and for which question."""
+"""Pages of lists: which rows stand on one, and opaque tokens for where the next one begins."""
 
+import asyncio
 import base64
 import binascii
 import hashlib
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -20,6 +22,32 @@ Continue = Annotated[
     QueryParameter(name="continue", description="The `metadata.continue` of the page before"),
 ]
 Key = TypeVar("Key")
+Row = TypeVar("Row")
+MOST_AT_A_TIME = 500
+"""How many rows are read at once where many do not belong into the list."""
+
+
+async def collected(
+    read: Callable[[Key, int], Sequence[Row]],
+    takes: Callable[[Row], bool],
+    place_of: Callable[[Row], Key],
+    start: Key,
+    limit: int,
+) -> tuple[list[Row], bool]:
+    """Up to `limit` of the rows that `takes` lets into the list, and whether there are more.
+
+    `read` gives so many rows after a place. A list that hardly any row belongs into takes few
+    questions however short its pages are.
+    """
+    found: list[Row] = []
+    size = limit + 1
+    while True:
+        page = await asyncio.to_thread(read, start, size)
+        found += filter(takes, page)
+        if len(found) > limit or len(page) < size:
+            return found[:limit], len(found) > limit
+        start = place_of(page[-1])
+        size = max(size, MOST_AT_A_TIME)
 
 
 def continue_token(key: Any, question: str) -> str:  # noqa: ANN401 - any small JSON value

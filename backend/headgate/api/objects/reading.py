@@ -1,6 +1,7 @@
 """Reading configured objects: one, and lists page by page."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -9,7 +10,7 @@ from headgate.api.callers import Caller, installation_of
 from headgate.api.label_selectors import label_selector
 from headgate.api.manifests import manifest_of
 from headgate.api.objects.kinds import ObjectKind
-from headgate.api.paging import after_token, continue_token
+from headgate.api.paging import after_token, collected, continue_token
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.installation import Installation
 from headgate.application.ports import Loaded
@@ -76,7 +77,9 @@ async def list_objects(request: Caller, kind: ObjectKind, page: Page) -> Answer:
     )
     after = after_token(page.after, question, str) or ""
     position = installation.reader.position
-    found, more = await _collected(installation, wanted, after, page.limit)
+    found, more = await collected(
+        _rows(installation, wanted), wanted.takes, lambda row: row.stream, after, page.limit
+    )
     metadata = {"resourceVersion": str(position)}
     if more:
         metadata["continue"] = continue_token(found[-1].stream, question)
@@ -92,20 +95,10 @@ async def list_objects(request: Caller, kind: ObjectKind, page: Page) -> Answer:
     return answer(body, position=position)
 
 
-async def _collected(
-    installation: Installation, wanted: _Wanted, after: str, limit: int
-) -> tuple[list[Loaded], bool]:
-    """Up to `limit` objects that belong into the list, and whether there may be more."""
-    found: list[Loaded] = []
-    while True:
-        page = await asyncio.to_thread(
-            installation.models.objects,
-            wanted.kind,
-            namespace=wanted.namespace,
-            after=after,
-            limit=limit + 1,
+def _rows(installation: Installation, wanted: _Wanted) -> Callable[[str, int], Sequence[Loaded]]:
+    def read(after: str, limit: int) -> Sequence[Loaded]:
+        return installation.models.objects(
+            wanted.kind, namespace=wanted.namespace, after=after, limit=limit
         )
-        found += [loaded for loaded in page if wanted.takes(loaded)]
-        if len(found) > limit or len(page) <= limit:
-            return found[:limit], len(found) > limit
-        after = page[-1].stream
+
+    return read

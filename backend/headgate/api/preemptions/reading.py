@@ -1,13 +1,14 @@
 """Reading the preemption ledger: one round, pages of rounds, and the chain a round stands in."""
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import msgspec
 
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, installation_of
-from headgate.api.paging import after_token, continue_token
+from headgate.api.paging import after_token, collected, continue_token
 from headgate.api.preemptions.rendering import rendered_round
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.installation import Installation
@@ -21,6 +22,9 @@ from headgate.domain.values.instants import Instant
 
 LAST_NAME = "\uffff"
 
+Place: TypeAlias = tuple[Instant, str] | None
+"""When a round was committed, and its id."""
+
 
 class Wanted(msgspec.Struct, frozen=True):
     """Filters; empty ones do not filter. `since` and `until` bound when rounds were committed."""
@@ -33,8 +37,6 @@ class Wanted(msgspec.Struct, frozen=True):
 
     def takes(self, found: Round) -> bool:
         """Whether a round belongs into the list, as far as stored rows cannot tell."""
-        if self.since is not None and found.committed_at < self.since:
-            return False
         cohorts = (found.cohort, *(victim.cohort for victim in found.victims))
         return not self.cohort or self.cohort in cohorts
 
@@ -86,14 +88,19 @@ async def list_rounds(request: Caller, wanted: Wanted, *, limit: int, after: str
     start = after_token(after, question, tuple[int, str]) or wanted.start
     scope = request.user.namespaces
     position = installation.reader.position
-    found, more = await _collected(installation, wanted, scope, start, limit)
+    found, more = await collected(
+        _rows(installation, wanted),
+        lambda row: _touches(row.state, scope) and wanted.takes(row.state),
+        _place_of,
+        start,
+        limit,
+    )
     body: dict[str, Any] = {
         "position": position,
         "items": [rendered_round(installation, one.state, scope) for one in found],
     }
     if more:
-        last = found[-1].state
-        body["continue"] = continue_token((last.committed_at, last.id), question)
+        body["continue"] = continue_token(_place_of(found[-1]), question)
     return answer(body, position=position)
 
 
@@ -106,31 +113,23 @@ async def _visible(request: Caller, round_id: str) -> tuple[Round, int]:
     return loaded.state, loaded.position
 
 
-async def _collected(
-    installation: Installation,
-    wanted: Wanted,
-    scope: Scope,
-    start: tuple[int, str] | None,
-    limit: int,
-) -> tuple[list[Loaded], bool]:
-    found: list[Loaded] = []
-    while True:
-        page = await asyncio.to_thread(
-            installation.models.rounds,
-            after=start,
-            limit=limit + 1,
+def _rows(installation: Installation, wanted: Wanted) -> Callable[[Place, int], list[Loaded]]:
+    """Rounds from the newest on; fewer than asked for where those before `since` begin."""
+
+    def read(after: Place, limit: int) -> list[Loaded]:
+        page = installation.models.rounds(
+            after=after,
+            limit=limit,
             workload=wanted.workload,
             cluster_queue=wanted.cluster_queue,
         )
-        found += [
-            loaded
-            for loaded in page
-            if _touches(loaded.state, scope) and wanted.takes(loaded.state)
-        ]
-        is_through = len(page) <= limit or _is_before(wanted.since, page[-1].state)
-        if len(found) > limit or is_through:
-            return found[:limit], len(found) > limit
-        start = (page[-1].state.committed_at, page[-1].state.id)
+        return [row for row in page if not _is_before(wanted.since, row.state)]
+
+    return read
+
+
+def _place_of(row: Loaded) -> Place:
+    return row.state.committed_at, row.state.id
 
 
 def _is_before(since: Instant | None, last: Round) -> bool:

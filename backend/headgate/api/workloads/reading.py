@@ -1,6 +1,8 @@
 """Reading workloads: one, lists page by page, why one waits, what happened to it."""
 
 import asyncio
+from collections.abc import Callable
+from typing import TypeAlias
 
 import msgspec
 
@@ -8,7 +10,7 @@ from headgate.api.answers import Answer, answer, answer_view, not_modified
 from headgate.api.callers import Caller, installation_of, need_namespace
 from headgate.api.label_selectors import equalities, label_selector
 from headgate.api.manifests import manifest_of
-from headgate.api.paging import after_token, continue_token
+from headgate.api.paging import after_token, collected, continue_token
 from headgate.api.parameters import listed
 from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
 from headgate.api.shapes import ProblemError
@@ -21,9 +23,11 @@ from headgate.application.queries.timelines import timeline as timeline_of
 from headgate.domain.configured import Absent
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.streams import workload_stream
-from headgate.domain.values.selectors import LabelSelector
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
+
+Place: TypeAlias = tuple[int, str] | None
+"""When a workload was submitted, and its key."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -82,11 +86,16 @@ async def list_workloads(
     question = repr((namespaces, msgspec.structs.astuple(wanted)))
     start = after_token(after, question, tuple[int, str])
     position = installation.reader.position
-    found, more = await _collected(installation, query, selector, start, limit)
+    found, more = await collected(
+        _rows(installation, query),
+        lambda row: selector is None or matches_selector(row.state.labels, selector),
+        _place_of,
+        start,
+        limit,
+    )
     metadata = {"resourceVersion": str(position)}
     if more:
-        last = found[-1].state
-        metadata["continue"] = continue_token((last.created_at, last.key), question)
+        metadata["continue"] = continue_token(_place_of(found[-1]), question)
     scope = request.user.namespaces
     items = [manifest_of(installation, "Workload", one.state, one.position, scope) for one in found]
     body = {
@@ -122,27 +131,16 @@ def named_phases(text: str | None) -> tuple[str, ...]:
     return phases
 
 
-async def _collected(
-    installation: Installation,
-    query: WorkloadQuery,
-    selector: LabelSelector | None,
-    start: tuple[int, str] | None,
-    limit: int,
-) -> tuple[list[Loaded], bool]:
-    """Up to `limit` workloads that match, and whether there are more."""
-    found: list[Loaded] = []
-    while True:
-        asked = msgspec.structs.replace(query, after=start, limit=limit + 1)
-        page = await asyncio.to_thread(installation.models.workloads, asked)
-        found += [
-            loaded
-            for loaded in page
-            if selector is None or matches_selector(loaded.state.labels, selector)
-        ]
-        if len(found) > limit or len(page) <= limit:
-            return found[:limit], len(found) > limit
-        last = page[-1].state
-        start = (last.created_at, last.key)
+def _rows(installation: Installation, query: WorkloadQuery) -> Callable[[Place, int], list[Loaded]]:
+    def read(after: Place, limit: int) -> list[Loaded]:
+        asked = msgspec.structs.replace(query, after=after, limit=limit)
+        return installation.models.workloads(asked)
+
+    return read
+
+
+def _place_of(row: Loaded) -> Place:
+    return row.state.created_at, row.state.key
 
 
 async def loaded_workload(request: Caller, name: str) -> Loaded:
