@@ -33,11 +33,12 @@ def test_an_executor_stops_the_last_pods_and_the_rest_goes_on(
     assignments = executor.get("/v1/assignments").json()["items"]
     (told,) = [one for one in assignments if one["workload"] == "team-a/low"]
     gone = [{"name": "main", "going": 2, "staying": 2}]
-    assert told["shrinking"]["podSets"] == gone
+    (asked,) = told["shrinking"]
+    assert asked["podSets"] == gone
     (listed,) = executor.get("/v1/evictions").json()["items"]
     assert (listed["workload"], listed["podSets"]) == ("team-a/low", gone)
     status = admin.get(f"{HERE}/low").json()["status"]
-    assert (status["phase"], status["shrinking"]["podSets"]) == ("Starting", gone)
+    assert (status["phase"], status["shrinking"][0]["podSets"]) == ("Starting", gone)
 
     explained = admin.get(f"{HERE}/low/explanation").json()
     assert explained["sentence"] == "It is admitted and gives up pods, 2 of main; the others go on."

@@ -248,12 +248,11 @@ class World:
         assert eviction is not None, f"{key} is not being evicted"
         self.record(f"workload/{key}", WorkloadStopped(eviction=eviction.id))
 
-    def give_up_pods(self, key: str) -> None:
-        """The executor reports the pods gone that a workload was to give up."""
-        shrinking = self[key].shrinking
-        assert shrinking is not None, f"{key} is to give up no pods"
-        command = ReportStopped(uid=self[key].uid, eviction=shrinking.eviction.id)
-        self.tell(key, command)
+    def give_up_pods(self, key: str, number: int = 0) -> None:
+        """The executor reports the pods gone that a workload was to give up for a round."""
+        assert self[key].shrinkings, f"{key} is to give up no pods"
+        eviction = self[key].shrinkings[number].eviction
+        self.tell(key, ReportStopped(uid=self[key].uid, eviction=eviction.id))
 
     def cycle(self, partition: str = "") -> list[Fact]:
         """Run one partition (the only one with queues by default) until it settles."""

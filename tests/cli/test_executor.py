@@ -74,11 +74,20 @@ def test_pods_whose_time_is_up_stop_without_saving_further() -> None:
 def test_pods_to_be_given_up_are_taken_from_the_list_after_a_cut() -> None:
     found = begun()
     notice = Shrinking(eviction=EvictionNotice(id="r1"))
-    still = Assignment(workload="a/x", uid="u1", phase="Running", shrinking=notice)
+    still = Assignment(workload="a/x", uid="u1", phase="Running", shrinking=[notice])
     found.reconcile(9, [still], 103)
     found.reconcile(10, [still], 104)
     kinds = [each.type for each in found.take_due(107, 10)]
     assert kinds == ["podsReady", "stopped"]
+
+
+def test_pods_that_several_rounds_ask_for_stop_each_by_the_name_of_its_own() -> None:
+    found = begun()
+    for number, name in enumerate(("r1", "r2")):
+        found.observe(event(3 + number, "pods_evicted", eviction=name, pods={"main": 1}), 103)
+    found.observe(event(5, "eviction_forced", eviction="r1"), 103)
+    stopped = [each.eviction for each in found.take_due(106, 10) if each.type == "stopped"]
+    assert set(stopped) == {"r1", "r2"}
 
 
 SAVES = Behaviour(start_delay=2, run_length=100, stop_delay=3, save_delay=8)

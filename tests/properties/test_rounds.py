@@ -21,14 +21,18 @@ from headgate.domain.workloads.events import (
     WorkloadDeletionRequested,
 )
 from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.specs import EvictionPolicy, Preemptibility
+from headgate.domain.workloads.shrinking import present_eviction, present_evictions
+from headgate.domain.workloads.specs import EvictionPolicy, PodSet, Preemptibility, Scheduling
 from headgate.domain.workloads.state import Workload
 from tests.builders.world import World, quotas
 from tests.simulation.promises import Promises
+from tests.verify.histories import findings_of
 
 QUEUES = ("a", "b", "c")
 SOFT = EvictionPolicy(grace_period_seconds=60, handler="ckpt")
-PREEMPTIBILITIES: tuple[Preemptibility, ...] = ("Preemptible", "Preemptible", "NonPreemptible")
+PREEMPTIBILITIES: tuple[Preemptibility, ...] = (
+    "Preemptible", "Preemptible", "NonPreemptible", "SemiPreemptible",
+)  # fmt: skip
 WITHIN: tuple[PreemptionPolicy, ...] = ("Never", "LowerPriority", "LowerOrNewerEqualPriority")
 RECLAIM: tuple[ReclaimPolicy, ...] = ("Never", "LowerPriority", "Any")
 
@@ -53,6 +57,7 @@ SUBMISSION = st.fixed_dictionaries(
         "preemptibility": st.sampled_from(PREEMPTIBILITIES),
         "soft": st.booleans(),
         "least": st.sampled_from([None, None, 1]),
+        "single": st.booleans(),
     }
 )
 STEP = st.one_of(
@@ -93,23 +98,28 @@ class Tale:
     def submit(self, asked: dict[str, Any]) -> None:
         self.submitted += 1
         least = asked["least"] if asked["least"] and asked["size"] > 1 else None
-        count = (asked["size"], least) if least else asked["size"]
-        self.world.submit(
+        pod_set = PodSet(
+            count=asked["size"],
+            min_count=least,
+            disruption_mode="Single" if asked["single"] else "All",
+            scheduling=Scheduling(requests={"gpu": 1}),
+        )
+        kind = asked["preemptibility"]
+        self.world.submit_pod_sets(
             f"w{self.submitted}",
             asked["queue"],
-            {"gpu": 1},
-            count=count,
+            pod_set,
             priority=asked["priority"],
             can_preempt=asked["can_preempt"],
-            preemptibility=asked["preemptibility"],
+            preemptibility="Preemptible" if kind == "SemiPreemptible" and not least else kind,
             eviction_policy=SOFT if asked["soft"] else None,
         )
         self.world.wait(1)
 
     def report(self, step: str, choice: int) -> None:
         wanted: dict[str, Callable[[Workload], bool]] = {
-            "stop": lambda w: w.eviction is not None,
-            "acknowledge": lambda w: w.eviction is not None,
+            "stop": lambda w: present_eviction(w) is not None,
+            "acknowledge": lambda w: present_eviction(w) is not None,
             "finish": lambda w: holds_quota(w) and w.eviction is None,
             "delete": lambda w: w.round_id is not None,
         }
@@ -119,7 +129,7 @@ class Tale:
             return
         workload = found[choice % len(found)]
         if step == "stop":
-            self.world.stop(workload.key)
+            self.stop(workload, choice)
         elif step == "finish":
             self.world.finish(workload.key)
         elif step == "delete":
@@ -127,9 +137,16 @@ class Tale:
         else:
             self.acknowledge(workload)
 
+    def stop(self, workload: Workload, choice: int) -> None:
+        """All of it, or the pods that one of its rounds asked for."""
+        if workload.eviction is not None:
+            self.world.stop(workload.key)
+        else:
+            self.world.give_up_pods(workload.key, choice % len(workload.shrinkings))
+
     def acknowledge(self, workload: Workload) -> None:
-        assert workload.eviction is not None, "only who is evicted is taken over"
-        command = AcknowledgeEviction(uid=workload.uid, eviction=workload.eviction.id)
+        eviction = present_evictions(workload)[-1]
+        command = AcknowledgeEviction(uid=workload.uid, eviction=eviction.id)
         self.world.tell(workload.key, command)
 
     def judge(self) -> None:
@@ -159,3 +176,4 @@ def test_rounds_keep_their_promises(
     for recorded in tale.world.history:
         folded.apply(recorded)
     assert folded.dump() == tale.world.cell.dump(), "I15: folding again gives the same"
+    assert findings_of(tale.world.history) == []

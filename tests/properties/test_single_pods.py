@@ -66,16 +66,18 @@ def pods(workload: Workload) -> int:
     return workload.admission.pod_set_assignments[0].count
 
 
-def smallest_return(victim: RoundVictim, workload: Workload) -> int:
-    """What would be back first if one more could stay: its core, or one pod.
+def staying(workload: Workload) -> int:
+    """How many pods it has once all that are on their way out have gone."""
+    if workload.admission is None:
+        return 0
+    return min([pods(workload), *(asked.counts["main"] for asked in workload.shrinkings)])
 
-    Who is giving up pods for another round goes as a whole or not at all.
-    """
+
+def smallest_return(victim: RoundVictim, workload: Workload) -> int:
+    """What would be back first if one more could stay: its core, or one pod."""
     whole = victim.freed["default/gpu"]
     if victim.shrinks_to:
         return size(workload)
-    if workload.shrinking is not None:
-        return whole
     is_single = workload.spec.pod_sets[0].disruption_mode == "Single"
     return min(whole, core(workload) * size(workload)) if is_single else whole
 
@@ -84,17 +86,16 @@ def smallest_return(victim: RoundVictim, workload: Workload) -> int:
 def test_i1_i9_the_core_of_who_goes_on_stays_and_pods_leave_from_the_end(seed: int) -> None:
     chance = Random(seed)
     world = a_queue(chance)
-    before = {key: found.admission for key, found in world.cell.workloads.items()}
+    stays = {key: staying(found) for key, found in world.cell.workloads.items()}
     submit(world, chance, "p", 9)
     for event in committed(world.settle()):
         for victim in event.victims:
-            held, known = world[victim.workload], before[victim.workload]
-            assert known is not None, "a victim holds a place"
+            held = world[victim.workload]
             if victim.shrinks_to:
                 assert held.spec.preemptibility != "NonPreemptible"
                 assert core(held) <= victim.shrinks_to["main"]
-                given_pods = known.pod_set_assignments[0].count
-                assert victim.shrinks_to["main"] + victim.pods == given_pods
+                assert victim.shrinks_to["main"] + victim.pods == stays[victim.workload]
+                stays[victim.workload] = victim.shrinks_to["main"]
             else:
                 assert held.spec.preemptibility == "Preemptible"
 
@@ -131,7 +132,7 @@ def test_i9_i12_whatever_stops_first_counts_add_up_and_nobody_is_a_broken_gang(s
         world.settle()
         for key in sorted(world.cell.workloads, key=lambda _: chance.random()):
             found = world[key]
-            if found.shrinking is not None and found.eviction is None:
+            if found.shrinkings and found.eviction is None:
                 world.give_up_pods(key)
             elif found.eviction is not None and chance.random() < 0.5:
                 world.stop(key)
@@ -186,7 +187,7 @@ def test_i8_cores_and_immune_work_stay_within_what_their_queue_owns(seed: int) -
         submit(world, chance, f"w{number}", chance.randint(0, 5))
         world.settle()
         for key in sorted(world.cell.workloads):
-            if world[key].shrinking is not None and world[key].eviction is None:
+            if world[key].shrinkings and world[key].eviction is None:
                 world.give_up_pods(key)
                 world.settle()
     held = [found for found in world.cell.workloads.values() if holds_quota(found)]

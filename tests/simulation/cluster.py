@@ -145,8 +145,8 @@ class Cluster:
         if found is None:
             return
         phase = phase_of(found)
-        if found.shrinking is not None and phase != "Evicting":
-            eviction = found.shrinking.eviction.id
+        if found.shrinkings and phase != "Evicting":
+            eviction = self.chance.choice(found.shrinkings).eviction.id
             self.order(found.key, c.ReportStopped(uid=found.uid, eviction=eviction))
         elif phase == "Evicting":
             self.order(found.key, c.ReportStopped(uid=found.uid, eviction=""))

@@ -227,8 +227,9 @@ def _settle(cluster: Cluster) -> None:
         cell = cluster.witness.cell
         busy = [w for _, w in sorted(cell.workloads.items()) if w.finished_at is None]
         for workload in busy:
-            if workload.shrinking is not None and workload.eviction is None:
-                gone = c.ReportStopped(uid=workload.uid, eviction=workload.shrinking.eviction.id)
+            if workload.shrinkings and workload.eviction is None:
+                first = workload.shrinkings[0].eviction.id
+                gone = c.ReportStopped(uid=workload.uid, eviction=first)
                 cluster.order(workload.key, gone)
             elif phase_of(workload) == "Starting":
                 cluster.order(workload.key, c.ReportPodsReady(uid=workload.uid, ready=True))

@@ -47,6 +47,8 @@ class Promises:
         if preempts or isinstance(event, WorkloadPodsEvicted):
             name = getattr(event, "eviction", "")
             assert name in self.cell.rounds, "I18: no eviction without its round"
+        if isinstance(event, WorkloadPodsEvicted):
+            _promised_once(self.cell.workloads[recorded.stream.removeprefix("workload/")], event)
         if not recorded.stream.startswith(("workload/", "round/")):
             self.unsettled.clear()
         if isinstance(event, PlacementInvalidated) and event.by == "Taken":
@@ -75,24 +77,22 @@ class Promises:
 
     def _committed(self, event: RoundCommitted, recorded: Recorded) -> None:
         others = [found for found in self.cell.rounds.values() if is_open(found)]
-        serving = {
-            v.workload: bool(v.shrinks_to)
+        taken = [
+            v.workload
             for r in others
             for v in r.victims
-            if v.workload not in r.released
-        }
+            if v.workload not in r.released and not v.shrinks_to
+        ]
         for victim in event.victims:
             held = self.cell.workloads[victim.workload]
             assert holds_quota(held), "I2: a victim holds a place"
             assert held.eviction is None, "I2: who is leaving is credited, not chosen"
+            assert victim.workload not in taken, "I2: a victim serves one round"
             if victim.shrinks_to:
-                assert victim.workload not in serving, "I2: its pods serve one round"
-                assert held.shrinking is None, "I2: pods on their way out are not chosen again"
                 assert held.spec.preemptibility != "NonPreemptible", "I1: immunity holds"
                 for name, stay in victim.shrinks_to.items():
                     assert stay >= _least(held)[name], "I1, I9: the core stays"
             else:
-                assert serving.get(victim.workload, True), "I2: a victim serves one round"
                 assert held.spec.preemptibility == "Preemptible", "I1: immunity holds"
         mine = [r for r in others if r.preemptor == event.preemptor]
         assert all(r.stage == "Invalidated" for r in mine), "I11: no second round"
@@ -226,6 +226,13 @@ def _fits(partition: Partition, view: int, charge: Charge) -> bool:
         return has_quota and partition.hosts.has_room(view, charge.pods)
     finally:
         partition.charges.take(view, charge)
+
+
+def _promised_once(workload: Workload, event: WorkloadPodsEvicted) -> None:
+    for asked in workload.shrinkings:
+        for name, count in event.pods.items():
+            left = asked.counts.get(name, event.counts[name] + count)
+            assert event.counts[name] + count <= left, "I2: no pod is promised twice"
 
 
 def _least(workload: Workload) -> dict[str, int]:

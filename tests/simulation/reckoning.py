@@ -157,7 +157,10 @@ def _claim(workload: Workload, *, projected: bool) -> Admission | None:
 
 def _staying(workload: Workload, given: Admission) -> Admission:
     """What it holds once the pods that were told to go, its last ones, have gone."""
-    going = workload.shrinking.pods if workload.shrinking else {}
+    going: dict[str, int] = {}
+    for asked in workload.shrinkings:
+        for name, count in asked.pods.items():
+            going[name] = going.get(name, 0) + count
     kept = tuple(
         _cut(assigned, going.get(assigned.name, 0)) for assigned in given.pod_set_assignments
     )

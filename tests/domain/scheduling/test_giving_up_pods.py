@@ -51,20 +51,6 @@ def test_until_the_pods_have_stopped_nobody_gets_what_they_hold() -> None:
     assert passer_by not in world.admitted()
 
 
-def test_who_gives_up_pods_already_is_asked_for_more_once_they_are_gone() -> None:
-    world, semi = example_20()
-    first = world.submit("first", "q", {"gpu": 8}, priority=50)
-    world.settle()
-    second = world.submit("second", "q", {"gpu": 8}, priority=40)
-    assert shrinks(world.settle()) == {}
-    world.give_up_pods(semi)
-    made = world.settle()
-    assert shrinks(made) == {semi: {"main": 2}}
-    world.give_up_pods(semi)
-    world.settle()
-    assert {first, second, semi} <= set(world.admitted())
-
-
 def soft_pods() -> tuple[World, str, str]:
     """A workload that gives up two pods softly for another one."""
     world = a_queue(4)
@@ -76,8 +62,7 @@ def soft_pods() -> tuple[World, str, str]:
 
 
 def acknowledge(world: World, low: str) -> tuple[DomainEvent, ...]:
-    shrinking = world[low].shrinking
-    assert shrinking is not None, "it gives up pods"
+    shrinking = world[low].shrinkings[0]
     command = AcknowledgeEviction(
         uid=world[low].uid, eviction=shrinking.eviction.id, handler="ckpt"
     )
@@ -87,8 +72,7 @@ def acknowledge(world: World, low: str) -> tuple[DomainEvent, ...]:
 def test_pods_that_are_given_up_softly_have_time_that_reports_extend() -> None:
     world, low, p = soft_pods()
     acknowledge(world, low)
-    shrinking = world[low].shrinking
-    assert shrinking is not None
+    shrinking = world[low].shrinkings[0]
     assert shrinking.eviction.handler == "ckpt"
     world.wait(200)
     still = ReportEvictionProgress(uid=world[low].uid, eviction=shrinking.eviction.id)
@@ -107,7 +91,7 @@ def test_pods_nobody_has_taken_over_stay_when_they_are_not_needed_any_more() -> 
     world, low, p = soft_pods()
     world.record(f"workload/{p}", WorkloadDeleted())
     assert len(of_kind(world.settle(), EvictionCancelled)) == 1
-    assert world[low].shrinking is None
+    assert world[low].shrinkings == ()
     assert counts(world, low) == {"main": 4}
     assert used(world, PROJECTED) == 4
     (found,) = world.cell.rounds.values()
@@ -138,7 +122,7 @@ def test_who_is_stopped_as_a_whole_meanwhile_has_given_up_its_pods_with_it() -> 
     world.change_cluster_queue("q", stop_policy="HoldAndDrain")
     assert evicted(world.settle()) == [low]
     world.stop(low)
-    assert world[low].shrinking is None
+    assert world[low].shrinkings == ()
     world.change_cluster_queue("q", stop_policy="None")
     world.settle()
     assert counts(world, p) == {"main": 1}
@@ -146,8 +130,7 @@ def test_who_is_stopped_as_a_whole_meanwhile_has_given_up_its_pods_with_it() -> 
 
 def test_a_report_about_pods_that_are_gone_already_changes_nothing() -> None:
     world, low, _ = soft_pods()
-    shrinking = world[low].shrinking
-    assert shrinking is not None
+    shrinking = world[low].shrinkings[0]
     stopped = ReportStopped(uid=world[low].uid, eviction=shrinking.eviction.id)
     assert [type(event) for event in world.tell(low, stopped)] == [WorkloadShrunk]
     assert world.tell(low, stopped) == ()
@@ -169,7 +152,7 @@ def test_who_only_holds_a_reservation_gives_its_pods_up_at_once() -> None:
     world.submit("p", "q", {"gpu": 2}, priority=5)
     world.settle()
     assert counts(world, low) == {"main": 2}
-    assert world[low].shrinking is None
+    assert world[low].shrinkings == ()
 
 
 def test_pods_that_have_ended_are_not_taken_once_more() -> None:

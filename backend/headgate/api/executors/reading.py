@@ -19,8 +19,8 @@ from headgate.api.paging import after_token, continue_token
 from headgate.domain.cell import Cell
 from headgate.domain.workloads.checking import updates_of
 from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.shrinking import present_eviction
-from headgate.domain.workloads.state import Workload, is_admitted, phase_of
+from headgate.domain.workloads.shrinking import present_evictions
+from headgate.domain.workloads.state import Eviction, Workload, is_admitted, phase_of
 
 QUESTION = "assignments"
 
@@ -52,25 +52,24 @@ async def evictions(
         key
         for key in _holders(cell)
         if (scope is None or key.partition("/")[0] in scope)
-        and _is_for(cell.workloads[key], handler)
+        and any(_is_for(each, handler) for each in present_evictions(cell.workloads[key]))
     ]
     start = bisect_right(keys, after_token(after, question, str) or "")
     chosen = keys[start : start + limit]
     body = {
         "position": cell.position,
-        "items": [_open_eviction(cell.workloads[key]) for key in chosen],
+        "items": [each for key in chosen for each in _open_evictions(cell.workloads[key], handler)],
     }
     if start + limit < len(keys):
         body["continue"] = continue_token(chosen[-1], question)
     return answer(body, position=cell.position)
 
 
-def _is_for(workload: Workload, handler: str | None) -> bool:
-    eviction = present_eviction(workload)
-    return eviction is not None and (handler is None or eviction.handler == handler)
+def _is_for(eviction: Eviction, handler: str | None) -> bool:
+    return handler is None or eviction.handler == handler
 
 
-def _open_eviction(workload: Workload) -> dict[str, object]:
+def _open_evictions(workload: Workload, handler: str | None) -> list[dict[str, object]]:
     assert workload.admission is not None, "it holds quota"
     body: dict[str, object] = {
         "workload": workload.key,
@@ -78,9 +77,12 @@ def _open_eviction(workload: Workload) -> dict[str, object]:
         "clusterQueue": workload.admission.cluster_queue,
     }
     if workload.eviction is not None:
-        return body | {"eviction": rendered_eviction(workload.eviction)}
-    assert workload.shrinking is not None, "all of it or some of its pods are on their way out"
-    return body | rendered_shrinking(workload.shrinking)
+        return [body | {"eviction": rendered_eviction(workload.eviction)}]
+    return [
+        body | rendered_shrinking(each)
+        for each in workload.shrinkings
+        if _is_for(each.eviction, handler)
+    ]
 
 
 def _holders(cell: Cell) -> list[str]:
@@ -111,6 +113,6 @@ def _assignment(workload: Workload) -> dict[str, object]:
         body["unhealthyNodes"] = rendered_unhealthy_nodes(workload)
     if workload.eviction is not None:
         body["eviction"] = rendered_eviction(workload.eviction)
-    if workload.shrinking is not None:
-        body["shrinking"] = rendered_shrinking(workload.shrinking)
+    if workload.shrinkings:
+        body["shrinking"] = [rendered_shrinking(each) for each in workload.shrinkings]
     return body

@@ -31,8 +31,8 @@ Hosts = Annotated[list[str], msgspec.Meta(max_length=100_000)]
 class Assignment(Shape, kw_only=True, frozen=True):
     """One workload that has quota now, and where its pods go.
 
-    All its pods must stop while there is an `eviction`, some while it is `shrinking`; report these
-    stopped by the name of that eviction.
+    All its pods must stop while there is an `eviction`, some while it is `shrinking`, for one
+    round or more; report these stopped by the name of that eviction.
 
     `podSetUpdates` are what its admission checks together add to its pods once it is admitted.
     """
@@ -47,7 +47,7 @@ class Assignment(Shape, kw_only=True, frozen=True):
     unhealthy_nodes: list[UnhealthyNodeShape] = []
     pod_set_updates: list[PodSetUpdateShape] = []
     eviction: EvictionShape | None = None
-    shrinking: ShrinkingShape | None = None
+    shrinking: list[ShrinkingShape] = []
 
 
 class AssignmentPage(Shape, kw_only=True, frozen=True):

@@ -241,7 +241,7 @@ class WorkloadStatusShape(Shape, kw_only=True, frozen=True):
     diverging_pod_sets: list[Free] = []
     ignored: list[str] = []
     eviction: EvictionShape | None = None
-    shrinking: ShrinkingShape | None = None
+    shrinking: list[ShrinkingShape] = []
     hold: HoldShape | None = None
     accumulated_past_execution_time_seconds: int | None = None
     scheduling_stats: SchedulingStatsShape | None = None

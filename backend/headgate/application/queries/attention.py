@@ -10,7 +10,7 @@ from headgate.domain.queues.activity import cluster_queue_activity
 from headgate.domain.scheduling.ranking import ranks_at
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
-from headgate.domain.workloads.shrinking import present_eviction
+from headgate.domain.workloads.shrinking import pods_going, present_eviction
 from headgate.domain.workloads.state import Workload, condition, phase_of
 
 LONG_START_SECONDS = 600
@@ -198,6 +198,6 @@ def _eviction_seconds(workload: Workload, at: Instant) -> int:
 def _what_it_holds(workload: Workload) -> str:
     if workload.eviction is not None:
         return f"It was evicted ({workload.eviction.reason}) and still holds its quota."
-    assert workload.shrinking is not None, "all of it or some of its pods are to stop"
-    pods = ", ".join(f"{count} of {name}" for name, count in workload.shrinking.pods.items())
+    going = pods_going(workload.shrinkings)
+    pods = ", ".join(f"{count} of {name}" for name, count in going.items())
     return f"It is to give up pods ({pods}) and still holds their quota."

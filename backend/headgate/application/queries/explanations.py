@@ -29,6 +29,7 @@ from headgate.domain.workloads.events import (
     WorkloadExplained,
 )
 from headgate.domain.workloads.explanation import Blocker, Explanation
+from headgate.domain.workloads.shrinking import pods_going
 from headgate.domain.workloads.state import Phase, Workload, phase_of
 
 MOST_REASONS = 500
@@ -131,8 +132,9 @@ def _stated(workload: Workload) -> Explanation | None:
         lost = ", ".join(f"{host} ({why})" for host, why in workload.unhealthy_nodes.items())
         dominant = "HostsFailed"
         sentence = f"It is admitted; other hosts are sought for its pods on {lost}."
-    elif workload.shrinking is not None and phase in {"Starting", "Running"}:
-        pods = ", ".join(f"{count} of {name}" for name, count in workload.shrinking.pods.items())
+    elif workload.shrinkings and phase in {"Starting", "Running"}:
+        going = pods_going(workload.shrinkings)
+        pods = ", ".join(f"{count} of {name}" for name, count in going.items())
         sentence = f"It is admitted and gives up pods, {pods}; the others go on."
     return Explanation(dominant=dominant, sentence=sentence, evaluated=False)
 

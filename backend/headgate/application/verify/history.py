@@ -99,7 +99,7 @@ class History:
             self.hosts.cut(before.spec, held, event.admission)
             before.quota = moved(held, event.admission)
         if isinstance(event, WorkloadShrunk) and before is not None and held is not None:
-            before.quota = with_fewer(held, event.pods, event.counts)
+            before.quota = with_fewer(held, event.pods, event.counts, event.later)
             self.sizes.shrunk(key, event)
             self.quota.shrink(held, before.quota)
             self.hosts.leave(before.spec, held, before.quota)

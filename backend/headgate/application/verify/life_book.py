@@ -33,7 +33,7 @@ class Life(msgspec.Struct, kw_only=True):
     quota: Admission | None = None
     is_admitted: bool = False
     eviction: str = ""
-    shrinking: WorkloadPodsEvicted | None = None
+    shrinking: dict[str, WorkloadPodsEvicted] = {}
     is_finished: bool = False
     is_active: bool = True
     is_held: bool = False
@@ -188,19 +188,22 @@ class LifeBook:
     def _pods_evicted(self, life: Life, event: WorkloadPodsEvicted) -> None:
         if life.quota is None:
             self._wrong("only who holds quota gives up pods", event.eviction)
-        if life.eviction or life.shrinking is not None:
+        if life.eviction:
             self._wrong("a workload is evicted once at a time", event.eviction)
+        for asked in life.shrinking.values():
+            for name, count in event.pods.items():
+                if event.counts[name] + count > asked.counts.get(name, event.counts[name] + count):
+                    self._wrong("no pod is promised twice", f"{count} of {name}")
         sets = {pod_set.name: pod_set for pod_set in life.spec.pod_sets}
         for name, count in event.counts.items():
             if count < (sets[name].min_count or 1):
                 self._wrong("who goes on keeps its core", f"{count} of {name}")
-        life.shrinking = event
+        life.shrinking[event.eviction] = event
 
     def _shrunk(self, life: Life, event: WorkloadShrunk) -> None:
-        asked = life.shrinking
-        if asked is None or (asked.eviction, asked.pods) != (event.eviction, event.pods):
+        asked = life.shrinking.pop(event.eviction, None)
+        if asked is None or asked.pods != event.pods:
             self._wrong("only pods that were to go are gone", event.eviction)
-        life.shrinking = None
 
     def _called_back(self, life: Life, event: EvictionCancelled) -> None:
         if not is_leaving_for(life, event.eviction):
@@ -208,7 +211,7 @@ class LifeBook:
         if life.eviction == event.eviction:
             life.eviction = ""
         else:
-            life.shrinking = None
+            life.shrinking.pop(event.eviction, None)
 
     def _stopped(self, life: Life, event: e.WorkloadStopped) -> None:
         if life.quota is None:
@@ -238,7 +241,7 @@ class LifeBook:
 
     def _let_go(self, life: Life) -> None:
         life.quota, life.is_admitted, life.eviction = None, False, ""
-        life.is_explained, life.shrinking = False, None
+        life.is_explained, life.shrinking = False, {}
 
     def _wrong(self, rule: str, detail: str) -> None:
         self._findings.add(rule, detail)
@@ -246,5 +249,4 @@ class LifeBook:
 
 def is_leaving_for(life: Life, eviction: str) -> bool:
     """Whether all of it, or some of its pods, are on their way out by that eviction."""
-    shrinks = life.shrinking is not None and life.shrinking.eviction == eviction
-    return life.eviction == eviction or shrinks
+    return life.eviction == eviction or eviction in life.shrinking

@@ -26,7 +26,8 @@ class SizeBook:
 
     def shrunk(self, key: str, event: WorkloadShrunk) -> None:
         """It has lost pods for good, and is as if it had been given fewer."""
-        self._given[key] = with_fewer(self._given[key], event.pods, event.counts)
+        given = self._given[key]
+        self._given[key] = with_fewer(given, event.pods, event.counts, event.later)
 
     def forget(self, key: str) -> None:
         """The workload is gone; another of its name begins anew."""

@@ -33,13 +33,13 @@ class Run(msgspec.Struct, kw_only=True):
     """One stay of a workload on its hosts; `serial` tells one stay from the next.
 
     `ends_at` is when it will have done its work, unless it must leave before; None for never.
-    `gives_up` names the eviction of some of its pods.
+    `gives_up` names the evictions of some of its pods.
     """
 
     uid: str
     serial: int
     eviction: str = ""
-    gives_up: str = ""
+    gives_up: tuple[str, ...] = ()
     ready_at: int = 0
     ends_at: int | None = None
 
@@ -127,8 +127,9 @@ class Roster:
                 self._go_on(key, now)
             elif assignment.eviction is not None and run.eviction != assignment.eviction.id:
                 self._evict(key, assignment.eviction, now)
-            if assignment.eviction is None and assignment.shrinking is not None:
-                self._give_up(key, assignment.shrinking.eviction, now)
+            if assignment.eviction is None:
+                for asked in assignment.shrinking:
+                    self._give_up(key, asked.eviction, now)
 
     def take_due(self, now: int, limit: int) -> list[Report]:
         """Up to `limit` reports that are true by now; each is given out once."""
@@ -232,15 +233,15 @@ class Roster:
     def _give_up(self, key: str, notice: EvictionNotice, now: int) -> None:
         """Stop some of its pods, once their work is saved; the others go on with theirs."""
         run = self.runs.get(key)
-        if run is None or run.eviction or run.gives_up == notice.id:
+        if run is None or run.eviction or notice.id in run.gives_up:
             return
-        run.gives_up = notice.id
+        run.gives_up = (*run.gives_up, notice.id)
         uid, annotations = self._known[key]
         self._stop(key, notice, now, self._decide(key, uid, annotations))
 
     def _force(self, key: str, notice: EvictionNotice, now: int) -> None:
         run = self.runs.get(key)
-        if run is None or run.gives_up != notice.id:
+        if run is None or notice.id not in run.gives_up:
             self._evict(key, notice, now)
             return
         uid, annotations = self._known[key]

@@ -13,7 +13,7 @@ from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import ReportStopped
 from headgate.domain.workloads.decide import WORKLOAD
-from headgate.domain.workloads.shrinking import present_eviction
+from headgate.domain.workloads.shrinking import present_eviction, present_evictions
 
 
 class Endless(Exception):
@@ -53,14 +53,17 @@ class Course:
         while leaving := [w for _, w in sorted(self.cell.workloads.items()) if present_eviction(w)]:
             before = len(self.facts)
             for workload in leaving:
-                stream = workload_stream(workload.key)
-                eviction = present_eviction(workload)
-                command = ReportStopped(uid=workload.uid, eviction=eviction.id if eviction else "")
-                events = WORKLOAD.decide(workload, command, self.at)
-                self.assume(*((stream, event) for event in events))
+                self._let_go(workload.key)
             if len(self.facts) == before:
                 break
             self.come_to_rest()
+
+    def _let_go(self, key: str) -> None:
+        for eviction in present_evictions(self.cell.workloads[key]):
+            workload = self.cell.workloads[key]
+            command = ReportStopped(uid=workload.uid, eviction=eviction.id)
+            events = WORKLOAD.decide(workload, command, self.at)
+            self.assume(*((workload_stream(key), event) for event in events))
 
     def _work_off(self, key: str) -> bool:
         has_decided = False

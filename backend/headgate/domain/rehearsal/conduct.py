@@ -27,7 +27,7 @@ from headgate.domain.workloads.preemption_events import (
     WorkloadShrunk,
     WorkloadStopping,
 )
-from headgate.domain.workloads.shrinking import present_eviction
+from headgate.domain.workloads.shrinking import present_evictions
 from headgate.domain.workloads.state import Workload, condition
 
 RESERVED, ADMITTED, EVICTED = 0, 1, 2
@@ -49,9 +49,13 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scene(msgspec.Struct, kw_only=True):
-    """What followed from one reservation, admission or eviction; `until` is how long it lasted."""
+    """What followed from one reservation, admission or eviction; `until` is how long it lasted.
+
+    `eviction` is the name of the latter.
+    """
 
     began_at: Instant
+    eviction: str = ""
     lines: list[Line] = []
     until: int = 0
 
@@ -84,9 +88,9 @@ class Conducts(msgspec.Struct, kw_only=True):
         for kind, found in ((RESERVED, reserved), (ADMITTED, admitted)):
             if found is not None and found.status:
                 conduct.scenes[kind].append(Scene(began_at=found.last_transition_at))
-        eviction = present_eviction(workload)
-        if eviction is not None:
-            conduct.scenes[EVICTED].append(Scene(began_at=eviction.started_at))
+        for eviction in present_evictions(workload):
+            scene = Scene(began_at=eviction.started_at, eviction=eviction.id)
+            conduct.scenes[EVICTED].append(scene)
         conduct.under_way = [kind for kind, scenes in enumerate(conduct.scenes) if scenes]
 
     def observe(
@@ -98,13 +102,15 @@ class Conducts(msgspec.Struct, kw_only=True):
             return False
         kind = scene_of(event)
         if kind is not None:
-            # Asked for single pods first and then for all, it is known to have kept them so long.
-            _close(conduct.scenes[kind], at)
-            conduct.scenes[kind].append(Scene(began_at=at))
+            if not isinstance(event, WorkloadPodsEvicted):
+                # Asked for single pods first and then for all, it has kept them at least so long.
+                _close(conduct.scenes[kind], at)
+            name = getattr(event, "eviction", "")
+            conduct.scenes[kind].append(Scene(began_at=at, eviction=name))
             return False
         follows = _follows_from(event) if outside else None
         if isinstance(event, EvictionCancelled | WorkloadShrunk):
-            _close(conduct.scenes[EVICTED], at)
+            _close(_of_eviction(conduct.scenes[EVICTED], event), at)
         if isinstance(event, WorkloadStopped | WorkloadFinished):
             for scenes in conduct.scenes:
                 _close(scenes, at)
@@ -135,7 +141,7 @@ class Conducts(msgspec.Struct, kw_only=True):
     def _note(
         self, conduct: Conduct, kind: int, position: int, event: DomainEvent, at: Instant
     ) -> None:
-        scene = conduct.scenes[kind][-1]
+        scene = _of_eviction(conduct.scenes[kind], event)[-1]
         line = Line(after=max(0, at - scene.began_at), position=position, event=event)
         if isinstance(event, WorkloadFinished):
             conduct.run = line
@@ -196,6 +202,14 @@ def _follows_from(event: DomainEvent) -> int | None:
     return EVICTED if isinstance(event, LEAVING) else None
 
 
+def _of_eviction(scenes: list[Scene], event: DomainEvent) -> list[Scene]:
+    """The scene of the eviction that a fact is about; all where that is not known."""
+    name = getattr(event, "eviction", "")
+    return [scene for scene in scenes if name and scene.eviction == name] or scenes
+
+
 def _close(scenes: list[Scene], at: Instant) -> None:
-    if scenes and not scenes[-1].until:
-        scenes[-1].until = max(0, at - scenes[-1].began_at)
+    """What is still on has lasted so long."""
+    for scene in scenes:
+        if not scene.until:
+            scene.until = max(0, at - scene.began_at)

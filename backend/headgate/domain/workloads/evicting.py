@@ -24,10 +24,9 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.living import reported
 from headgate.domain.workloads.preemption_events import (
     EvictionExtended,
-    WorkloadShrunk,
     WorkloadStopping,
 )
-from headgate.domain.workloads.shrinking import open_eviction
+from headgate.domain.workloads.shrinking import open_eviction, shrinking_for, shrunk_by
 from headgate.domain.workloads.state import Eviction, Workload, WorkloadState
 
 
@@ -80,7 +79,7 @@ def report_stopped(state: WorkloadState, command: ReportStopped) -> tuple[Worklo
     if eviction is None:
         return ()
     if eviction is not workload.eviction:
-        return _shrinks(workload)
+        return _shrinks(workload, command.eviction)
     return (WorkloadStopped(eviction=eviction.id), *_after_stop(workload))
 
 
@@ -109,15 +108,12 @@ def _refuse_others(workload: Workload, eviction: Eviction, handler: str) -> None
         )
 
 
-def _shrinks(workload: Workload) -> tuple[WorkloadEvent, ...]:
+def _shrinks(workload: Workload, eviction: str) -> tuple[WorkloadEvent, ...]:
     """Some pods are gone; of what goes as a whole by now, its own eviction tells."""
-    shrinking = workload.shrinking
+    shrinking = shrinking_for(workload, eviction)
     if shrinking is None or workload.eviction is not None:
         return ()
-    shrunk = WorkloadShrunk(
-        eviction=shrinking.eviction.id, pods=shrinking.pods, counts=shrinking.counts
-    )
-    return (shrunk,)
+    return (shrunk_by(workload, shrinking),)
 
 
 def _after_stop(workload: Workload) -> tuple[WorkloadEvent, ...]:

@@ -28,6 +28,15 @@ def cut_to(assignment: TopologyAssignment, count: int) -> TopologyAssignment:
     return replace(assignment, domains=tuple(_first(assignment.domains, count)))
 
 
+def cut_out(assignment: TopologyAssignment, count: int, later: int) -> TopologyAssignment:
+    """Without `count` places, those that come before the last `later` ones; the same if none go."""
+    if count <= 0:
+        return assignment
+    head = cut_to(assignment, max(0, pods_in(assignment) - later - count))
+    tail = tuple(_last(assignment.domains, later))
+    return replace(assignment, domains=_joined(head.domains, tail))
+
+
 def cut_places(admission: Admission, pod_sets: tuple[PodSet, ...]) -> Admission:
     """The admission with places for no more pods than the pod sets have now; else it is the same.
 
@@ -45,6 +54,25 @@ def _first(domains: tuple[TopologyDomain, ...], count: int) -> Iterator[Topology
             return
         yield replace(domain, count=min(domain.count, left))
         left -= domain.count
+
+
+def _last(domains: tuple[TopologyDomain, ...], count: int) -> Iterator[TopologyDomain]:
+    skipped = sum(domain.count for domain in domains) - count
+    for domain in domains:
+        left = domain.count - max(0, skipped)
+        skipped -= domain.count
+        if left > 0:
+            yield replace(domain, count=left)
+
+
+def _joined(
+    head: tuple[TopologyDomain, ...], tail: tuple[TopologyDomain, ...]
+) -> tuple[TopologyDomain, ...]:
+    """One domain after the other; the one that they share is in it once."""
+    if not (head and tail and head[-1].values == tail[0].values):
+        return (*head, *tail)
+    both = replace(head[-1], count=head[-1].count + tail[0].count)
+    return (*head[:-1], both, *tail[1:])
 
 
 def _cut(given: PodSetAssignment, counts: Mapping[str, int]) -> PodSetAssignment:

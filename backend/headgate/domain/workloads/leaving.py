@@ -89,7 +89,7 @@ def after_stop(workload: Workload, at: Instant) -> Workload:
         unhealthy_nodes={},
         pods_gone=(),
         eviction=None,
-        shrinking=None,
+        shrinkings=(),
         not_ready_cause=None,
         accumulated_execution_seconds=_executed_in_all(workload, at),
         conditions=with_conditions(workload, at, *changes),
@@ -110,7 +110,7 @@ def after_reservation_dropped(
         pods_gone=(),
         check_states=states_when_over(workload, at),
         eviction=None,
-        shrinking=None,
+        shrinkings=(),
         not_ready_cause=None,
         conditions=with_conditions(workload, at, *changes),
     )

@@ -12,7 +12,9 @@ from headgate.domain.workloads.events import EvictionAcknowledged, EvictionProgr
 from headgate.domain.workloads.shrinking import (
     after_pods_evicted,
     after_shrinking,
+    shrinking_for,
     with_eviction,
+    without_shrinking,
 )
 from headgate.domain.workloads.state import CheckState, ConditionType, Eviction, Workload, holds
 
@@ -133,8 +135,8 @@ def _further(
 
 def _cancelled(workload: Workload, event: e.EvictionCancelled, at: Instant) -> Workload:
     """It was admitted and stays so: its checks had all agreed."""
-    if workload.shrinking is not None and workload.shrinking.eviction.id == event.eviction:
-        return replace(workload, shrinking=None)
+    if shrinking_for(workload, event.eviction) is not None:
+        return without_shrinking(workload, event.eviction)
     over: tuple[ConditionType, ...] = ("Evicted", "Preempted")
     stays = [
         Change(kind, status=False, reason="EvictionCancelled", message=event.cause)

@@ -92,6 +92,7 @@ class PreemptionWithheld(
 class WorkloadPodsEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_evicted"):
     """So many last pods of these pod sets must stop, and `counts` of them stay; the rest goes on.
 
+    Pods that others asked for before are left out: those count as gone already.
     `underlying_cause` is the rule they were preempted by.
     """
 
@@ -104,11 +105,16 @@ class WorkloadPodsEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="worklo
 
 
 class WorkloadShrunk(msgspec.Struct, frozen=True, kw_only=True, tag="workload.shrunk"):
-    """These pods are gone, and what they held is free; it goes on with `counts` of its pod sets."""
+    """These pods are gone, and what they held is free; it goes on with `counts` of its pod sets.
+
+    So many pods of each set as `later` has, which come after them in rank, are to go and have not
+    gone yet.
+    """
 
     eviction: str
     pods: dict[str, int]
     counts: dict[str, int]
+    later: dict[str, int] = {}
 
 
 class EvictionForced(msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_forced"):

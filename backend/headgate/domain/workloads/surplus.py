@@ -5,7 +5,7 @@ its minCount, or its first pod. They go from the last in rank order on, where po
 by whole slices; other subsets are never taken.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
 
 import msgspec
@@ -17,7 +17,7 @@ from headgate.domain.workloads.admission import (
     PodSetAssignment,
     TopologyDomain,
 )
-from headgate.domain.workloads.fewer_pods import cut_to, pods_in
+from headgate.domain.workloads.fewer_pods import cut_out, cut_to, pods_in
 from headgate.domain.workloads.remaining import needed_admission
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 from headgate.domain.workloads.state import Shrinking, Workload
@@ -70,17 +70,14 @@ def core_of(spec: WorkloadSpec, pod_set: PodSet) -> int:
 def parts_of(workload: Workload) -> tuple[Part, ...]:
     """The parts in which it may leave, the rest of it last; none if it leaves as a whole only.
 
-    While some of its pods are on their way out it is not divided again: what stays is one part.
+    Pods that are on their way out are in none of them.
     """
-    admission = workload.admission
-    if admission is None or not is_divisible(workload.spec):
+    if workload.admission is None or not is_divisible(workload.spec):
         return ()
-    if workload.shrinking is not None:
-        return (_rest(workload, shrunk(admission, workload.shrinking), 0),)
-    needed = needed_admission(admission, workload.spec.pod_sets, workload.reclaimable)
+    needed = _staying(workload, workload.admission)
     surplus = tuple(_surplus(workload, needed))
     if not surplus:
-        return ()
+        return (_rest(workload, needed, 0),) if workload.shrinkings else ()
     going: dict[str, int] = {}
     for part in surplus:
         for name, count in part.pods.items():
@@ -91,9 +88,9 @@ def parts_of(workload: Workload) -> tuple[Part, ...]:
 
 
 def together(workload: Workload, pods: dict[str, int]) -> Part:
-    """So many last pods of its pod sets as one part."""
+    """So many last pods of its pod sets, of those that stay so far, as one part."""
     assert workload.admission is not None, "only who holds a place has pods to give up"
-    needed = needed_admission(workload.admission, workload.spec.pod_sets, workload.reclaimable)
+    needed = _staying(workload, workload.admission)
     given = tuple(
         _last(assigned, pods[assigned.name])
         for assigned in needed.pod_set_assignments
@@ -104,9 +101,9 @@ def together(workload: Workload, pods: dict[str, int]) -> Part:
 
 
 def staying(workload: Workload, pods: dict[str, int]) -> dict[str, int]:
-    """How many pods stay of each of these pod sets once so many have gone."""
+    """How many pods stay of each of these pod sets once so many more have gone."""
     assert workload.admission is not None, "only who holds a place has pods to give up"
-    needed = needed_admission(workload.admission, workload.spec.pod_sets, workload.reclaimable)
+    needed = _staying(workload, workload.admission)
     return {
         given.name: given.count - pods[given.name]
         for given in needed.pod_set_assignments
@@ -114,36 +111,56 @@ def staying(workload: Workload, pods: dict[str, int]) -> dict[str, int]:
     }
 
 
-def with_fewer(admission: Admission, going: dict[str, int], stay: dict[str, int]) -> Admission:
+NONE: Mapping[str, int] = {}
+
+
+def with_fewer(
+    admission: Admission,
+    going: Mapping[str, int],
+    stay: Mapping[str, int],
+    later: Mapping[str, int] = NONE,
+) -> Admission:
     """An admission after so many last pods of pod sets have gone and `stay` are left of each.
 
-    What is gone or fewer already for another reason is not taken away twice.
+    What is gone or fewer already for another reason is not taken away twice. So many pods as
+    `later` has come after them in rank, and are there besides those that stay.
     """
     given = tuple(
-        _fewer(assigned, going[assigned.name], stay[assigned.name])
-        if assigned.name in stay
-        else assigned
-        for assigned in admission.pod_set_assignments
+        _fewer(each, going[each.name], stay[each.name], later.get(each.name, 0))
+        if each.name in stay
+        else each
+        for each in admission.pod_set_assignments
     )
     return replace(admission, pod_set_assignments=given)
 
 
-def shrunk(admission: Admission, shrinking: Shrinking) -> Admission:
-    """What a workload holds once the pods that are on their way out have gone."""
-    return with_fewer(admission, shrinking.pods, shrinking.counts)
+def shrunk(admission: Admission, shrinkings: Iterable[Shrinking]) -> Admission:
+    """What a workload holds once all the pods that are on their way out have gone."""
+    going: dict[str, int] = {}
+    stay: dict[str, int] = {}
+    for each in shrinkings:
+        for name, count in each.pods.items():
+            going[name] = going.get(name, 0) + count
+            stay[name] = min(stay.get(name, each.counts[name]), each.counts[name])
+    return with_fewer(admission, going, stay) if going else admission
 
 
-def going_part(workload: Workload) -> Admission | None:
-    """What the pods hold that are on their way out; None if there are none."""
-    shrinking, admission = workload.shrinking, workload.admission
-    if shrinking is None or admission is None:
-        return None
+def going_part(
+    admission: Admission, shrinking: Shrinking, later: Mapping[str, int] = NONE
+) -> Admission:
+    """What the pods hold that are on their way out, `later` of their sets coming after them."""
     given = tuple(
-        _last(assigned, shrinking.pods[assigned.name])
-        for assigned in admission.pod_set_assignments
-        if assigned.name in shrinking.pods
+        _last(each, shrinking.pods[each.name], later.get(each.name, 0))
+        for each in admission.pod_set_assignments
+        if each.name in shrinking.pods
     )
     return replace(admission, pod_set_assignments=given)
+
+
+def _staying(workload: Workload, admission: Admission) -> Admission:
+    """What it needs of a place once the pods that are on their way out have gone."""
+    left = shrunk(admission, workload.shrinkings)
+    return needed_admission(left, workload.spec.pod_sets, workload.reclaimable)
 
 
 def _rest(workload: Workload, admission: Admission, turn: int) -> Part:
@@ -176,20 +193,22 @@ def _slice_size(pod_set: PodSet) -> int:
     return max(1, layers[0].size) if layers else 1
 
 
-def _fewer(given: PodSetAssignment, going: int, stay: int) -> PodSetAssignment:
-    places = given.topology_assignment
+def _fewer(given: PodSetAssignment, going: int, stay: int, later: int) -> PodSetAssignment:
+    places, left = given.topology_assignment, stay + later
     if places is not None:
-        places = cut_to(places, max(stay, pods_in(places) - going))
-    count = min(given.count, stay)
+        placed = pods_in(places)
+        places = cut_out(places, placed - max(left, placed - going), later)
+    count = min(given.count, left)
     return replace(
         given, count=count, resource_usage=_usage(given, count), topology_assignment=places
     )
 
 
-def _last(given: PodSetAssignment, count: int) -> PodSetAssignment:
+def _last(given: PodSetAssignment, count: int, later: int = 0) -> PodSetAssignment:
     places = given.topology_assignment
     if places is not None:
-        places = replace(places, domains=next(_from_the_end(places.domains, count)))
+        upto = cut_to(places, max(0, pods_in(places) - later))
+        places = replace(places, domains=next(_from_the_end(upto.domains, count)))
     return replace(
         given, count=count, resource_usage=_usage(given, count), topology_assignment=places
     )

@@ -71,13 +71,16 @@ def eviction_status(workload: Workload) -> dict[str, Any]:
     rendered: dict[str, Any] = {}
     if workload.eviction is not None:
         rendered["eviction"] = rendered_eviction(workload.eviction)
-    if workload.shrinking is not None:
-        rendered["shrinking"] = rendered_shrinking(workload.shrinking)
+    if workload.shrinkings:
+        rendered["shrinking"] = [rendered_shrinking(each) for each in workload.shrinkings]
     return rendered
 
 
 def rendered_shrinking(shrinking: Shrinking) -> dict[str, Any]:
-    """Pods that a workload gives up: how many last ones of each set, and how many of it stay."""
+    """Pods that a workload gives up for one round: how many of each set, and how many of it stay.
+
+    They come right after those that stay.
+    """
     return {
         "eviction": rendered_eviction(shrinking.eviction),
         "podSets": [

@@ -9,6 +9,7 @@ from headgate.domain.scheduling.due.checks import after_checks, outcome_of_check
 from headgate.domain.scheduling.due.timers import (
     eviction_deadline,
     execution_deadline,
+    first_to_end,
     lost_queue,
     must_be_requeued,
     must_leave,
@@ -38,7 +39,6 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.holding import release
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.preemption_events import EvictionForced, EvictionStalled
-from headgate.domain.workloads.shrinking import present_eviction
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 
 Events = tuple[WorkloadEvent, ...]
@@ -88,7 +88,7 @@ def _while_alive(config: Config, workload: Workload, at: Instant, eviction_id: s
 
 def _time_to_leave_is_up(workload: Workload) -> Events:
     """Force tells the executor to kill, Wait leaves it to the round's time to live (§6.8)."""
-    eviction = present_eviction(workload)
+    eviction = first_to_end(workload)
     assert eviction is not None, "a deadline that has passed is an eviction's"
     assert eviction.soft is not None, "only a soft eviction has a deadline"
     if eviction.soft.on_deadline == "Wait":

@@ -14,8 +14,8 @@ from headgate.domain.scheduling.lines.standing import (
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.activity import has_no_time_left
 from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.shrinking import present_eviction
-from headgate.domain.workloads.state import Workload, condition, holds, is_admitted
+from headgate.domain.workloads.shrinking import present_evictions
+from headgate.domain.workloads.state import Eviction, Workload, condition, holds, is_admitted
 
 AT_ONCE: Instant = 0
 StopReason = Literal["ClusterQueueStopped", "LocalQueueStopped"]
@@ -53,12 +53,19 @@ def _dues_of_pods(config: Config, workload: Workload) -> tuple[Instant | None, .
 
 def eviction_deadline(workload: Workload) -> Instant | None:
     """When a soft eviction must have come to its end, as long as nothing followed from that yet."""
-    eviction = present_eviction(workload)
-    if eviction is None or eviction.soft is None:
-        return None
-    if (eviction.forced_at, eviction.stalled_at, eviction.stopping_at) != (None, None, None):
-        return None
-    return eviction.soft.deadline_at
+    found = first_to_end(workload)
+    return found.soft.deadline_at if found is not None and found.soft is not None else None
+
+
+def first_to_end(workload: Workload) -> Eviction | None:
+    """The soft eviction whose time is up first, of those from which nothing followed yet."""
+    waiting = [
+        (eviction.soft.deadline_at, number, eviction)
+        for number, eviction in enumerate(present_evictions(workload))
+        if eviction.soft is not None
+        and (eviction.forced_at, eviction.stalled_at, eviction.stopping_at) == (None, None, None)
+    ]
+    return min(waiting)[2] if waiting else None
 
 
 def needs_attention(config: Config, workload: Workload) -> bool:

@@ -10,6 +10,7 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.leaving import is_leaving
+from headgate.domain.workloads.shrinking import pods_going
 from headgate.domain.workloads.state import Workload
 
 MOST_HOLDERS = 5
@@ -71,11 +72,11 @@ def _finding(
     elif evaluation.mode == Mode.DEFERRED:
         held = (key for name in partition.cluster_queues for key in partition.charges.holding[name])
         known = [workloads[key] for key in sorted(held)]
-        leaving = tuple(each.key for each in known if is_leaving(each) or each.shrinking)
+        leaving = tuple(each.key for each in known if is_leaving(each) or each.shrinkings)
         pods = {
-            each.key: sum(each.shrinking.pods.values())
+            each.key: sum(pods_going(each.shrinkings).values())
             for each in known
-            if each.shrinking is not None and not is_leaving(each)
+            if each.shrinkings and not is_leaving(each)
         }
     return Finding(
         cluster_queue=evaluation.cluster_queue,

@@ -16,7 +16,7 @@ def takes_the_same(old: Workload | None, new: Workload | None) -> bool:
         and old.admission is new.admission
         and old.nomination is new.nomination
         and old.eviction is new.eviction
-        and old.shrinking is new.shrinking
+        and old.shrinkings is new.shrinkings
         and old.spec is new.spec
         and old.reclaimable is new.reclaimable
         and old.finished_at == new.finished_at
@@ -58,6 +58,6 @@ def claims(workload: Workload | None) -> tuple[Admission | None, Admission | Non
         return None, workload.nomination
     if is_leaving(workload):
         return workload.admission, None
-    if workload.shrinking is None or workload.admission is None:
+    if not workload.shrinkings or workload.admission is None:
         return workload.admission, workload.admission
-    return workload.admission, shrunk(workload.admission, workload.shrinking)
+    return workload.admission, shrunk(workload.admission, workload.shrinkings)

@@ -100,8 +100,6 @@ def rule_against(claim: Claim, policy: Policy, victim: Workload, part: Part | No
 
 def _immunity(victim: Workload, part: Part | None) -> str:
     word = victim.spec.preemptibility
-    if victim.shrinking is not None:
-        return f"it is {word}, and gives up pods already"
     if part is None:
         return f"it is {word}"
     return f"it is {word}: {sum(part.pods.values())} of its pods must stay"

@@ -11,6 +11,7 @@ from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.shrinking import pods_going
 from headgate.domain.workloads.state import Workload, condition, holds
 
 Budgets = Mapping[str, Configured[DisruptionBudgetSpec]]
@@ -161,9 +162,9 @@ def _units(spec: DisruptionBudgetSpec, workload: Workload) -> int:
 
 def _going(spec: DisruptionBudgetSpec, workload: Workload) -> int:
     """Pods on their way out of a workload that goes on."""
-    if spec.unit == "Workload" or workload.shrinking is None:
+    if spec.unit == "Workload":
         return 0
-    return sum(workload.shrinking.pods.values())
+    return sum(pods_going(workload.shrinkings).values())
 
 
 def _cost(spec: DisruptionBudgetSpec, removal: Removal) -> int:

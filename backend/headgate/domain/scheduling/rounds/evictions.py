@@ -11,6 +11,7 @@ from headgate.domain.queues.specs import SoftEviction
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.looks.room import fits
 from headgate.domain.scheduling.looks.slices import taken_over
+from headgate.domain.scheduling.partition.charges import Charge, Charges
 from headgate.domain.scheduling.partition.claimed import claims
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.run import CycleRun
@@ -25,7 +26,13 @@ from headgate.domain.workloads.preemption_events import (
     WorkloadPodsEvicted,
     WorkloadShrunk,
 )
-from headgate.domain.workloads.shrinking import present_eviction
+from headgate.domain.workloads.shrinking import (
+    later_than,
+    may_stay,
+    open_eviction,
+    pods_going,
+    shrinking_for,
+)
 from headgate.domain.workloads.specs import EvictionPolicy
 from headgate.domain.workloads.state import Workload, is_admitted
 from headgate.domain.workloads.surplus import going_part
@@ -51,7 +58,10 @@ def pods_eviction_of(
     """The same for some of its pods, while the rest of it goes on."""
     stream = workload_stream(victim.key)
     if not is_admitted(victim):
-        shrunk = WorkloadShrunk(eviction=asked.eviction, pods=asked.pods, counts=asked.counts)
+        later = {name: n for name, n in pods_going(victim.shrinkings).items() if name in asked.pods}
+        shrunk = WorkloadShrunk(
+            eviction=asked.eviction, pods=asked.pods, counts=asked.counts, later=later
+        )
         return [(stream, asked), (stream, shrunk)]
     return [(stream, replace(asked, soft=soft_terms(config, victim, at)))]
 
@@ -93,12 +103,7 @@ def call_back(
     with _after(run, ended[0].preemptor, place):
         others = [other for other in others if place_is_there(run, other)]
         for found, victim in _not_begun(run, ended):
-            some = going_part(victim)
-            held = (
-                partition.charges.charge_of(victim, some)
-                if some
-                else partition.charges.held_by(victim)
-            )
+            held = _goes_free(partition.charges, victim, found.id)
             partition.charges.take(PROJECTED, held)
             if all(place_is_there(run, other) for other in others):
                 spared.append(held)
@@ -116,11 +121,21 @@ def _not_begun(run: CycleRun, ended: Sequence[Round]) -> Iterator[tuple[Round, W
     for found in ended:
         for named in found.victims:
             victim = run.cell.workloads.get(named.workload)
-            eviction = None if victim is None else present_eviction(victim)
-            if victim is None or eviction is None or eviction.id != found.id:
+            eviction = None if victim is None else open_eviction(victim, found.id)
+            if victim is None or eviction is None or not can_be_cancelled(eviction):
                 continue
-            if can_be_cancelled(eviction):
+            some = shrinking_for(victim, found.id)
+            if some is None or (victim.eviction is None and may_stay(victim, some)):
                 yield found, victim
+
+
+def _goes_free(charges: Charges, victim: Workload, eviction: str) -> Charge:
+    """What all of a victim holds, or the pods that it gives up by that eviction."""
+    some = shrinking_for(victim, eviction)
+    if some is None or victim.admission is None:
+        return charges.held_by(victim)
+    going = going_part(victim.admission, some, later_than(victim, some))
+    return charges.charge_of(victim, going)
 
 
 @contextmanager

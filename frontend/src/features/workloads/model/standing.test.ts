@@ -31,9 +31,19 @@ describe("how a workload stands", () => {
   });
 
   it("tells which pods it gives up, and for which round", () => {
-    const shrinking = { eviction: SOFT, podSets: [{ name: "main", going: 2, staying: 4 }] };
+    const shrinking = [{ eviction: SOFT, podSets: [{ name: "main", going: 2, staying: 4 }] }];
     const [first] = standingOf(workload({ shrinking }));
     expect(first).toEqual({ term: "Gives up pods", words: "the last 2 of main stop, 4 go on", round: "r", warns: true });
+  });
+
+  it("tells of each round that it gives up pods for", () => {
+    const first = { eviction: SOFT, podSets: [{ name: "main", going: 2, staying: 4 }] };
+    const second = { eviction: { ...SOFT, id: "s" }, podSets: [{ name: "main", going: 1, staying: 3 }] };
+    const found = standingOf(workload({ shrinking: [first, second] }));
+    expect(found.slice(0, 2).map(({ words, round }) => [words, round])).toEqual([
+      ["the last 2 of main stop, 4 go on", "r"],
+      ["1 more of main stop, 3 go on", "s"],
+    ]);
   });
 
   it("tells that it runs with fewer pods than it asked for", () => {

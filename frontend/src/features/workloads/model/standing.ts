@@ -41,9 +41,11 @@ export function standingOf(workload: WorkloadObject): Standing[] {
 
 function leaving({ status, spec }: WorkloadObject): Standing[] {
   const found: Standing[] = [];
-  for (const { name, going, staying } of status?.shrinking?.podSets ?? []) {
-    const round = status?.shrinking?.eviction.id ?? "";
-    found.push({ term: "Gives up pods", words: `the last ${going} of ${name} stop, ${staying} go on`, round, warns: true });
+  for (const [number, { eviction, podSets }] of (status?.shrinking ?? []).entries()) {
+    for (const { name, going, staying } of podSets) {
+      const which = number === 0 ? `the last ${going} of ${name}` : `${going} more of ${name}`;
+      found.push({ term: "Gives up pods", words: `${which} stop, ${staying} go on`, round: eviction.id, warns: true });
+    }
   }
   const setting = status?.preemptibility;
   if (setting) {

@@ -2243,7 +2243,7 @@ export interface components {
             unhealthyNodes?: components["schemas"]["UnhealthyNodeShape"][];
             podSetUpdates?: components["schemas"]["PodSetUpdateShape"][];
             eviction?: components["schemas"]["EvictionShape"] | null;
-            shrinking?: components["schemas"]["ShrinkingShape"] | null;
+            shrinking?: components["schemas"]["ShrinkingShape"][];
         };
         /** AssignmentPage */
         AssignmentPage: {
@@ -4792,7 +4792,7 @@ export interface components {
             }[];
             ignored?: string[];
             eviction?: components["schemas"]["EvictionShape"] | null;
-            shrinking?: components["schemas"]["ShrinkingShape"] | null;
+            shrinking?: components["schemas"]["ShrinkingShape"][];
             hold?: components["schemas"]["HoldShape"] | null;
             accumulatedPastExecutionTimeSeconds?: number | null;
             schedulingStats?: components["schemas"]["SchedulingStatsShape"] | null;
