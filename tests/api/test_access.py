@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from litestar.routes import HTTPRoute
 
+from headgate.api.app import routes_only
 from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
 
 TEAM_A = "/v1/namespaces/team-a"
@@ -74,6 +76,18 @@ def test_only_some_roles_write(
         assert answer.status_code < 500
     else:
         assert answer.status_code == 403, answer.text
+
+
+def test_every_change_says_what_right_it_takes() -> None:
+    changes = [
+        handler
+        for route in routes_only().routes
+        if isinstance(route, HTTPRoute)
+        for handler in route.route_handlers
+        if not handler.http_methods <= {"GET", "HEAD", "OPTIONS"}
+    ]
+    assert len(changes) > 50
+    assert [str(handler) for handler in changes if "right" not in handler.opt] == []
 
 
 def test_a_submitter_touches_only_its_namespaces(callers: dict[str, Api]) -> None:

@@ -17,6 +17,7 @@ from headgate.domain.facts import Origin
 Caller = Request[Identity, None, Any]
 
 
+READING = ("GET", "HEAD", "OPTIONS")
 PAST = "past"
 """Where a request that asks with `at` keeps the installation as it was."""
 
@@ -82,8 +83,12 @@ async def _now(installation: Installation) -> int:
 
 
 def _refuse_disallowed(scope: Scope, identity: Identity) -> None:
-    """Refuse what the caller's role or namespaces do not allow."""
-    right: Right = scope["route_handler"].opt.get("right", "read")
+    """Refuse what the caller's role or namespaces do not allow.
+
+    A change of which nobody has said what right it takes is an admin's alone.
+    """
+    usual = "read" if scope["method"] in READING else "configure"
+    right: Right = scope["route_handler"].opt.get("right", usual)
     if not identity.may(right):
         raise ApiFailure(FORBIDDEN, f"A token of role {identity.role} may not {right}.")
     namespace = scope["path_params"].get("namespace")

@@ -40,7 +40,7 @@ class Simulations(Controller):
         status_code=200,
         operation_class=takes_documents(WORKLOAD),
         responses=shows(SimulationView),
-        opt={"past": True},
+        opt={"right": "read", "past": True},
     )
     async def simulate(
         self,
