@@ -186,6 +186,18 @@ def test_a_hold_keeps_and_a_release_lets_go(headgate: Invoker) -> None:
     remove(headgate, "kept")
 
 
+def test_draining_a_queue_is_tried_before_and_tells_who_would_have_to_go(
+    headgate: Invoker, client: HeadgateClient
+) -> None:
+    headgate("submit", "--name", "settled", "--queue", "main", "--cpu", "1", "--wait")
+    before = client.head()
+    for queue in ("cq/small", "lq/main"):
+        told = headgate("drain", queue, "--dry-run").stdout
+        assert "default/settled (1 pod) is evicted" in told
+    assert client.head() == before
+    headgate("cancel", "settled", "--reason", "done")
+
+
 def test_many_names_have_a_result_each(headgate: Invoker) -> None:
     submit(headgate, "one", "1", "--label", "set=x")
     result = headgate("cancel", "one", "missing", code=3)

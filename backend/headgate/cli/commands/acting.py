@@ -161,6 +161,8 @@ def drain(
     if queue.partition("/")[0].lower() in NODE.words and "/" in queue:
         _drain_node(ctx, queue, reason, dry_run=dry_run)
         return
+    if dry_run:
+        _tell_leavers(ctx, queue, namespace)
     body = _with_expiry({"reason": reason, "policy": "HoldAndDrain"}, expires_in)
     _queue_action(
         ctx, queue, namespace, Action(verb="drain", done="draining", body=body, dry_run=dry_run)
@@ -215,6 +217,23 @@ def queue_target(queue: str, namespace: str) -> tuple[str, str]:
         return f"localqueue/{name}", LOCAL_QUEUE.path(place, name)
     raise CommandFailed(f"{queue} is no queue", remedy="cq/NAME or lq/NAME", code=ExitCode.USAGE)
 
+
+def _tell_leavers(ctx: typer.Context, queue: str, namespace: str) -> None:
+    """Say who has quota through a queue and would be evicted from it."""
+    reference, _ = queue_target(queue, namespace)
+    kind, _, name = reference.partition("/")
+    place = placed(queue.partition("/")[2], namespace)[0]
+    through = {"clusterQueue": name} if kind == "clusterqueue" else {"queueName": name}
+    with client_of(ctx) as client:
+        path = WORKLOAD.path("" if kind == "clusterqueue" else place)
+        for found in client.items(path, {**through, "phase": STILL_THERE}):
+            metadata = found["metadata"]
+            pods = counted(sum(each["count"] for each in found["spec"]["podSets"]), "pod")
+            show(f"{metadata['namespace']}/{metadata['name']} ({pods}) is evicted")
+
+
+STILL_THERE = "QuotaReserved,Starting,Running"
+"""Phases of those whom a drain evicts."""
 
 OUTCOMES = {"Moves": "moves", "Evicted": "is evicted and waits again", "Waits": "waits"}
 """What becomes of who stands on a node that is drained."""

@@ -18,6 +18,8 @@ export interface ActionDialogProps {
   subject: string;
   words: string;
   targets: Target[];
+  /** Who else it changes, to be seen before it is done. */
+  affected?: Affected;
   danger?: boolean;
   /** Whether it may run out by itself. */
   expires?: boolean;
@@ -26,8 +28,13 @@ export interface ActionDialogProps {
   onClose: () => void;
 }
 
+export interface Affected {
+  heading: string;
+  names: readonly string[];
+}
+
 export function ActionDialog(props: ActionDialogProps) {
-  const { verb, subject, words, targets, danger = false, expires = false, command, run, onClose } = props;
+  const { verb, subject, words, targets, affected, danger = false, expires = false, command, run, onClose } = props;
   const [reason, setReason] = useState("");
   const [expiry, setExpiry] = useState("0");
   const [running, setRunning] = useState(false);
@@ -57,6 +64,7 @@ export function ActionDialog(props: ActionDialogProps) {
         {(targets.length > able.length || targets.length > 1 || finished) && (
           <Targets targets={targets} able={able.length} outcomes={outcomes} />
         )}
+        {affected && <AffectedList affected={affected} />}
         <div className={expires ? styles.pair : undefined}>
           <ReasonField value={reason} onChange={setReason} />
           {expires && (
@@ -108,6 +116,26 @@ function Targets({ targets, able, outcomes }: { targets: Target[]; able: number;
           <TargetLine key={target.key} target={target} outcome={outcomes[target.key]} />
         ))}
       </ul>
+    </div>
+  );
+}
+
+function AffectedList({ affected: { heading, names } }: { affected: Affected }) {
+  const id = useId();
+  return (
+    <div role="status">
+      <p className={styles.caption} id={id}>
+        {heading}
+      </p>
+      {names.length > 0 && (
+        <ul className={styles.targets} aria-labelledby={id} tabIndex={0}>
+          {names.map((name) => (
+            <li key={name} className={`mono ${styles.target ?? ""}`}>
+              {name}
+            </li>
+          ))}
+        </ul>
+      )}
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { api, contentOf } from "@/lib/api/request";
 const ONE = "/v1/clusterqueues/{name}";
 const LOCAL = "/v1/namespaces/{namespace}/localqueues/{name}";
 const WITH_QUOTA = "QuotaReserved,Starting,Running,Evicting";
+const STILL_THERE = "QuotaReserved,Starting,Running";
 const PAGE_SIZE = 200;
 const MOST_LOCAL_QUEUES = 1000;
 const POINTS = 49;
@@ -38,6 +39,19 @@ export function admittedQuery(name: string) {
     },
     initialPageParam: "",
     getNextPageParam: (page) => page.metadata.continue,
+  });
+}
+
+/** Who would have to go if a queue were drained: whoever has quota through it, the first of many. */
+export function leavingQuery({ namespace, name }: Stoppable, isAsked: boolean) {
+  const query = { phase: STILL_THERE, limit: PAGE_SIZE };
+  return queryOptions({
+    queryKey: ["workloads", "leaving", namespace ?? "", name],
+    queryFn: ({ signal }) =>
+      namespace === undefined
+        ? contentOf(api.GET("/v1/workloads", { params: { query: { ...query, clusterQueue: name } }, signal }))
+        : contentOf(api.GET("/v1/namespaces/{namespace}/workloads", { params: { path: { namespace }, query: { ...query, queueName: name } }, signal })),
+    enabled: isAsked,
   });
 }
 

@@ -1,4 +1,5 @@
 // Stopping, draining and resuming a ClusterQueue or LocalQueue, with a reason.
+import { useQuery } from "@tanstack/react-query";
 import { CirclePause, CirclePlay, LogOut } from "lucide-react";
 import { useState } from "react";
 
@@ -8,7 +9,8 @@ import { type ActionInput, quoted } from "@/lib/actions";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
-import { type QueueAction, type Stoppable, actOnQueue } from "../api/queues";
+import { type QueueAction, type Stoppable, actOnQueue, leavingQuery } from "../api/queues";
+import { leaversOf } from "../model/leavers";
 
 const WORDS: Record<QueueAction, { verb: string; words: string; danger: boolean }> = {
   stop: { verb: "Stop", words: "It admits nothing from now on. What runs, runs on.", danger: false },
@@ -19,6 +21,7 @@ const WORDS: Record<QueueAction, { verb: string; words: string; danger: boolean 
 export function QueueActions({ queue }: { queue: Stoppable }) {
   const role = refusalFor(useIdentity(), { on: "queue" });
   const [action, setAction] = useState<QueueAction | null>(null);
+  const leaving = useQuery(leavingQuery(queue, action === "drain"));
   const stopped = queue.stopPolicy !== "None";
   const draining = queue.stopPolicy === "HoldAndDrain";
   return (
@@ -46,6 +49,7 @@ export function QueueActions({ queue }: { queue: Stoppable }) {
           danger={WORDS[action].danger}
           expires={action !== "resume"}
           targets={[{ key: queue.name }]}
+          affected={action === "drain" ? leaversOf(leaving.data) : undefined}
           command={(input) => commandFor(action, queue, input)}
           run={(_, input) => actOnQueue(action, queue, input)}
           onClose={() => setAction(null)}
