@@ -19,6 +19,9 @@ from headgate.domain.workloads.state import phase_of
 MINUTES = 60
 MICROSECONDS_PER_MINUTE = 60_000_000
 RECENT = 20
+LOOKED_AT = 100
+"""Events among which the recent ones are looked for; reasons to wait come with every change."""
+EXPLAINED = "workload.explained"
 ADMITTED = "workload.admitted"
 MOST_DETECTED = 20
 TITLES = {
@@ -33,13 +36,13 @@ async def overview(installation: Installation, scope: Scope) -> Overview:
     cell = installation.reader.cell
     now = installation.clock.now()
     wanted = events.Wanted()
-    recent = await events.page(installation, wanted, scope, before=None, limit=RECENT)
+    newest = await events.page(installation, wanted, scope, before=None, limit=LOOKED_AT)
     return Overview(
         position=cell.position,
         at=timestamp(now),
         counts=_counts(cell, scope),
         attention=await _findings(installation, scope, now),
-        recent=recent.items,
+        recent=[event for event in newest.items if event.type != EXPLAINED][:RECENT],
         admitted_per_minute=await _admitted(installation, scope, now),
     )
 

@@ -13,7 +13,7 @@ describe("cycles in words", () => {
     expect(durationWords(1_250)).toBe("1.3 ms");
     expect(durationWords(3_400_000)).toBe("3.4 s");
     expect(outcomeWords(cycle)).toBe("2 decisions");
-    expect(outcomeWords(refused)).toBe("Refused: guard");
+    expect(outcomeWords(refused)).toBe("Planned again: guard");
   });
 
   it("are summed up", () => {

@@ -8,9 +8,14 @@ export function durationWords(microseconds: number): string {
   return `${(microseconds / 1_000_000).toFixed(1)} s`;
 }
 
+const PLAINER: Record<string, string> = {
+  "something has moved the guard of the partition": "what it was planned on has changed",
+};
+
 /** What came of it, in one phrase. */
 export function outcomeWords(cycle: Cycle): string {
-  if (cycle.outcome === "Conflict") return `Refused: ${cycle.conflict}`;
+  const { conflict } = cycle;
+  if (cycle.outcome === "Conflict") return `Planned again: ${PLAINER[conflict] ?? conflict}`;
   return `${cycle.decisions} ${cycle.decisions === 1 ? "decision" : "decisions"}`;
 }
 

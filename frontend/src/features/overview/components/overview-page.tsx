@@ -1,4 +1,4 @@
-// The first page: what needs attention, how many stand where, and what was decided last.
+// The first page: what needs attention, how many stand where, and what happened last.
 import { useQuery } from "@tanstack/react-query";
 import { CircleAlert, Info, OctagonAlert } from "lucide-react";
 
@@ -50,11 +50,11 @@ function Body({ overview }: { overview: Overview }) {
             <Bars label="Admissions per minute over the last hour" unit="admitted" bars={overview.admittedPerMinute} />
           </Card>
         </div>
-        <Card title="Latest decisions" aside={<Go to="/events">All events</Go>}>
+        <Card title="What happened last" aside={<Go to="/events">All events</Go>}>
           {overview.recent.length === 0 ? (
             <Empty title="Nothing has happened yet">
               <p>
-                Describe your cluster with <code>headgate apply -f cluster.yaml</code>; every decision then appears here.
+                Describe your cluster with <code>headgate apply -f cluster.yaml</code>; whatever happens then appears here.
               </p>
             </Empty>
           ) : (

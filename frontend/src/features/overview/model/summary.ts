@@ -6,8 +6,8 @@ const RANK: Record<string, number> = { critical: 0, warning: 1, info: 2 };
 /** What the day looks like, in one sentence. */
 export function summaryOf({ attention, counts }: Pick<Overview, "attention" | "counts">): string {
   const waiting = (counts.Pending ?? 0) + (counts.BackingOff ?? 0) + (counts.Nominated ?? 0);
-  const running = (counts.Running ?? 0) + (counts.Starting ?? 0);
-  const state = `${running} running, ${waiting} waiting.`;
+  const placed = (counts.QuotaReserved ?? 0) + (counts.Starting ?? 0) + (counts.Running ?? 0) + (counts.Evicting ?? 0);
+  const state = `${placed} with a place, ${waiting} waiting.`;
   if (attention.length === 0) return `Nothing needs attention; ${state}`;
   return `${attention.length} ${attention.length === 1 ? "thing needs" : "things need"} attention; ${state}`;
 }
