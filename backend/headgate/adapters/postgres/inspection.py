@@ -1,9 +1,7 @@
 """What can be asked of a database to tell whether it is fit for use."""
 
-from alembic.script import ScriptDirectory
-
 from headgate.adapters.postgres.connections import Pool, connection_of
-from headgate.adapters.postgres.migrate import alembic_config
+from headgate.adapters.postgres.migrate import newest_revision
 
 _TRIGGERS = """
     SELECT count(*) FILTER (WHERE trigger.tgenabled IN ('O', 'A')), count(*)
@@ -34,7 +32,7 @@ class PostgresInspection:
 
     def schema_level(self) -> tuple[str, str]:
         """The revision the database stands at, empty for none, and the one this program needs."""
-        needed = ScriptDirectory.from_config(alembic_config(self._url)).get_current_head() or ""
+        needed = newest_revision(self._url)
         with connection_of(self._pool) as connection:
             known = connection.execute("SELECT to_regclass('alembic_version')").fetchone()
             if known is None or known[0] is None:
