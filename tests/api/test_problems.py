@@ -12,6 +12,9 @@ from tests.api.callers import Api, workload
 HERE = "/v1/namespaces/team-a/workloads"
 
 
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-b"}}
+
+
 def check(answer: Response, status: int, slug: str) -> dict[str, Any]:
     """The problem of an answer, which must be complete."""
     assert answer.status_code == status, answer.text
@@ -234,3 +237,23 @@ def test_a_time_that_is_none_is_told_of_the_request_and_of_no_object(admin: Api)
     assert refused.json()["type"] == "/problems/invalid-request"
     assert refused.json()["title"] == "The request breaks rules"
     assert refused.json()["errors"][0]["pointer"] == "/at"
+
+
+def test_a_command_for_a_name_that_nothing_has_leads_to_the_nearest_one(
+    admin: Api, callers: dict[str, Api]
+) -> None:
+    admin.post(HERE, workload("training"))
+    admin.post("/v1/namespaces", NAMESPACE)
+    made = admin.post("/v1/namespaces/team-b/workloads", workload("secret", namespace="team-b"))
+    seen = f"?minPosition={made.headers['x-log-position']}"
+    reason = {"reason": "x"}
+    for verb in ("hold", "requeue"):
+        refused = admin.post(f"{HERE}/trainig/{verb}{seen}", reason)
+        found = check(refused, 404, "not-found")["remedy"]
+        assert found.startswith("Did you mean training? "), found
+    far = check(admin.post(f"{HERE}/something-else/hold{seen}", reason), 404, "not-found")
+    assert "Did you mean" not in far["remedy"]
+    elsewhere = check(admin.post(f"{HERE}/secret/hold{seen}", reason), 404, "not-found")
+    assert elsewhere["remedy"].startswith("There is one of that name in namespace team-b. ")
+    hidden = check(callers["submitter"].post(f"{HERE}/secret/hold{seen}", reason), 404, "not-found")
+    assert "team-b" not in hidden["remedy"], "who may not see it is not told of it"

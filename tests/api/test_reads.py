@@ -189,8 +189,9 @@ def test_a_name_that_nothing_has_is_answered_with_what_was_meant(callers: dict[s
     admin = callers["admin"]
     admin.post("/v1/clusterqueues", cluster_queue("language", cpu="1"))
     admin.post("/v1/namespaces/team-b/localqueues", local_queue("door", "language", "team-b"))
-    admin.post("/v1/namespaces/team-b/workloads", workload("secret", "team-b", "door"))
-    near = admin.get("/v1/clusterqueues/langauge").json()
+    made = admin.post("/v1/namespaces/team-b/workloads", workload("secret", "team-b", "door"))
+    seen = int(made.headers["x-log-position"])
+    near = admin.caught_up("/v1/clusterqueues/langauge", seen).json()
     assert near["remedy"] == "Did you mean language?"
     lost = "/v1/namespaces/team-a/workloads/secret"
     assert admin.get(lost).json()["remedy"] == "There is one of that name in namespace team-b."

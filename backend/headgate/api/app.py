@@ -20,6 +20,7 @@ from headgate.api.events.controller import Events
 from headgate.api.executors.controller import Executors
 from headgate.api.history.controller import History
 from headgate.api.installing import install
+from headgate.api.nearest_names import no_such_object
 from headgate.api.nodes.controller import NodeActions
 from headgate.api.objects.controller import controllers as object_controllers
 from headgate.api.overview.controller import LintPage, OverviewPage
@@ -45,6 +46,7 @@ from headgate.application.database_clock import DatabaseClock
 from headgate.application.installation import Installation
 from headgate.application.warm_reader import WarmReader
 from headgate.bootstrap import open_platform
+from headgate.domain.rejection import NotFound
 from headgate.settings import from_environment
 
 LARGEST_BODY_BYTES = 10_000_000
@@ -89,7 +91,7 @@ def _app(lifespan: list[Lifespan], state: State) -> Litestar:
         state=state,
         lifespan=list(lifespan),
         openapi_config=openapi.config(),
-        exception_handlers=exception_handlers(),
+        exception_handlers={**exception_handlers(), NotFound: no_such_object},
         before_send=[add_headers],
         request_max_body_size=LARGEST_BODY_BYTES,
         logging_config=None,
