@@ -170,6 +170,57 @@ def test_the_words_of_the_founding_documents_for_units_are_understood() -> None:
     assert spec_of({"disruptionMode": "PodGroup"}).pod_sets[0].disruption_mode == "All"
 
 
+def test_the_spellings_of_kai_are_understood() -> None:
+    assert spec_of(preemptibility="non-preemptible").preemptibility == "NonPreemptible"
+    assert spec_of(preemptibility="preemptible").preemptibility_source == "Spec"
+
+
+@pytest.mark.parametrize(
+    ("label", "word", "meaning"),
+    [
+        ("kai.scheduler/preemptibility", "non-preemptible", "NonPreemptible"),
+        ("kai.scheduler/preemptibility", "semi-preemptible", "SemiPreemptible"),
+        ("quota.scheduling.koordinator.sh/preemptible", "false", "NonPreemptible"),
+        ("quota.scheduling.koordinator.sh/preemptible", "true", "Preemptible"),
+    ],
+)
+def test_labels_of_others_say_who_may_be_preempted(label: str, word: str, meaning: str) -> None:
+    on_it = spec_of(None, {"labels": {label: word}})
+    assert (on_it.preemptibility, on_it.preemptibility_source) == (meaning, "Label")
+    marked = TEMPLATE | {"metadata": {"labels": {label: word}}}
+    on_pods = spec_of({"template": marked})
+    assert (on_pods.preemptibility, on_pods.preemptibility_source) == (meaning, "PodTemplates")
+
+
+def test_our_own_label_counts_before_those_of_others_and_these_if_it_means_nothing() -> None:
+    own, other = "kueue.x-k8s.io/preemptibility", "kai.scheduler/preemptibility"
+    both = spec_of(None, {"labels": {own: "preemptible", other: "non-preemptible"}})
+    assert (both.preemptibility, both.preemptibility_source) == ("Preemptible", "Label")
+    spec = spec_of(None, {"labels": {own: "maybe", other: "non-preemptible"}})
+    assert spec.preemptibility == "NonPreemptible"
+    assert spec.ignored == (f"The label {own} says maybe, which means nothing here.",)
+
+
+def test_a_label_of_koordinator_keeps_a_workload_from_preempting() -> None:
+    label = {"labels": {"quota.scheduling.koordinator.sh/can-preempt": "false"}}
+    assert not spec_of(None, label).can_preempt
+
+
+def test_pods_that_never_preempt_keep_their_workload_from_it_whatever_else_is_said() -> None:
+    never = {"template": {"spec": TEMPLATE["spec"] | {"preemptionPolicy": "Never"}}}
+    spec = spec_of(never, canPreempt=True)
+    assert (spec.can_preempt, spec.can_preempt_source) == (False, "PodTemplates")
+    two = spec_of(podSets=[{"name": "a", **never}, {"name": "b", "template": TEMPLATE}])
+    assert two.can_preempt
+    assert two.ignored == ("The pod templates do not agree on their preemptionPolicy.",)
+    usual = {"template": {"spec": TEMPLATE["spec"] | {"preemptionPolicy": "PreemptLowerPriority"}}}
+    assert spec_of(usual).can_preempt_source is None
+    wrong = {"template": {"spec": TEMPLATE["spec"] | {"preemptionPolicy": "Sometimes"}}}
+    assert list(refused(a_workload_manifest(wrong))) == [
+        "/spec/podSets/0/template/spec/preemptionPolicy"
+    ]
+
+
 def test_gates_and_a_policy_for_leaving_are_read() -> None:
     policy = {"mode": "Soft", "gracePeriodSeconds": 90, "requireAck": True, "handler": "ckpt"}
     spec = spec_of(preemptionGates=[{"name": "a"}], evictionPolicy=policy | {"onDeadline": "Wait"})

@@ -28,7 +28,6 @@ POD_FIELDS = (
     "imagePullSecrets",
     "nodeName",
     "os",
-    "preemptionPolicy",
     "priority",
     "readinessGates",
     "resourceClaims",

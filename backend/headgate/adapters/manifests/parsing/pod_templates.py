@@ -20,6 +20,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
 
     scheduling: Scheduling
     priority_class_name: str
+    preemption_policy: str = ""
     labels: dict[str, str]
     annotations: dict[str, str]
 
@@ -36,6 +37,7 @@ def read_template(fields: Fields) -> Template:
     read = Template(
         scheduling=_scheduling(pod),
         priority_class_name=pod.text("priorityClassName"),
+        preemption_policy=pod.choice("preemptionPolicy", ("PreemptLowerPriority", "Never"), ""),
         labels=labels,
         annotations=annotations,
     )

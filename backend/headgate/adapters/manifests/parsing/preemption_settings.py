@@ -1,11 +1,13 @@
 """What a workload or its pods say of preemption (preemption.md §6.3): spec, else labels.
 
 A label that cannot be understood, or that pod templates do not agree on, is passed over and told,
-never taken for a no.
+never taken for a no. Labels of KAI and Koordinator are read after our own, so that what was written
+for them need not be written anew. Pods whose `preemptionPolicy` is Never preempt nobody, whatever
+else is said (C4).
 """
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import get_args
 
 import msgspec
 
@@ -15,14 +17,13 @@ from headgate.adapters.manifests.parsing.pod_templates import Template
 from headgate.adapters.manifests.parsing.waiting import read_seconds
 from headgate.domain.workloads.specs import EvictionPolicy, Preemptibility, SettingSource
 
-PREEMPTIBILITY_LABEL = "kueue.x-k8s.io/preemptibility"
-CAN_PREEMPT_LABEL = "kueue.x-k8s.io/can-preempt"
-
 _PREEMPTIBILITIES = get_args(Preemptibility)
 _BY_SPELLING: dict[str, Preemptibility] = {word.lower(): word for word in _PREEMPTIBILITIES}
+_SPELLINGS = (*_PREEMPTIBILITIES, "preemptible", "non-preemptible", "semi-preemptible")
 _BOOLEANS = {"true": True, "false": False}
 
-Word = TypeVar("Word")
+NEVER = "Never"
+"""The policy of pods that preempt nobody."""
 
 
 class PreemptionSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,13 +46,14 @@ def settings_of(
     spec: Fields | None, metadata: Metadata, templates: Sequence[Template]
 ) -> PreemptionSettings:
     """What the spec says, where there is one, else the labels of the workload and of its pods."""
-    may_go = _found(PREEMPTIBILITY_LABEL, _spelled, metadata, templates)
-    may_preempt = _found(CAN_PREEMPT_LABEL, _boolean, metadata, templates)
+    may_go = _found(MAY_GO, metadata, templates)
+    may_preempt = _found(MAY_PREEMPT, metadata, templates)
     if spec is not None and spec.has("preemptibility"):
-        chosen = spec.choice("preemptibility", _PREEMPTIBILITIES, "Preemptible")
+        chosen = _spelled(spec.choice("preemptibility", _SPELLINGS, "Preemptible"))
         may_go = _Found(chosen, "Spec", ())
     if spec is not None and spec.has("canPreempt"):
         may_preempt = _Found(spec.flag("canPreempt", default=True), "Spec", ())
+    may_preempt = _unless_pods_never_preempt(may_preempt, templates)
     return msgspec.convert(
         {
             "preemptibility": may_go.value or "Preemptible",
@@ -88,27 +90,38 @@ def read_gates(spec: Fields) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _unless_pods_never_preempt(found: _Found, templates: Sequence[Template]) -> _Found:
+    policies = [template.preemption_policy for template in templates]
+    if NEVER not in policies:
+        return found
+    if set(policies) == {NEVER}:
+        return _Found(value=False, source="PodTemplates", ignored=found.ignored)
+    told = "The pod templates do not agree on their preemptionPolicy."
+    return _Found(found.value, found.source, (*found.ignored, told))
+
+
 def _found(
-    label: str,
-    read: Callable[[str], Word | None],
+    labels: Mapping[str, Callable[[str], object]],
     metadata: Metadata,
     templates: Sequence[Template],
 ) -> _Found:
+    """The first of the labels that says something on the workload, else on its pods."""
     ignored = []
-    own = metadata.labels.get(label, "")
-    if own:
-        value = read(own)
+    for label, read in labels.items():
+        own = metadata.labels.get(label, "")
+        value = read(own) if own else None
         if value is not None:
-            return _Found(value, "Label", ())
-        ignored.append(f"The label {label} says {own:.63}, which means nothing here.")
-    told = [template.labels.get(label, "") for template in templates]
-    if not any(told):
-        return _Found(None, None, tuple(ignored))
-    values = {read(word) for word in told}
-    agreed = values.pop() if len(values) == 1 else None
-    if agreed is not None:
-        return _Found(agreed, "PodTemplates", tuple(ignored))
-    ignored.append(f"The pod templates do not agree on the label {label}.")
+            return _Found(value, "Label", tuple(ignored))
+        if own:
+            ignored.append(f"The label {label} says {own:.63}, which means nothing here.")
+    for label, read in labels.items():
+        told = [template.labels.get(label, "") for template in templates]
+        values = {read(word) for word in told}
+        agreed = values.pop() if len(values) == 1 else None
+        if agreed is not None:
+            return _Found(agreed, "PodTemplates", tuple(ignored))
+        if any(told):
+            ignored.append(f"The pod templates do not agree on the label {label}.")
     return _Found(None, None, tuple(ignored))
 
 
@@ -118,3 +131,22 @@ def _spelled(word: str) -> Preemptibility | None:
 
 def _boolean(word: str) -> bool | None:
     return _BOOLEANS.get(word.lower())
+
+
+def _freely(word: str) -> Preemptibility | None:
+    known = _boolean(word)
+    return None if known is None else ("Preemptible" if known else "NonPreemptible")
+
+
+MAY_GO: dict[str, Callable[[str], object]] = {
+    "kueue.x-k8s.io/preemptibility": _spelled,
+    "kai.scheduler/preemptibility": _spelled,
+    "quota.scheduling.koordinator.sh/preemptible": _freely,
+}
+"""Labels that say whether a workload may be preempted, the one that counts most first."""
+
+MAY_PREEMPT: dict[str, Callable[[str], object]] = {
+    "kueue.x-k8s.io/can-preempt": _boolean,
+    "quota.scheduling.koordinator.sh/can-preempt": _boolean,
+}
+"""Labels that say whether it may preempt others."""

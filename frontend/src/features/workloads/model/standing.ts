@@ -11,7 +11,7 @@ const WAITS: readonly Phase[] = ["Pending", "BackingOff", "Held", "Inactive"];
 const SOURCES: Record<string, string> = {
   Spec: "says its definition",
   Label: "says its label",
-  PodTemplates: "say the labels of its pods",
+  PodTemplates: "say its pods",
   Legacy: "by its priority, as the installation has it",
   Default: "as usual",
 };
