@@ -16,7 +16,6 @@ from headgate.domain.scheduling.placement.capacities import (
     Capacities,
     Slicing,
     gather,
-    stretches,
 )
 from headgate.domain.scheduling.placement.entropy import entropy_of
 from headgate.domain.scheduling.placement.hosts import Ints
@@ -150,8 +149,7 @@ def _pruned(capacities: Capacities, level: int, domains: Ints, share: int) -> Ca
         pruned.slices_led = [each.copy() for each in capacities.slices_led]
     if level + 1 < len(capacities.pods):
         _leave_out(pruned, level + 1, _below(capacities, level, domains), share)
-        bounds = capacities.topology.first_child[level]
-        children, begins = stretches(bounds[domains], bounds[domains + 1])
+        children, begins = capacities.topology.children_of(level, domains)
         gather(pruned, level, domains, children, begins)
     _leave_out(pruned, level, domains, share)
     return pruned
@@ -171,8 +169,7 @@ def _leave_out(pruned: Capacities, level: int, domains: Ints, share: int) -> Non
 
 
 def _below(capacities: Capacities, level: int, domains: Ints) -> Ints:
-    bounds = capacities.topology.first_child[level]
-    return stretches(bounds[domains], bounds[domains + 1])[0]
+    return capacities.topology.children_of(level, domains)[0]
 
 
 def in_shares(chosen: Choice, level: int, need: int) -> Held | None:

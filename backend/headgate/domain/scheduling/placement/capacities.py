@@ -196,8 +196,7 @@ def refresh(found: Capacities, places: Ints, leaves: LeafFigures) -> None:
     for level in range(len(found.pods) - 2, -1, -1):
         parents = found.topology.parent[level][touched]
         touched = parents[_firsts(parents)]
-        begins = found.topology.first_child[level]
-        children, offsets = stretches(begins[touched], begins[touched + 1])
+        children, offsets = found.topology.children_of(level, touched)
         gather(found, level, touched, children, offsets)
 
 
@@ -252,13 +251,6 @@ def set_leaves(found: Capacities, places: "slice | Ints", leaves: LeafFigures) -
         found.score[last][places] = leaves.score
     if slicing.level == last and found.slices is not found.pods:
         _cut(found, last, places)
-
-
-def stretches(begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
-    """All numbers of several ranges one after the other, and where each range begins among them."""
-    lengths = ends - begins
-    offsets = np.cumsum(lengths) - lengths
-    return np.repeat(begins - offsets, lengths) + np.arange(int(lengths.sum())), offsets
 
 
 def _blank(sizes: list[int]) -> list[Ints]:

@@ -67,6 +67,18 @@ class FlavorTopology:
             return slice(self.first_row + places.start, self.first_row + places.stop)
         return self.rows[places]
 
+    def children_of(self, level: int, domains: Ints) -> tuple[Ints, Ints]:
+        """All children of domains of a level one after the other, and where those of each begin."""
+        bounds = self.first_child[level]
+        begins = bounds[domains]
+        lengths = bounds[domains + 1] - begins
+        offsets = lengths.cumsum()
+        number = int(offsets[-1]) if len(offsets) else 0
+        offsets -= lengths
+        children = (begins - offsets).repeat(lengths)
+        children += self.numbers[:number]
+        return children, offsets
+
     def places_of(self, rows: Ints) -> Ints:
         """The flavor's places among these rows, ascending."""
         places = self.place_of_row[rows]

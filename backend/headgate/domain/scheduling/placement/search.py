@@ -10,7 +10,7 @@ import numpy as np
 
 from headgate.domain.scheduling.placement.below import children, smallest_that_takes, take_down
 from headgate.domain.scheduling.placement.by_size import NOWHERE, Share
-from headgate.domain.scheduling.placement.capacities import Capacities, stretches
+from headgate.domain.scheduling.placement.capacities import Capacities
 from headgate.domain.scheduling.placement.choosing import (
     Offer,
     Taken,
@@ -277,7 +277,7 @@ def _below_many(capacities: Capacities, many: Held, unit: int) -> Held:
     bounds = capacities.topology.first_child[many.level]
     order = np.argsort(many.domains)
     parents, needs = many.domains[order], many.units[order] // unit
-    domains, begins = stretches(bounds[parents], bounds[parents + 1])
+    domains, begins = capacities.topology.children_of(many.level, parents)
     owner = np.repeat(np.arange(len(parents)), bounds[parents + 1] - bounds[parents])
     order = np.lexsort([capacities.pods[level][domains], owner])
     domains = domains[order]
