@@ -106,7 +106,7 @@ def _found(
     templates: Sequence[Template],
 ) -> _Found:
     """The first of the labels that says something on the workload, else on its pods."""
-    ignored = []
+    ignored: list[str] = []
     for label, read in labels.items():
         own = metadata.labels.get(label, "")
         value = read(own) if own else None
