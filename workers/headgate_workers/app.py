@@ -14,5 +14,5 @@ warnings.filterwarnings("ignore", category=SecurityWarning)
 warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
 
 app = celery_application(from_environment())
-app.conf.imports = ("headgate_workers.tasks.admission", "headgate_workers.tasks.upkeep")
+app.conf.imports = ("headgate_workers.tasks.admission",)
 app.steps["worker"].update((Deciding, TidyingUp, Rehearsing))

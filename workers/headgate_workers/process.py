@@ -14,9 +14,6 @@ from headgate_workers.schedule import CHORES
 from headgate_workers.ticker import Signs, Ticker
 from headgate_workers.upkeep import Upkeep
 
-REHEARSALS = "rehearsals"
-"""What the ticker is woken by that works backtests off."""
-
 log = structlog.get_logger()
 
 
@@ -55,9 +52,7 @@ def ticker_of(queue: str, broken: Callable[[], None]) -> Ticker:
 def rehearsing_ticker(broken: Callable[[], None]) -> Ticker:
     """The ticker that works backtests off; `broken` is called if it ends by a failure."""
     signs = Signs(alive=_beat, broken=broken)
-    ticker = Rehearsals(platform().rehearsing(_unrehearsed), signs).ticker
-    _process.tickers[REHEARSALS] = ticker
-    return ticker
+    return Rehearsals(platform().rehearsing(_unrehearsed), signs).ticker
 
 
 def wake(queue: str, key: str) -> None:

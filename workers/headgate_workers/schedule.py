@@ -2,6 +2,7 @@
 
 from headgate.application.housekeeping import (
     Chore,
+    forget_old_backtests,
     forget_old_cycles,
     forget_old_keys,
     keep_log_ahead,
@@ -13,4 +14,5 @@ CHORES = (
     Chore(name="keep the log's next partitions ready", every_seconds=300.0, run=keep_log_ahead),
     Chore(name="forget old idempotency keys", every_seconds=900.0, run=forget_old_keys),
     Chore(name="forget old cycles", every_seconds=900.0, run=forget_old_cycles),
+    Chore(name="forget old backtests", every_seconds=900.0, run=forget_old_backtests),
 )

@@ -10,6 +10,8 @@ from headgate.application.ports import Housekeeping
 SECONDS_A_KEY_IS_KEPT = 7 * 24 * 3600.0
 BATCH = 5_000
 CYCLES_KEPT = 100_000
+BACKTESTS_KEPT = 500
+"""With their outcomes, which hold every decision that differed."""
 
 
 def forget_old_keys(housekeeping: Housekeeping) -> int:
@@ -25,6 +27,11 @@ def forget_old_keys(housekeeping: Housekeeping) -> int:
 def forget_old_cycles(housekeeping: Housekeeping) -> int:
     """Forget all records of cycles but the newest; how many there were."""
     return housekeeping.forget_cycles(keep=CYCLES_KEPT)
+
+
+def forget_old_backtests(housekeeping: Housekeeping) -> int:
+    """Forget all ended backtests but the newest; how many there were."""
+    return housekeeping.forget_backtests(keep=BACKTESTS_KEPT)
 
 
 def keep_log_ahead(housekeeping: Housekeeping) -> int:

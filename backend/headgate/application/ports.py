@@ -344,6 +344,9 @@ class Housekeeping(Protocol):
     def forget_cycles(self, *, keep: int) -> int:
         """Delete all records of cycles but the newest so many; how many went."""
 
+    def forget_backtests(self, *, keep: int) -> int:
+        """Delete all ended backtests but the newest so many; how many went."""
+
     def extend_log(self) -> None:
         """Make room for the next million positions."""
 

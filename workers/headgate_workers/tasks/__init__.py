@@ -1,1 +1,1 @@
-"""The messages workers take: three lines each, for everything is done elsewhere."""
+"""The messages workers take: each only wakes a ticker, for everything is done elsewhere."""

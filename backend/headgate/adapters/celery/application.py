@@ -19,10 +19,7 @@ def make_celery(broker_url: str) -> Celery:
         task_ignore_result=True,
         task_default_queue=UPKEEP_QUEUE,
         task_default_delivery_mode="transient",
-        task_routes={
-            "admission.*": {"queue": ADMISSION_QUEUE},
-            "upkeep.*": {"queue": UPKEEP_QUEUE},
-        },
+        task_routes={LOOK_TASK: {"queue": ADMISSION_QUEUE}},
         task_publish_retry_policy={"max_retries": 0},
         task_serializer="json",
         accept_content=["json"],
@@ -44,7 +41,7 @@ def make_celery(broker_url: str) -> Celery:
 def _transport_options(broker_url: str) -> dict[str, float]:
     if not broker_url.startswith(("redis", "rediss")):
         return {}
-    # Upkeep acknowledges late: what a killed worker held comes back after a minute and a sweep.
+    # What a killed worker had fetched and not begun comes back after a minute and a sweep.
     return {
         "visibility_timeout": 60,
         "unacked_restore_interval": 10,

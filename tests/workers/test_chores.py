@@ -1,0 +1,64 @@
+"""What upkeep tidies up by itself, on a real database."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from headgate.adapters.postgres.backtest_book import PostgresBacktestBook
+from headgate.adapters.postgres.connections import Pool, connection_of, open_pool
+from headgate.adapters.postgres.cycle_book import PostgresCycleBook
+from headgate.adapters.postgres.housekeeping import PostgresHousekeeping
+from headgate.application import housekeeping
+from headgate.application.cycles.records import CycleQuery
+from headgate.application.housekeeping import ChoreList
+from headgate_workers.schedule import CHORES
+from tests.contracts.test_backtest_book import ended, job
+from tests.contracts.test_cycle_book import record
+
+KEYS = """
+    INSERT INTO idempotency (key, actor, request_hash, status, answer, position, created_at)
+    SELECT 'key-' || day, 'user:ada', '', 200, '', 1, clock_timestamp() - make_interval(days => day)
+    FROM generate_series(1, 10) AS day
+"""
+
+
+@pytest.fixture
+def pool(fresh_database_url: str) -> Iterator[Pool]:
+    opened = open_pool(fresh_database_url, most=2)
+    yield opened
+    opened.close()
+
+
+def test_every_store_that_grows_beside_the_log_is_kept_small(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CYCLES_KEPT", "BACKTESTS_KEPT"):
+        monkeypatch.setattr(housekeeping, name, 1)
+    cycles, backtests = PostgresCycleBook(pool), PostgresBacktestBook(pool)
+    for number in range(3):
+        cycles.put(record(number))
+        backtests.add(job(number))
+    for number in range(2):
+        assert backtests.save(ended(job(number)), None)
+    with connection_of(pool) as connection:
+        connection.execute(KEYS)
+
+    done = ChoreList(CHORES, PostgresHousekeeping(pool), lambda: 0.0).run_due()
+
+    assert done == [chore.name for chore in CHORES]
+    assert [one.id for one in cycles.page(CycleQuery())] == ["run-2"]
+    left = [one.id for one in backtests.page(before=None, limit=9)]
+    assert left == ["job-2", "job-1"], "one that has not ended stays, and the newest that has"
+    with connection_of(pool) as connection:
+        assert connection.execute(
+            "SELECT max(extract(day FROM now() - created_at)) FROM idempotency"
+        ).fetchone() == (6,)
+
+
+def test_a_chore_is_done_again_when_its_time_has_come(pool: Pool) -> None:
+    now = 0.0
+    chores = ChoreList(CHORES, PostgresHousekeeping(pool), lambda: now)
+    assert len(chores.run_due()) == len(CHORES)
+    assert chores.run_due() == []
+    now = 300.0
+    assert chores.run_due() == ["keep the log's next partitions ready"]
