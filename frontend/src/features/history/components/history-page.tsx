@@ -13,7 +13,7 @@ import { useUrl } from "@/lib/hooks/use-url";
 import { refusalFor } from "@/lib/permissions";
 
 import { revisionsQuery } from "../api/history";
-import { actorWords, placeWords, valueWords } from "../model/revisions";
+import { actorWords, placeWords, valueDocument, valueWords, wholeWords } from "../model/revisions";
 import styles from "./history.module.css";
 import { RevertDialog } from "./revert-dialog";
 
@@ -56,6 +56,34 @@ export function HistoryPage() {
   );
 }
 
+function DifferenceLine({ difference }: { difference: Revision["differences"][number] }) {
+  const { before, after } = difference;
+  const whole = wholeWords(difference);
+  return (
+    <div>
+      {whole === undefined && <dt className="mono">{placeWords(difference)}</dt>}
+      <dd>
+        {whole === undefined ? (
+          <>
+            <Side as="del" value={before} /> <Side as="ins" value={after} />
+          </>
+        ) : (
+          <details>
+            <summary>{whole}</summary>
+            <Side as={whole === "Deleted" ? "del" : "ins"} value={whole === "Deleted" ? before : after} />
+          </details>
+        )}
+      </dd>
+    </div>
+  );
+}
+
+/** One side of a difference: a word, or a document on lines of its own. */
+function Side({ as: Mark, value }: { as: "del" | "ins"; value: unknown }) {
+  const document = valueDocument(value);
+  return <Mark className={document === undefined ? undefined : styles.document}>{document ?? valueWords(value)}</Mark>;
+}
+
 function RevisionCard({ revision, onRevert, onOnly }: { revision: Revision; onRevert: () => void; onOnly: () => void }) {
   const role = refusalFor(useIdentity(), { on: "queue" });
   const refusal = revision.kind === "Node" ? "What nodes report cannot be taken back." : role;
@@ -73,12 +101,7 @@ function RevisionCard({ revision, onRevert, onOnly }: { revision: Revision; onRe
       {revision.differences.length === 0 && <p className={styles.aside}>Nothing in its definition differs.</p>}
       <dl className={styles.differences}>
         {revision.differences.map((difference) => (
-          <div key={difference.path}>
-            <dt className="mono">{placeWords(difference)}</dt>
-            <dd>
-              <del>{valueWords(difference.before)}</del> <ins>{valueWords(difference.after)}</ins>
-            </dd>
-          </div>
+          <DifferenceLine key={difference.path} difference={difference} />
         ))}
       </dl>
       <div className={styles.foot}>

@@ -1,4 +1,6 @@
 // Changes of configuration in words.
+import { stringify } from "yaml";
+
 import type { Revision } from "@/lib/api/types";
 
 type Difference = Revision["differences"][number];
@@ -7,6 +9,17 @@ type Difference = Revision["differences"][number];
 export function valueWords(value: unknown): string {
   if (value === undefined || value === null) return "nothing";
   return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** A value that takes more than a line, as the lines of a document; undefined for those that take one. */
+export function valueDocument(value: unknown): string | undefined {
+  return typeof value === "object" && value !== null ? stringify(value).trimEnd() : undefined;
+}
+
+/** What came of the whole object; undefined where only a part of it differs. */
+export function wholeWords({ path, before, after }: Difference): string | undefined {
+  if (path !== "/") return undefined;
+  return before === undefined || before === null ? "Created" : after === undefined || after === null ? "Deleted" : undefined;
 }
 
 /** The last part of a place that says what it is: "nominalQuota" for ".../resources/0/nominalQuota". */
