@@ -3,9 +3,13 @@ import { CloudOff, Info, OctagonAlert, Sprout } from "lucide-react";
 import type { ReactNode } from "react";
 
 import { type Problem, problemOf } from "@/lib/api/problem";
+import { shownMoment } from "@/lib/past";
 
 import { Button } from "./button";
 import styles from "./states.module.css";
+
+const NOT_FOUND = 404;
+const NOT_THERE_THEN = "This is the past: it may have come only later. Move the slider on, or go back to now.";
 
 export function Skeleton({ rows = 6 }: { rows?: number }) {
   return (
@@ -34,6 +38,7 @@ export function Failed({ error, onRetry }: { error: unknown; onRetry?: () => voi
       <OctagonAlert aria-hidden="true" />
       <strong>{problem.title}</strong>
       <ProblemWords problem={problem} />
+      {problem.status === NOT_FOUND && shownMoment() !== "" && <p>{NOT_THERE_THEN}</p>}
       {onRetry && <Button onClick={onRetry}>Try again</Button>}
     </div>
   );

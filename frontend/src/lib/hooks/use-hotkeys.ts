@@ -49,8 +49,9 @@ function isTyping(target: EventTarget | null): boolean {
   return target.isContentEditable || ["TEXTAREA", "SELECT"].includes(target.tagName);
 }
 
+// Enter does nothing on a checkbox by itself, so there it opens the row as elsewhere in a table.
 function isControl(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.closest("a, button, input, [role=menuitem], [role=tab]") !== null;
+  return target instanceof HTMLElement && target.closest("a, button, input:not([type=checkbox]), [role=menuitem], [role=tab]") !== null;
 }
 
 function isDialogOpen(): boolean {
