@@ -43,6 +43,7 @@ from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import ORIGIN, Fact, World, quotas
 from tests.cycles.news import told, without_news
+from tests.properties.portrait import portrait_text
 
 QUEUES = ("a", "b", "c", "hosts", "more")
 HOSTS = ("b1/r1/h1", "b1/r1/h2", "b1/r2/h3", "b2/r3/h4")
@@ -128,7 +129,7 @@ class Lives(RuleBasedStateMachine):
     @initialize(rules=RULES)
     def install(self, rules: Rules) -> None:
         self.world = world = World()
-        self.log = Cell()
+        self.log, self.unasked = Cell(), Cell()
         self.submitted = 0
         self.coming: tuple[list[dict[str, Any]], int] | None = None
         world.configure(
@@ -301,6 +302,7 @@ class Lives(RuleBasedStateMachine):
         cell, at = self.world.cell, self.world.at
         for recorded in self.world.history[self.log.position :]:
             self.log.apply(recorded)
+        self._tell_unasked()
         fresh = self.log.fork()
         known = told(fresh)
         with fresh.trial():
@@ -350,6 +352,18 @@ class Lives(RuleBasedStateMachine):
                     origin=ORIGIN,
                 )
             )
+
+    def teardown(self) -> None:
+        """Partitions that are told only at the end know what those know that are built anew."""
+        if hasattr(self, "world"):
+            self._tell_unasked()
+            built = Cell.load(self.unasked.dump())
+            assert portrait_text(self.unasked) == portrait_text(built)
+
+    def _tell_unasked(self) -> None:
+        for recorded in self.world.history[self.unasked.position :]:
+            self.unasked.apply(recorded)
+        assert self.unasked.partition_keys()
 
     def _one(self, pick: int, wanted: Any) -> str | None:
         known = self.world.cell.workloads

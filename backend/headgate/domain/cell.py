@@ -30,6 +30,7 @@ from headgate.domain.topology.events import (
     NodeReported,
     NodeUncordoned,
 )
+from headgate.domain.untold import Untold
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.evolve import evolve as evolve_workload
 from headgate.domain.workloads.state import Workload
@@ -117,6 +118,7 @@ class Cell:
         self.usage_history = UsageHistory()
         self._journal: list[_Assumed] | None = None
         self._partitioning: Partitioning | None = None
+        self._untold = Untold()
 
     def apply(self, recorded: Recorded) -> None:
         """Fold the next event of the log; a gap, or a step back, is a bug and crashes."""
@@ -155,6 +157,7 @@ class Cell:
         """A stretch of events on approval: everything assumed inside is undone on leaving."""
         assert self._journal is None, "trials do not nest"
         trial = Trial(self)
+        self._tell()
         self._journal = []
         self.base_position = self.position
         try:
@@ -168,7 +171,15 @@ class Cell:
     @property
     def partitioning(self) -> Partitioning:
         """All partitions, up to date; built anew after a change of configuration."""
+        if self._untold:
+            self._tell()
+        return self.layout
+
+    @property
+    def layout(self) -> Partitioning:
+        """The same where only what follows from configuration is asked; workloads may be behind."""
         if self._partitioning is None:
+            self._untold.take()
             built = Partitioning(self.config, self.set_aside)
             for key, reason in built.fill(self.workloads, self.rounds).items():
                 self.set_aside[workload_stream(key)] = reason
@@ -181,7 +192,7 @@ class Cell:
 
     def partition_keys(self) -> tuple[str, ...]:
         """The partitions of the present configuration, `installation` among them."""
-        return self.partitioning.keys
+        return self.layout.keys
 
     def put_aside(self, stream: str, reason: str) -> None:
         """Leave an object out of account until its next event; everything else goes on."""
@@ -190,7 +201,7 @@ class Cell:
 
     def partition_of_workload(self, workload: Workload) -> str:
         """The partition that schedules it; empty if it has no queue."""
-        key = self.partitioning.key_of(workload)
+        key = self.layout.key_of(workload)
         return "" if key == INSTALLATION else key
 
     @property
@@ -217,6 +228,7 @@ class Cell:
 
     def _dumped(self, workloads: dict[str, Workload]) -> bytes:
         assert self._journal is None, "what is only assumed is not kept"
+        self._tell()
         folded = _Dump(
             position=self.position,
             config_position=self.config_position,
@@ -233,6 +245,7 @@ class Cell:
     def fork(self) -> "Cell":
         """Another cell with the same states, going its own way; cheap, as states are shared."""
         assert self._journal is None, "what is only assumed is not forked"
+        self._tell()
         forked = Cell()
         forked.position = forked.base_position = self.position
         forked.config_position = self.config_position
@@ -308,13 +321,33 @@ class Cell:
             self._index(kind, key, before)
 
     def _index(self, kind: str, key: str, before: Any) -> None:  # noqa: ANN401 - same
+        """In a trial at once; else the partitions are told of workloads when somebody asks."""
+        if kind == "workload" and self._journal is None:
+            first = self._untold.put(key, before)
+            if first is not None:
+                self._index_now(kind, key, first, before)
+            if self._untold.is_full:
+                self._tell()
+            return
+        if kind == "node":
+            self._tell()
+        self._index_now(kind, key, before, self._states(kind).get(key))
+
+    def _tell(self) -> None:
+        for key, before in self._untold.take().items():
+            after = self.workloads.get(key)
+            if before is not after:
+                self._index_now("workload", key, before, after)
+
+    def _index_now(self, kind: str, key: str, before: Any, after: Any) -> None:  # noqa: ANN401 - same
         partitioning = self._partitioning
-        assert partitioning is not None, "there is nothing to keep up to date"
+        if partitioning is None:
+            return
         try:
             if kind == "workload":
-                partitioning.replace_workload(before, self.workloads.get(key))
+                partitioning.replace_workload(before, after)
             elif kind == "round":
-                partitioning.replace_round(before, self.rounds.get(key))
+                partitioning.replace_round(before, after)
             elif not self._node_reported(kind, key, before):
                 self._partitioning = None
         except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
@@ -341,7 +374,7 @@ class Cell:
         self.usage_history.rules = self.config.configuration.admission_fair_sharing
         if journal and self._partitioning is not None:
             # What did not fit beside assumed admissions may fit without them.
-            self._partitioning.unpark()
+            self.partitioning.unpark()
 
     def _states(self, kind: str) -> dict[str, Any]:
         if kind == "workload":

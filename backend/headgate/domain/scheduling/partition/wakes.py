@@ -60,7 +60,7 @@ def wakes_of(cell: Cell, stream: str, event: DomainEvent) -> tuple[tuple[str, ..
     woken = {_of_workload(cell, key, event): None}
     if isinstance(event, WorkloadSpecChanged):
         woken.update(_moved_to(cell, key, event))
-    if cell.partitioning.has_terminating and isinstance(event, RELEASING):
+    if cell.layout.has_terminating and isinstance(event, RELEASING):
         woken[INSTALLATION] = None
     return tuple(woken), type(event) in GUARDING
 
@@ -70,7 +70,7 @@ def _moved_to(cell: Cell, key: str, event: WorkloadSpecChanged) -> dict[str, Non
     known = cell.workloads.get(key)
     if known is None:
         return {}
-    return {cell.partitioning.key_of(replace(known, spec=event.spec)): None}
+    return {cell.layout.key_of(replace(known, spec=event.spec)): None}
 
 
 def _of_round(cell: Cell, key: str, event: DomainEvent) -> str:
@@ -78,7 +78,7 @@ def _of_round(cell: Cell, key: str, event: DomainEvent) -> str:
     queue = found.cluster_queue if isinstance(found, Round) else ""
     if isinstance(event, RoundCommitted):
         queue = event.cluster_queue
-    return cell.partitioning.of_cluster_queue.get(queue, INSTALLATION)
+    return cell.layout.of_cluster_queue.get(queue, INSTALLATION)
 
 
 def _of_workload(cell: Cell, key: str, event: DomainEvent) -> str:
@@ -90,6 +90,6 @@ def _of_workload(cell: Cell, key: str, event: DomainEvent) -> str:
             created_at=0,
             spec=event.spec,
         )
-        return cell.partitioning.key_of(submitted)
+        return cell.layout.key_of(submitted)
     known = cell.workloads.get(key)
-    return cell.partitioning.key_of(known) if known else INSTALLATION
+    return cell.layout.key_of(known) if known else INSTALLATION

@@ -1,0 +1,41 @@
+"""Changes of workloads that the partitions have not been told of yet."""
+
+from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.state import Workload
+
+MOST_UNTOLD = 1_000
+"""So many workloads at most are kept waiting: whoever asks then waits some 50 ms for them."""
+
+
+class Untold:
+    """What each changed workload was when the partitions last heard of it.
+
+    Most workloads change several times before anybody asks, and only the last state matters then:
+    what partitions keep of a workload follows from its state alone. What is remembered of one that
+    waits does not, as each change of it is a reason to look again; so its changes are told one by
+    one.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[str, Workload | None] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._before)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the partitions should be told now."""
+        return len(self._before) >= MOST_UNTOLD
+
+    def put(self, key: str, before: Workload | None) -> Workload | None:
+        """Note a change; what the workload was before, if its change to `before` is told first."""
+        first = self._before.setdefault(key, before)
+        if first is None or first is before or holds_quota(first):
+            return None
+        self._before[key] = before
+        return first
+
+    def take(self) -> dict[str, Workload | None]:
+        """All of them with what they were, to be told now."""
+        taken, self._before = self._before, {}
+        return taken
