@@ -119,13 +119,15 @@ class HostTable:
 
     def take(self, view: int, rows: Ints, counts: Ints, requests: Mapping[str, int]) -> None:
         """Charge `counts` pods in `rows`; negative counts give back."""
+        # Numbers of one place are reckoned with several times as fast as arrays of one number.
+        at, pods = (rows, counts) if len(rows) != 1 else (rows.item(), counts.item())
         free = self.free[view]
         for resource, amount in requests.items():
             line = self.resources.get(resource)
             if line is not None and amount:
-                free[line, rows] -= amount * counts
+                free[line, at] -= amount * pods
         if PODS not in requests:
-            free[self.resources[PODS], rows] -= counts
+            free[self.resources[PODS], at] -= pods
         self.changes[view].note(rows)
         self.version += 1
 
