@@ -87,7 +87,7 @@ def _refuse_disallowed(scope: Scope, identity: Identity) -> None:
 
     A change of which nobody has said what right it takes is an admin's alone.
     """
-    usual = "read" if scope["method"] in READING else "configure"
+    usual = "read" if scope.get("method") in READING else "configure"
     right: Right = scope["route_handler"].opt.get("right", usual)
     if not identity.may(right):
         raise ApiFailure(FORBIDDEN, f"A token of role {identity.role} may not {right}.")
