@@ -23,7 +23,10 @@ class Mode(IntEnum):
 
 
 class QuotaAnswer(msgspec.Struct, frozen=True, gc=False):
-    """The mode, the borrowing level, and the numbers behind them; `reason` is Kueue's word."""
+    """The mode, the borrowing level, and the numbers behind them; `reason` is Kueue's word.
+
+    `is_immune` if they are about what may not be preempted, which only nominal quota pays for.
+    """
 
     mode: Mode
     level: int
@@ -32,6 +35,7 @@ class QuotaAnswer(msgspec.Struct, frozen=True, gc=False):
     nominal: int
     most: int
     reason: str = ""
+    is_immune: bool = False
 
 
 class FlavorTry(msgspec.Struct, frozen=True):

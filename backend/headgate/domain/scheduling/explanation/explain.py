@@ -155,12 +155,7 @@ def _short_of_quota(
     have = answer.most if impossible else answer.have
     needs = f"Needs {written_amount(resource, answer.need)} of flavor {looked_at.flavor}"
     queue = f"ClusterQueue {finding.cluster_queue}"
-    message = (
-        f"{needs}; {queue} can never use more than {number(resource, have)}"
-        if impossible
-        else f"{needs}; {queue} has {number(resource, have)} free"
-        f" (nominal quota {number(resource, answer.nominal)})"
-    )
+    message = f"{needs}; {_too_little(queue, resource, answer)}"
     return Blocker(
         type="Quota",
         reason="ExceedsMaxQuota" if impossible else "WaitingForQuota",
@@ -173,6 +168,20 @@ def _short_of_quota(
         short_by=answer.need - have,
         held_by=() if impossible else held_by,
     )
+
+
+def _too_little(queue: str, resource: str, answer: QuotaAnswer) -> str:
+    nominal = number(resource, answer.nominal)
+    if answer.reason == "ExceedsMaxQuota":
+        if not answer.is_immune:
+            return f"{queue} can never use more than {number(resource, answer.most)}"
+        return f"{queue} has a nominal quota of {nominal} for what may not be preempted"
+    free = number(resource, answer.have)
+    if answer.is_immune:
+        return (
+            f"{queue} has {free} of its nominal quota {nominal} left for what may not be preempted"
+        )
+    return f"{queue} has {free} free (nominal quota {nominal})"
 
 
 def _topology_blockers(finding: Finding) -> list[NeededBlocker]:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from heapq import nsmallest
 
-from headgate.domain.scheduling.answers import Mode
+from headgate.domain.scheduling.answers import Mode, VictimSearch
 from headgate.domain.scheduling.explanation.explain import Finding, explain_finding
+from headgate.domain.scheduling.lines.competing import preempts
 from headgate.domain.scheduling.looks.evaluation import Evaluation
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.values.quantities import FlavorResource
@@ -14,6 +15,7 @@ from headgate.domain.workloads.shrinking import pods_going
 from headgate.domain.workloads.state import Workload
 
 MOST_HOLDERS = 5
+NOT_ALLOWED = "PreemptionNotAllowed"
 
 
 def explain_evaluation(
@@ -82,11 +84,21 @@ def _finding(
         cluster_queue=evaluation.cluster_queue,
         tries=evaluation.tries,
         unplaced=evaluation.unplaced,
-        search=evaluation.search,
+        search=evaluation.search or _not_allowed(partition, evaluation),
         leaving=leaving,
         is_deferred=evaluation.mode == Mode.DEFERRED,
         has_round=own is not None,
         pods=pods,
+    )
+
+
+def _not_allowed(partition: Partition, evaluation: Evaluation) -> VictimSearch | None:
+    """Why nobody was looked for who could make room, where its queue would have let it."""
+    queue = partition.config.cluster_queues.get(evaluation.cluster_queue)
+    if evaluation.workload.spec.can_preempt or queue is None or not preempts(queue.spec):
+        return None
+    return VictimSearch(
+        "it may not preempt others, as it, its class or its pods say", kind=NOT_ALLOWED
     )
 
 

@@ -38,7 +38,7 @@ class Immunity(msgspec.Struct, frozen=True, gc=False):
         if key[1] in core:
             left = max(0, answer.nominal - self._immune_usage().get(key, 0))
             asked = min(need, core[key[1]])
-            return answer if asked <= left else _refused(answer, left, need, answer.nominal)
+            return answer if asked <= left else _unpaid(answer, left, asked)
         if self.spec.preemption.reserve_for_pending_non_preemptible and core == {}:
             return self._beside_reserved(answer, key, need)
         return answer
@@ -114,3 +114,19 @@ def _immune_part(admission: Admission, spec: WorkloadSpec) -> Iterator[tuple[Fla
 def _refused(answer: QuotaAnswer, left: int, need: int, most: int) -> QuotaAnswer:
     reason = "ExceedsMaxQuota" if need > most else "WaitingForQuota"
     return replace(answer, mode=Mode.NO_FIT, have=min(answer.have, left), most=most, reason=reason)
+
+
+def _unpaid(answer: QuotaAnswer, left: int, asked: int) -> QuotaAnswer:
+    """No, since `asked` may not be preempted and only so much nominal quota is left for that."""
+    if answer.reason == "ExceedsMaxQuota":
+        return answer
+    reason = "ExceedsMaxQuota" if asked > answer.nominal else "WaitingForQuota"
+    return replace(
+        answer,
+        mode=Mode.NO_FIT,
+        need=asked,
+        have=left,
+        most=answer.nominal,
+        reason=reason,
+        is_immune=True,
+    )

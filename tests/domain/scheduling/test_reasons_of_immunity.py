@@ -1,0 +1,71 @@
+"""What work is told that may not be preempted, or may not preempt (preemption.md §6.4, §6.6)."""
+
+from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.workloads.explanation import Explanation
+from tests.builders.world import World, quotas
+
+LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+
+
+def two_queues() -> World:
+    """Each owns four gpus and may borrow those of the other."""
+    world = World()
+    world.flavor("default")
+    for name in ("a", "b"):
+        world.cluster_queue(name, quotas(default=4), cohort_name="c")
+    return world
+
+
+def told(world: World, key: str) -> Explanation:
+    found = world[key].explanation
+    assert found is not None, f"{key} was not looked at"
+    return found
+
+
+def test_immune_work_beyond_what_its_queue_owns_is_told_that_borrowing_does_not_help() -> None:
+    world = two_queues()
+    key = world.submit("np", "a", {"gpu": 5}, preemptibility="NonPreemptible")
+    world.settle()
+    found = told(world, key)
+    assert found.dominant == "ExceedsMaxQuota"
+    assert found.sentence == (
+        "Needs 5 gpu of flavor default; "
+        "ClusterQueue a has a nominal quota of 4 for what may not be preempted"
+    )
+
+
+def test_immune_work_is_told_how_much_of_the_nominal_quota_is_left() -> None:
+    world = two_queues()
+    world.submit("np", "a", {"gpu": 3}, preemptibility="NonPreemptible")
+    world.settle()
+    key = world.submit("np2", "a", {"gpu": 2}, preemptibility="NonPreemptible")
+    world.settle()
+    assert told(world, key).sentence == (
+        "Needs 2 gpu of flavor default; "
+        "ClusterQueue a has 1 of its nominal quota 4 left for what may not be preempted"
+    )
+
+
+def test_work_with_an_immune_core_that_fits_in_time_is_not_told_that_it_never_will() -> None:
+    world = two_queues()
+    world.submit("np", "a", {"gpu": 3}, preemptibility="NonPreemptible")
+    world.settle()
+    key = world.submit("semi", "a", count=(5, 2), preemptibility="SemiPreemptible")
+    world.settle()
+    assert told(world, key).dominant == "WaitingForQuota"
+    world.finish("team/np")
+    world.settle()
+    assert key in world.admitted()
+
+
+def test_who_may_not_preempt_is_told_so_where_others_of_its_queue_might() -> None:
+    for policy, reasons in ((LOWER, ["PreemptionNotAllowed"]), (ClusterQueuePreemption(), [])):
+        world = World()
+        world.flavor("default")
+        world.cluster_queue("q", quotas(default=2), preemption=policy)
+        world.submit("v", "q", {"gpu": 2})
+        world.settle()
+        key = world.submit("p", "q", {"gpu": 2}, priority=5, can_preempt=False)
+        world.settle()
+        found = [b.reason for b in told(world, key).blockers if b.type == "Preemption"]
+        assert found == reasons
