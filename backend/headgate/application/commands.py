@@ -7,19 +7,23 @@ import msgspec
 
 from headgate.application.access import Identity
 from headgate.domain.cell import Cell
+from headgate.domain.config import Config
 from headgate.domain.configured import Absent
 from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.priority import PriorityClasses
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rule may look at: the object, the time, and everything around it."""
+    """What a rule may look at: the object, the time, and everything around it.
+
+    `config` is the configuration of the cell with what was decided just before, so that work that
+    is applied together with its class, its queue or its namespace's limits finds them.
+    """
 
     state: Any
     at: Instant
     cell: Cell
-    priority_classes: PriorityClasses
+    config: Config
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from headgate.application.installation import Installation
 from headgate.application.ports import Loaded, Unit
 from headgate.application.units import unit_of
 from headgate.domain.cell import Cell
-from headgate.domain.config import CONFIGURED_EVOLVE
+from headgate.domain.config import CONFIGURED_EVOLVE, Config
 from headgate.domain.configured import Absent
 from headgate.domain.facts import Origin
 from headgate.domain.rejection import Rejection
@@ -54,22 +54,18 @@ def unused(changes: Iterable[Change]) -> dict[str, Loaded]:
 def decided(
     cell: Cell, changes: Sequence[Change], loaded: dict[str, Loaded], at: Instant
 ) -> list[Changed]:
-    """What becomes of each change; a priority class decided on earlier is there for later ones."""
-    if len(changes) == 1:
-        found = loaded[changes[0].stream]
-        return [_decided_one(changes[0], found, _situation(cell, found, at))]
+    """What becomes of each change; what was decided on earlier is there for later ones."""
     known = dict(loaded)
-    classes = dict(cell.config.priority_classes)
+    config = cell.config
     results = []
     for change in changes:
-        situation = Situation(
-            state=known[change.stream].state, at=at, cell=cell, priority_classes=classes
-        )
+        state = known[change.stream].state
+        situation = Situation(state=state, at=at, cell=cell, config=config)
         changed = _decided_one(change, known[change.stream], situation)
         results.append(changed)
         if changed.events:
             known[change.stream] = _loaded_after(changed)
-            _learn_class(classes, changed)
+            config = _learned(cell, config, changed)
     return results
 
 
@@ -88,11 +84,6 @@ def unit_of_changes(
     if wakes_everyone and not any(changed.reads_config for changed in changes):
         return unit
     return msgspec.structs.replace(unit, config_position=cell.config_position)
-
-
-def _situation(cell: Cell, loaded: Loaded, at: Instant) -> Situation:
-    classes = cell.config.priority_classes
-    return Situation(state=loaded.state, at=at, cell=cell, priority_classes=classes)
 
 
 def _decided_one(change: Change, loaded: Loaded, situation: Situation) -> Changed:
@@ -142,8 +133,14 @@ def _loaded_after(changed: Changed) -> Loaded:
     )
 
 
-def _learn_class(classes: dict[str, Any], changed: Changed) -> None:
-    """Work that is applied together with its class finds it."""
-    kind, name = kind_and_key(changed.stream)
-    if kind == "workloadpriorityclass" and not isinstance(changed.after, Absent):
-        classes[name] = changed.after
+def _learned(cell: Cell, config: Config, changed: Changed) -> Config:
+    """The configuration with an object as it was just decided; the cell's own stays as it is."""
+    kind, key = kind_and_key(changed.stream)
+    if kind == "workload":
+        return config
+    learned = config.copied() if config is cell.config else config
+    if isinstance(changed.after, Absent):
+        learned.of_kind(kind).pop(key, None)
+    else:
+        learned.of_kind(kind)[key] = changed.after
+    return learned

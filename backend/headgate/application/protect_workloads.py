@@ -34,7 +34,7 @@ async def protect(installation: Installation, call: Call, wanted: Protection) ->
         if isinstance(situation.state, Absent):
             return WORKLOAD.decide(situation.state, ChangeProtection(), situation.at)
         _refuse_unknown_class(wanted, situation)
-        classes = situation.priority_classes
+        classes = situation.config.priority_classes
         spec = situation.state.spec
         named = classes[wanted.class_name].spec.value if wanted.class_name else wanted.priority
         command = ChangeProtection(
@@ -64,7 +64,7 @@ async def set_gate(
 
 def _refuse_unknown_class(wanted: Protection, situation: Situation) -> None:
     found = []
-    if wanted.class_name and wanted.class_name not in situation.priority_classes:
+    if wanted.class_name and wanted.class_name not in situation.config.priority_classes:
         found.append(
             Violation(
                 pointer=POINTER,

@@ -56,10 +56,10 @@ def submission(installation: Installation, wanted: Wanted) -> Change:
     uid = installation.ids.new()
 
     def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
-        classes = situation.priority_classes
-        rules = situation.cell.config.configuration.preemption
+        config = situation.config
+        classes, rules = config.priority_classes, config.configuration.preemption
         spec = resolved(
-            _placed(wanted, situation.cell.config),
+            _placed(wanted, config),
             classes,
             states_priority=wanted.states_priority,
             rules=rules,
@@ -85,8 +85,8 @@ def change_of_spec(installation: Installation, wanted: Wanted, version: int | No
 
     def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
         state = situation.state
-        classes = situation.priority_classes
-        config = situation.cell.config
+        config = situation.config
+        classes = config.priority_classes
         known = state if isinstance(state, Workload) else None
         before = unboosted(known.spec) if known else None
         rules = config.configuration.preemption
