@@ -1,0 +1,75 @@
+"""The board and the alert rules ask for nothing but figures that there are."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from headgate.application.metrics import DETECTORS
+from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+
+HERE = "/v1/namespaces/team-a/workloads"
+BOARD = json.loads(Path("monitoring/board.json").read_text())
+RULES = [
+    rule
+    for group in yaml.safe_load(Path("monitoring/alerts.yaml").read_text())["groups"]
+    for rule in group["rules"]
+]
+NAME = re.compile(r"\b(?:kueue|headgate)_\w+")
+
+
+def _questions() -> Iterator[str]:
+    for panel in BOARD["panels"]:
+        yield from (target["expr"] for target in panel.get("targets", ()))
+    yield from (variable["query"] for variable in BOARD["templating"]["list"])
+    yield from (rule["expr"] for rule in RULES)
+
+
+@pytest.fixture(scope="module")
+def figures(admin: Api, schedule: Callable[[], int]) -> str:
+    """What Prometheus would read after somebody was evicted and somebody ended."""
+    own = {"withinClusterQueue": "LowerPriority"}
+    admin.post("/v1/resourceflavors", flavor())
+    admin.post("/v1/clusterqueues", cluster_queue("cq", cpu="2", preemption=own))
+    admin.post("/v1/namespaces/team-a/localqueues", local_queue("main", "cq"))
+    uid = admin.post(HERE, workload("ends")).json()["metadata"]["uid"]
+    schedule()
+    ended = {"uid": uid, "succeeded": True}
+    assert admin.post(f"{HERE}/ends/finished", ended).status_code == 200
+    admin.post(HERE, workload("low"))
+    schedule()
+    admin.post(HERE, workload("high", priority=9))
+    reached = schedule()
+    assert admin.caught_up("/v1/queues", reached).status_code == 200
+    return admin.get("/metrics").text
+
+
+def test_every_figure_that_is_asked_for_is_there(figures: str) -> None:
+    wanted = {name for question in _questions() for name in NAME.findall(question)}
+    assert len(wanted) > 15
+    told = set(re.findall(r"^([a-z_]+)[ {]", figures, re.MULTILINE))
+    assert sorted(wanted - told) == []
+
+
+def test_every_detector_has_its_alert() -> None:
+    alerted = {kind for rule in RULES for kind in re.findall(r'kind="(\w+)"', rule["expr"])}
+    assert alerted == set(DETECTORS)
+
+
+def test_the_parts_of_the_board_lie_side_by_side() -> None:
+    taken: dict[tuple[int, int], str] = {}
+    panels: list[dict[str, Any]] = BOARD["panels"]
+    for panel in panels:
+        at = panel["gridPos"]
+        for place in (
+            (x, y)
+            for x in range(at["x"], at["x"] + at["w"])
+            for y in range(at["y"], at["y"] + at["h"])
+        ):
+            assert taken.setdefault(place, panel["title"]) == panel["title"]
+            assert place[0] < 24
+    assert len({panel["id"] for panel in panels}) == len(panels)
