@@ -14,35 +14,12 @@ from pathlib import Path
 from socket import socket
 
 from headgate.embedded.postgres import start_postgres
+from tests.builders.documents import queue_documents
 
 TOKEN = "bench-admin-token-of-this-run-only"
 START_SECONDS = 90
 STOP_SECONDS = 30
-QUEUES = """
-apiVersion: v1
-kind: Namespace
-metadata: {name: bench}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata: {name: default}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: bench}
-spec:
-  namespaceSelector: {}
-  resourceGroups:
-  - coveredResources: [cpu]
-    flavors:
-    - name: default
-      resources: [{name: cpu, nominalQuota: 100000000}]
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: bench, namespace: bench}
-spec: {clusterQueue: bench}
-"""
+QUEUES = queue_documents("bench", local="bench", namespace="bench", cpu=100_000_000)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,33 +10,10 @@ from headgate.cli.executor.loop import SimulatedExecutor
 from headgate.cli.executor.roster import Roster
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
+from tests.builders.documents import queue_documents
 from tests.cli.invoking import Invoker
 
-QUEUE = """
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata: {name: plain}
-spec: {}
----
-apiVersion: v1
-kind: Namespace
-metadata: {name: default}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: small}
-spec:
-  namespaceSelector: {}
-  resourceGroups:
-  - coveredResources: [cpu]
-    flavors:
-    - {name: plain, resources: [{name: cpu, nominalQuota: 4}]}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: main, namespace: default}
-spec: {clusterQueue: small}
-"""
+QUEUE = queue_documents("small", local="main", namespace="default", cpu=4)
 
 NODE = """
 apiVersion: v1

@@ -4,30 +4,16 @@ import pytest
 
 from headgate.cli.commands.waiting import goal_of, wait_for
 from headgate.client.client import HeadgateClient
+from tests.builders.documents import queue_documents
 from tests.cli.invoking import Invoker
 
-OBJECTS = """
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata: {name: plain}
-spec: {}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: small}
-spec:
-  namespaceSelector: {}
-  preemption: {withinClusterQueue: LowerPriority}
-  resourceGroups:
-  - coveredResources: [cpu]
-    flavors:
-    - {name: plain, resources: [{name: cpu, nominalQuota: 4}]}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: main, namespace: default}
-spec: {clusterQueue: small}
-"""
+OBJECTS = queue_documents(
+    "small",
+    local="main",
+    namespace="default",
+    cpu=4,
+    preemption={"withinClusterQueue": "LowerPriority"},
+)
 
 
 HOLDER = """

@@ -11,34 +11,11 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
+from tests.builders.documents import queue_documents
 from tests.processes.running import wait_until
 from tests.processes.up import HEADGATE, Up, environment, installation
 
-QUEUES = """
-apiVersion: v1
-kind: Namespace
-metadata: {name: team}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata: {name: default}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: main}
-spec:
-  namespaceSelector: {}
-  resourceGroups:
-  - coveredResources: [cpu]
-    flavors:
-    - name: default
-      resources: [{name: cpu, nominalQuota: 100}]
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: main, namespace: team}
-spec: {clusterQueue: main}
-"""
+QUEUES = queue_documents("main", local="main", namespace="team", cpu=100)
 WORKLOAD = """
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: Workload
