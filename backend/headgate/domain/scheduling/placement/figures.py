@@ -27,6 +27,8 @@ from headgate.domain.workloads.specs import PodSet, Scheduling
 
 MOST_PODS = 2**31 - 1
 MOST_SHAPES = 48
+FEW_PLACES = 2048
+"""So few are all counted anew in less time than figures of some of them are replaced."""
 
 
 class Shape(msgspec.Struct, frozen=True, gc=False):
@@ -119,10 +121,12 @@ def _up_to_date(ground: Ground, shape: Shape) -> Capacities:
     shapes, key = ground.topology.shapes, shape.key(ground)
     known: Known | None = shapes.pop(key, None)
     changed = None if known is None else _changed(ground, known)
-    if known is None or changed is None:
+    is_small = len(ground.topology.paths) < FEW_PLACES
+    if known is None or changed is None or (is_small and len(changed)):
         known = Known(computed(ground, shape), ())
     elif len(changed):
-        refresh(known.capacities, changed, leaf_figures(ground, shape, changed))
+        places = np.unique(changed)
+        refresh(known.capacities, places, leaf_figures(ground, shape, places))
     known.positions = tuple([ground.table.changes[view].position for view in ground.views])
     shapes[key] = known
     if len(shapes) > MOST_SHAPES:
@@ -137,7 +141,7 @@ def computed(ground: Ground, shape: Shape) -> Capacities:
 
 
 def _changed(ground: Ground, known: Known) -> Ints | None:
-    """The flavor's places that changed since, ascending; None if that is not known any more."""
+    """The flavor's places that changed since, some twice; None if that is not known any more."""
     rows: list[Ints] = []
     for view, position in zip(ground.views, known.positions, strict=True):
         since = ground.table.changes[view].since(position)
@@ -146,7 +150,7 @@ def _changed(ground: Ground, known: Known) -> Ints | None:
         rows.extend(since)
     if not rows:
         return np.zeros(0, dtype=np.int64)
-    return ground.topology.places_of(np.unique(np.concatenate(rows)))
+    return ground.topology.places_of(np.concatenate(rows))
 
 
 def _assumed_places(ground: Ground) -> Ints:
