@@ -3,7 +3,7 @@
 from headgate.domain.queues.specs import ClusterQueuePreemption, FlavorFungibility
 from headgate.domain.scheduling.waiting import explain_now, explain_waiting
 from headgate.domain.workloads.events import WorkloadSubmitted
-from headgate.domain.workloads.explanation import Blocker
+from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import World, quotas
@@ -41,6 +41,12 @@ def fill(world: World, *priorities: int) -> list[str]:
         keys.append(world.submit(f"old{number}", "q", {"gpu": 2}, priority=priority))
         world.settle()
     return keys
+
+
+def why(world: World, key: str) -> Explanation:
+    found = explain_waiting(world.cell, world[key], world.at)
+    assert found is not None, f"{key} does not wait"
+    return found
 
 
 def flavor_of(world: World, key: str) -> str:
@@ -97,8 +103,7 @@ def test_a_workload_whose_second_pod_set_never_fits_is_not_tried_again_and_again
     key = world.submit("new", "q", {"gpu": 1, "none": 1})
     assert len(world.settle()) == 1
     assert world.settle() == []
-    found = explain_waiting(world.cell, world[key], world.at)
-    assert found is not None
+    found = why(world, key)
     assert found.sentence == "ClusterQueue sets no quota for none"
 
 
@@ -107,8 +112,7 @@ def test_the_reason_told_is_that_of_the_preferred_flavor() -> None:
     fill(world, 9, 9)
     key = world.submit("new", "q", {"gpu": 2}, priority=5)
     world.settle()
-    found = explain_waiting(world.cell, world[key], world.at)
-    assert found is not None
+    found = why(world, key)
     assert found.sentence.startswith("Needs 2 gpu of flavor one; ClusterQueue q has 0 free")
 
 
@@ -123,8 +127,7 @@ def test_the_mildest_reason_within_a_group_and_the_worst_of_all_groups_is_told()
     submitted = WorkloadSubmitted(uid="w", namespace="team", name="w", spec=spec)
     world.record("workload/team/w", submitted)
     world.settle()
-    found = explain_waiting(world.cell, world["team/w"], world.at)
-    assert found is not None
+    found = why(world, "team/w")
     assert found.dominant == "NoMatchingFlavor"
     reasons = [(b.flavor, b.reason) for b in found.blockers]
     unfit = "NoMatchingFlavor"
@@ -140,8 +143,7 @@ def test_what_can_never_be_had_is_told_before_what_is_only_taken_now() -> None:
     world.settle()
     key = world.submit("new", "q", {"slots": 2, "gpu": 6})
     world.settle()
-    found = explain_waiting(world.cell, world[key], world.at)
-    assert found is not None
+    found = why(world, key)
     assert found.dominant == "ExceedsMaxQuota"
     assert found.sentence == "Needs 6 gpu of flavor one; ClusterQueue q can never use more than 4"
     assert found.would_unblock == (
@@ -159,8 +161,7 @@ def test_a_flavor_that_is_only_taken_now_is_told_before_one_that_can_never_be_ha
     world.settle()
     key = world.submit("new", "q", {"cpu": 1, "gpu": 2})
     world.settle()
-    found = explain_waiting(world.cell, world[key], world.at)
-    assert found is not None
+    found = why(world, key)
     assert found.sentence.startswith("Needs 2 gpu of flavor two; ClusterQueue q has 1 free")
 
 
@@ -171,8 +172,7 @@ def test_who_asks_for_a_level_that_is_not_there_is_told_which_are() -> None:
     world.cluster_queue("q", quotas(one=4))
     key = world.submit("w", "q", {"gpu": 1}, topology=TopologyRequest(required="shelf"))
     world.settle()
-    found = explain_waiting(world.cell, world[key], world.at)
-    assert found is not None
+    found = why(world, key)
     refusal = "Flavor one cannot be used: the topology tree has no level shelf, only block, rack, "
     assert found.sentence.startswith(refusal)
 
@@ -192,8 +192,7 @@ def test_pods_never_lie_on_hosts_of_two_flavors_at_once() -> None:
     ]
     world.settle()
     assert world.admitted() == ["team/wjoint"]
-    found = explain_waiting(world.cell, world[keys[0]], world.at)
-    assert found is not None
+    found = why(world, keys[0])
     assert found.sentence == "Flavor new cannot be used: its pods lie on the hosts of old already"
 
 

@@ -90,7 +90,8 @@ def test_a_workload_that_tries_for_too_long_is_deactivated_while_it_starts() -> 
     assert (found.cause, found.requeues) == ("RequeuingTimeExceeded", 1)
 
 
-def test_a_workload_that_tries_for_too_long_is_deactivated_while_it_backs_off() -> None:
+def backed_off_for_too_long() -> tuple[World, str]:
+    """Who was stopped for not being ready, and whose time to try has just run out; its key."""
     rules = waits(retry_limit_seconds=105)
     world = world_with(ConfigurationSpec(), wait_for_pods_ready=rules)
     key = world.submit("w", "q")
@@ -99,6 +100,11 @@ def test_a_workload_that_tries_for_too_long_is_deactivated_while_it_backs_off() 
     world.settle()
     world.stop(key)
     world.wait(5)
+    return world, key
+
+
+def test_a_workload_that_tries_for_too_long_is_deactivated_while_it_backs_off() -> None:
+    world, key = backed_off_for_too_long()
     assert names(world.settle()) == ["WorkloadDeactivated"]
     assert phase_of(world[key]) == "Inactive"
 
@@ -132,14 +138,7 @@ def test_a_workload_that_tries_for_too_long_is_deactivated_while_it_stands_in_li
 
 
 def test_the_time_to_try_begins_anew_also_for_who_was_deactivated_while_it_backed_off() -> None:
-    rules = waits(retry_limit_seconds=105)
-    world = world_with(ConfigurationSpec(), wait_for_pods_ready=rules)
-    key = world.submit("w", "q")
-    world.settle()
-    world.wait(100)
-    world.settle()
-    world.stop(key)
-    world.wait(5)
+    world, key = backed_off_for_too_long()
     world.settle()
     world.record(f"workload/{key}", WorkloadActivated())
     world.settle()
