@@ -9,6 +9,7 @@ import { TextField } from "@/components/ui/fields";
 import { Go } from "@/components/ui/go";
 import { Card, Page } from "@/components/ui/layout";
 import { Moment } from "@/components/ui/moment";
+import { PlainTable } from "@/components/ui/plain-table";
 import { Empty, ProblemWords } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import { problemOf } from "@/lib/api/problem";
@@ -100,37 +101,24 @@ function Form() {
 
 function List({ items }: { items: Backtest[] }) {
   return (
-    <div className={styles.scroll} tabIndex={0} role="region" aria-label="Backtests, newest first">
-      <table className={styles.table}>
-        <thead>
-          <tr>
-            <th scope="col">Asked</th>
-            <th scope="col">State</th>
-            <th scope="col">Through</th>
-            <th scope="col">Positions</th>
-            <th scope="col">By</th>
-          </tr>
-        </thead>
-        <tbody>
-          {items.map((job) => (
-            <tr key={job.id}>
-              <td>
-                <Go to={`/backtests/${encodeURIComponent(job.id)}`}>
-                  <Moment at={job.createdAt} />
-                </Go>
-              </td>
-              <td>
-                <StateBadge job={job} />
-              </td>
-              <td>{changeWords(job)}</td>
-              <td className="number">
-                #{job.fromPosition} to #{job.toPosition}
-              </td>
-              <td>{job.createdBy.replace(/^user:/, "")}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <PlainTable label="Backtests, newest first" heads={["Asked", "State", "Through", "Positions", "By"]}>
+      {items.map((job) => (
+        <tr key={job.id}>
+          <td>
+            <Go to={`/backtests/${encodeURIComponent(job.id)}`}>
+              <Moment at={job.createdAt} />
+            </Go>
+          </td>
+          <td>
+            <StateBadge job={job} />
+          </td>
+          <td>{changeWords(job)}</td>
+          <td className="number">
+            #{job.fromPosition} to #{job.toPosition}
+          </td>
+          <td>{job.createdBy.replace(/^user:/, "")}</td>
+        </tr>
+      ))}
+    </PlainTable>
   );
 }

@@ -1,6 +1,7 @@
 // What differs: in all, by queue with its use over time, and workload by workload.
 import { Go } from "@/components/ui/go";
 import { Card } from "@/components/ui/layout";
+import { PlainTable } from "@/components/ui/plain-table";
 import { PartialNote } from "@/components/ui/states";
 import type { BacktestResult } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
@@ -64,32 +65,19 @@ function Totals({ totals }: { totals: BacktestResult["totals"] }) {
 
 function Queues({ queues }: { queues: QueueOutcome[] }) {
   return (
-    <div className={styles.scroll} tabIndex={0} role="region" aria-label="Waiting times by queue">
-      <table className={styles.table}>
-        <thead>
-          <tr>
-            {["Queue", "Started", "Still waiting", "Mean wait", "Median wait", "95 of 100 within", "Preempted"].map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {queues.map(({ clusterQueue, then, rehearsed, preemptedThen, preemptedRehearsed }) => (
-            <tr key={clusterQueue}>
-              <th scope="row">{clusterQueue || "none"}</th>
-              <Change then={then.started} here={rehearsed.started} />
-              <Change then={then.stillWaiting} here={rehearsed.stillWaiting} />
-              <Change then={waitWords(then.meanMilliseconds)} here={waitWords(rehearsed.meanMilliseconds)} />
-              <Change then={waitWords(then.p50Milliseconds)} here={waitWords(rehearsed.p50Milliseconds)} />
-              <Change then={waitWords(then.p95Milliseconds)} here={waitWords(rehearsed.p95Milliseconds)} />
-              <Change then={preemptedThen} here={preemptedRehearsed} />
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <PlainTable label="Waiting times by queue" heads={["Queue", "Started", "Still waiting", "Mean wait", "Median wait", "95 of 100 within", "Preempted"]}>
+      {queues.map(({ clusterQueue, then, rehearsed, preemptedThen, preemptedRehearsed }) => (
+        <tr key={clusterQueue}>
+          <th scope="row">{clusterQueue || "none"}</th>
+          <Change then={then.started} here={rehearsed.started} />
+          <Change then={then.stillWaiting} here={rehearsed.stillWaiting} />
+          <Change then={waitWords(then.meanMilliseconds)} here={waitWords(rehearsed.meanMilliseconds)} />
+          <Change then={waitWords(then.p50Milliseconds)} here={waitWords(rehearsed.p50Milliseconds)} />
+          <Change then={waitWords(then.p95Milliseconds)} here={waitWords(rehearsed.p95Milliseconds)} />
+          <Change then={preemptedThen} here={preemptedRehearsed} />
+        </tr>
+      ))}
+    </PlainTable>
   );
 }
 
@@ -112,29 +100,17 @@ function UseChart({ name, then, here }: { name: string; then: number[]; here: nu
 
 function Workloads({ workloads }: { workloads: Differing[] }) {
   return (
-    <div className={styles.scroll} tabIndex={0} role="region" aria-label="Every workload that fares differently">
-      <table className={styles.table}>
-        <thead>
-          <tr>
-            <th scope="col">Workload</th>
-            <th scope="col">Queue</th>
-            <th scope="col">What</th>
-            <th scope="col">By</th>
-          </tr>
-        </thead>
-        <tbody>
-          {workloads.map((one) => (
-            <tr key={one.workload}>
-              <td>
-                <Go to={workloadAddress(one.workload)}>{one.workload}</Go>
-              </td>
-              <td>{one.clusterQueue}</td>
-              <td>{differenceWords(one)}</td>
-              <td className="number">{shiftWords(one)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <PlainTable label="Every workload that fares differently" heads={["Workload", "Queue", "What", "By"]}>
+      {workloads.map((one) => (
+        <tr key={one.workload}>
+          <td>
+            <Go to={workloadAddress(one.workload)}>{one.workload}</Go>
+          </td>
+          <td>{one.clusterQueue}</td>
+          <td>{differenceWords(one)}</td>
+          <td className="number">{shiftWords(one)}</td>
+        </tr>
+      ))}
+    </PlainTable>
   );
 }

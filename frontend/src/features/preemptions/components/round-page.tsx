@@ -6,6 +6,7 @@ import { Badge, type Tone } from "@/components/ui/badge";
 import { Go } from "@/components/ui/go";
 import { Card, Page } from "@/components/ui/layout";
 import { Moment } from "@/components/ui/moment";
+import { PlainTable } from "@/components/ui/plain-table";
 import { View } from "@/components/ui/view";
 import type { Round, RoundVictim } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
@@ -55,25 +56,11 @@ function Body({ round }: { round: Round }) {
       </div>
       <Chain round={round} />
       <Card title="Who had to go" aside={`${released} of ${round.victims.length} have gone`}>
-        <div className={styles.scroll} tabIndex={0} role="region" aria-label="Victims">
-          <table className={styles.table}>
-            <thead>
-              <tr>
-                <th scope="col">Workload</th>
-                <th scope="col">Rule</th>
-                <th scope="col">Protected by</th>
-                <th scope="col">Frees</th>
-                <th scope="col">Had run</th>
-                <th scope="col">Now</th>
-              </tr>
-            </thead>
-            <tbody>
-              {round.victims.map((victim) => (
-                <VictimRow key={victim.workload} victim={victim} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <PlainTable label="Victims" heads={["Workload", "Rule", "Protected by", "Frees", "Had run", "Now"]}>
+          {round.victims.map((victim) => (
+            <VictimRow key={victim.workload} victim={victim} />
+          ))}
+        </PlainTable>
       </Card>
     </>
   );
@@ -133,30 +120,18 @@ function Figures({ round }: { round: Round }) {
   if (figures.length === 0) return null;
   return (
     <Card title="Quota at that moment" aside={round.cohort ? `Cohort ${round.cohort}` : undefined}>
-      <div className={styles.scroll} tabIndex={0} role="region" aria-label="Figures of quota">
-        <table className={styles.table}>
-          <thead>
-            <tr>
-              <th scope="col">ClusterQueue</th>
-              <th scope="col">Used</th>
-              <th scope="col">Nominal</th>
-              <th scope="col">Wanted</th>
-            </tr>
-          </thead>
-          <tbody>
-            {figures.map((line) => (
-              <tr key={`${line.clusterQueue} ${line.flavor} ${line.resource}`}>
-                <th scope="row">
-                  {line.clusterQueue} <span className={styles.soft}>{line.flavor}</span>
-                </th>
-                <td className="number">{formatAmountOf(line.resource, line.used)}</td>
-                <td className="number">{formatAmountOf(line.resource, line.nominal)}</td>
-                <td className="number">{line.wanted ? formatAmountOf(line.resource, line.wanted) : "—"}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <PlainTable label="Figures of quota" heads={["ClusterQueue", "Used", "Nominal", "Wanted"]}>
+        {figures.map((line) => (
+          <tr key={`${line.clusterQueue} ${line.flavor} ${line.resource}`}>
+            <th scope="row">
+              {line.clusterQueue} <span className={styles.soft}>{line.flavor}</span>
+            </th>
+            <td className="number">{formatAmountOf(line.resource, line.used)}</td>
+            <td className="number">{formatAmountOf(line.resource, line.nominal)}</td>
+            <td className="number">{line.wanted ? formatAmountOf(line.resource, line.wanted) : "—"}</td>
+          </tr>
+        ))}
+      </PlainTable>
     </Card>
   );
 }

@@ -4,6 +4,7 @@ import { ArrowRight, CirclePlay, CircleX } from "lucide-react";
 import { Badge } from "@/components/ui/badge";
 import { Go } from "@/components/ui/go";
 import { Card } from "@/components/ui/layout";
+import { PlainTable } from "@/components/ui/plain-table";
 import type { Effect, Foreseen, Simulation } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
 
@@ -99,33 +100,22 @@ function hostWords({ topologyAssignment }: Assigned): string {
 
 function Effects({ effects }: { effects: Effect[] }) {
   return (
-    <div className={styles.scroll} tabIndex={0} role="region" aria-label="Everybody else">
-      <table className={styles.table}>
-        <thead>
-          <tr>
-            <th scope="col">Workload</th>
-            <th scope="col">What</th>
-            <th scope="col">Without and with it</th>
-          </tr>
-        </thead>
-        <tbody>
-          {effects.map((effect) => (
-            <tr key={effect.workload}>
-              <td>
-                <Go to={workloadAddress(effect.workload)}>{effect.workload}</Go>
-              </td>
-              <td>
-                <Badge tone={effectTone(effect)} icon={effectTone(effect) === "bad" ? CircleX : CirclePlay}>
-                  {effectWords(effect)}
-                </Badge>
-              </td>
-              <td className={styles.change}>
-                {effect.without ?? "not there"} <ArrowRight aria-label="becomes" /> {effect.withChange ?? "gone"}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <PlainTable label="Everybody else" heads={["Workload", "What", "Without and with it"]}>
+      {effects.map((effect) => (
+        <tr key={effect.workload}>
+          <td>
+            <Go to={workloadAddress(effect.workload)}>{effect.workload}</Go>
+          </td>
+          <td>
+            <Badge tone={effectTone(effect)} icon={effectTone(effect) === "bad" ? CircleX : CirclePlay}>
+              {effectWords(effect)}
+            </Badge>
+          </td>
+          <td className={styles.change}>
+            {effect.without ?? "not there"} <ArrowRight aria-label="becomes" /> {effect.withChange ?? "gone"}
+          </td>
+        </tr>
+      ))}
+    </PlainTable>
   );
 }

@@ -1,6 +1,7 @@
 // What a workload asks for, what it was given, and on which hosts.
 import { Go } from "@/components/ui/go";
 import { Card } from "@/components/ui/layout";
+import { PlainTable } from "@/components/ui/plain-table";
 import type { PodSet, PodSetAssignment, WorkloadObject } from "@/lib/api/types";
 
 import { placesOf, requestsOf } from "../model/placement";
@@ -14,23 +15,11 @@ export function Assignment({ workload }: { workload: WorkloadObject }) {
       title={admission ? "Place" : "What it asks for"}
       aside={admission && <Go to={`/queues/${encodeURIComponent(admission.clusterQueue)}`}>{admission.clusterQueue}</Go>}
     >
-      <div className={styles.scroll} tabIndex={0} role="region" aria-label="Pod sets">
-        <table className={styles.table}>
-          <thead>
-            <tr>
-              <th scope="col">Pod set</th>
-              <th scope="col">Pods</th>
-              <th scope="col">{admission ? "Given" : "Each pod"}</th>
-              {admission && <th scope="col">Flavors</th>}
-            </tr>
-          </thead>
-          <tbody>
-            {admission
-              ? admission.podSetAssignments.map((given) => <GivenRow key={given.name} given={given} />)
-              : workload.spec.podSets.map((asked) => <AskedRow key={asked.name} asked={asked} />)}
-          </tbody>
-        </table>
-      </div>
+      <PlainTable label="Pod sets" heads={["Pod set", "Pods", admission ? "Given" : "Each pod", ...(admission ? ["Flavors"] : [])]}>
+        {admission
+          ? admission.podSetAssignments.map((given) => <GivenRow key={given.name} given={given} />)
+          : workload.spec.podSets.map((asked) => <AskedRow key={asked.name} asked={asked} />)}
+      </PlainTable>
       {admission && <Hosts assignments={admission.podSetAssignments} />}
     </Card>
   );

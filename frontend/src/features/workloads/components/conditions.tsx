@@ -4,6 +4,7 @@ import { CircleCheck, CircleDashed, CircleX } from "lucide-react";
 import { Badge } from "@/components/ui/badge";
 import { Card } from "@/components/ui/layout";
 import { Moment } from "@/components/ui/moment";
+import { PlainTable } from "@/components/ui/plain-table";
 import type { Condition, WorkloadObject } from "@/lib/api/types";
 
 import styles from "./workload-page.module.css";
@@ -13,22 +14,11 @@ export function Conditions({ workload }: { workload: WorkloadObject }) {
   if (conditions.length === 0) return null;
   return (
     <Card title="Conditions">
-      <div className={styles.scroll} tabIndex={0} role="region" aria-label="Conditions">
-        <table className={styles.table}>
-          <thead>
-            <tr>
-              <th scope="col">Condition</th>
-              <th scope="col">Reason</th>
-              <th scope="col">Since</th>
-            </tr>
-          </thead>
-          <tbody>
-            {conditions.map((found) => (
-              <ConditionRow key={found.type} found={found} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <PlainTable label="Conditions" heads={["Condition", "Reason", "Since"]}>
+        {conditions.map((found) => (
+          <ConditionRow key={found.type} found={found} />
+        ))}
+      </PlainTable>
     </Card>
   );
 }
