@@ -27,9 +27,11 @@ Amounts = dict[str, int]
 
 
 class Use(msgspec.Struct, kw_only=True):
-    """Use from `begin_at` to `end_at`; `areas` are amounts times microseconds in each bucket.
+    """Use from `begin_at` to `end_at`, in buckets of equal length.
 
-    Resources are named `<cluster queue>/<resource>`; what each workload holds is in `held`.
+    Resources are named `<cluster queue>/<resource>`; what each workload holds is in `held`. In each
+    bucket `means` is the average so far, and `areas` the amount times microseconds that does not
+    yet make one more of it: bytes times microseconds alone are more than can be kept as a number.
     """
 
     begin_at: Instant
@@ -37,6 +39,7 @@ class Use(msgspec.Struct, kw_only=True):
     now: Instant
     held: dict[str, Amounts] = {}
     used: Amounts = {}
+    means: dict[str, list[int]] = {}
     areas: dict[str, list[int]] = {}
 
     def begin(self, workloads: dict[str, Workload]) -> None:
@@ -75,7 +78,7 @@ class Use(msgspec.Struct, kw_only=True):
             last = bucket == BUCKETS - 1
             end = until if last else min(until, self.begin_at + (bucket + 1) * width)
             for name, amount in self.used.items():
-                self.areas.setdefault(name, [0] * BUCKETS)[bucket] += amount * (end - self.now)
+                self._add(name, bucket, amount * (end - self.now))
             self.now = end
 
     @property
@@ -86,7 +89,16 @@ class Use(msgspec.Struct, kw_only=True):
     def averages(self) -> dict[str, list[int]]:
         """The average amount in each bucket, by resource."""
         width = self.bucket_microseconds
-        return {name: [one // width for one in areas] for name, areas in sorted(self.areas.items())}
+        return {
+            name: [mean + area // width for mean, area in zip(self.means[name], areas, strict=True)]
+            for name, areas in sorted(self.areas.items())
+        }
+
+    def _add(self, name: str, bucket: int, area: int) -> None:
+        means = self.means.setdefault(name, [0] * BUCKETS)
+        areas = self.areas.setdefault(name, [0] * BUCKETS)
+        whole, areas[bucket] = divmod(areas[bucket] + area, self.bucket_microseconds)
+        means[bucket] += whole
 
     def _hold(self, key: str, amounts: Amounts) -> None:
         for name, amount in self.held.pop(key, {}).items():
