@@ -142,8 +142,9 @@ class HostTable:
 
     def has_room(self, view: int, pods: Iterable[tuple[Ints, Ints, Mapping[str, int]]]) -> bool:
         """Whether these pods fit where they are meant to go, on places that take pods."""
-        taken: dict[str, Ints] = {}
-        for rows, counts, requests in pods:
+        asked = tuple(pods)
+        taken = np.zeros_like(self.capacity) if len(asked) > 1 else None
+        for rows, counts, requests in asked:
             if not self.usable[rows].all():
                 return False
             for resource, amount in requests.items():
@@ -152,9 +153,11 @@ class HostTable:
                     if amount:
                         return False
                     continue
-                total = taken.setdefault(resource, np.zeros(len(self.places), dtype=np.int64))
-                total[rows] += amount * counts
-                if (total[rows] > self.free[view][line, rows]).any():
+                needed = amount * counts
+                if taken is not None:
+                    taken[line, rows] += needed
+                    needed = taken[line, rows]
+                if (needed > self.free[view][line, rows]).any():
                     return False
         return True
 
