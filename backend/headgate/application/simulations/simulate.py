@@ -34,7 +34,7 @@ MOST_CHANGES = 1_000
 MOST_EFFECTS = 1_000
 ASSUMPTIONS = (
     "Nobody else submits, changes or ends anything meanwhile.",
-    "Victims stop at once when they are asked to; `verdict` holds before that, `inTheEnd` after.",
+    "Victims stop at once when they are asked to.",
 )
 
 
