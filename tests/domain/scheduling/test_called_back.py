@@ -4,10 +4,11 @@ from typing import Any
 
 from headgate.domain.queues.specs import ClusterQueuePreemption, SoftEviction
 from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.topology.events import NodeReported
 from headgate.domain.workloads.commands import AcknowledgeEviction
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
 from headgate.domain.workloads.preemption_events import EvictionCancelled
-from headgate.domain.workloads.specs import EvictionPolicy
+from headgate.domain.workloads.specs import EvictionPolicy, TopologyRequest
 from headgate.domain.workloads.state import holds, phase_of
 from tests.builders.rounds import of_kind
 from tests.builders.world import World, names, quotas
@@ -113,3 +114,24 @@ def test_room_kept_for_who_no_longer_comes_is_not_counted_against_victims() -> N
     made = world.settle()
     assert len(of_kind(made, EvictionCancelled)) == 1
     assert "PlacementInvalidated" not in names(made)
+
+
+def test_victims_of_a_round_before_a_new_plan_are_called_back_with_the_new_one() -> None:
+    world = World()
+    world.hosts({"b/r1/h1": 2, "b/r1/h2": 2, "b/r2/h3": 2, "b/r2/h4": 2}, "gpu")
+    world.cluster_queue("q", quotas("gpu", tas=100), preemption=LOWER)
+    rack = TopologyRequest(required="rack")
+    for name, priority in (("a", 1), ("b", 1), ("c", 2), ("d", 2)):
+        submitted(world, name, 2, priority, topology=rack, eviction_policy=SOFT)
+    p = submitted(world, "p", 2, 9, count=2, topology=rack)
+    (host,) = world.placed("team/a")
+    world.stop("team/a")
+    world.settle()
+    world.record(f"node/{host}", NodeReported(ready=False, allocatable={"gpu": 2, "pods": 110}))
+    world.settle()
+    stages = [found.stage for found in world.cell.rounds.values()]
+    assert stages == ["Superseded", "Committed"], "it plans anew, and counts on b leaving"
+    world.record(f"workload/{p}", WorkloadDeleted())
+    back = of_kind(world.settle(), EvictionCancelled)
+    assert sorted(back) == ["workload/team/b", "workload/team/c", "workload/team/d"]
+    assert findings_of(world.history) == []

@@ -10,6 +10,7 @@ from headgate.application.visibility import Scope
 from headgate.domain.rounds.events import QuotaFigures, RoundVictim
 from headgate.domain.rounds.state import Round, is_guaranteeing, is_open
 from headgate.domain.workloads.shrinking import open_eviction
+from headgate.domain.workloads.state import Workload, condition
 
 
 def rendered_round(installation: Installation, found: Round, scope: Scope) -> dict[str, Any]:
@@ -47,7 +48,7 @@ def _victim(
 ) -> dict[str, Any]:
     workload = installation.reader.cell.workloads.get(victim.workload)
     leaves = open_eviction(workload, found.id) if workload else None
-    stage = stage_of(leaves) if leaves else _stage_without(victim, found)
+    stage = stage_of(leaves) if leaves else _stage_without(victim, found, workload)
     soft = leaves.soft if leaves else None
     return {
         "workload": installation.tenants.redacted(victim.workload, scope),
@@ -71,14 +72,28 @@ def _victim(
     }
 
 
-def _stage_without(victim: RoundVictim, found: Round) -> str:
+def _stage_without(victim: RoundVictim, found: Round, workload: Workload | None) -> str:
     """Called back, gone, or gone only when the round was over already.
 
-    Of an open round who has gone is noted with its next step.
+    Of an open round who has gone is noted with its next step. Who was called back with a later
+    round of the same preemptor has run since before this one.
     """
     if victim.workload in found.called_back:
         return "Cancelled"
-    return "Released" if is_open(found) or victim.workload in found.released else "LeftLater"
+    if is_open(found) or victim.workload in found.released:
+        return "Released"
+    return "Cancelled" if _runs_on(victim, found, workload) else "LeftLater"
+
+
+def _runs_on(victim: RoundVictim, found: Round, workload: Workload | None) -> bool:
+    if workload is None or workload.finished_at is not None or victim.shrinks_to:
+        return False
+    admitted = condition(workload, "Admitted")
+    return (
+        admitted is not None
+        and admitted.status
+        and admitted.last_transition_at <= found.committed_at
+    )
 
 
 def _figures(figures: QuotaFigures) -> dict[str, Any]:

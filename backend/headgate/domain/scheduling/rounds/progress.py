@@ -60,11 +60,12 @@ def end_round(run: CycleRun, found: Round, end: RoundAborted | RoundExpired) -> 
 
     An aborted round calls back whom it can; victims of an expired one are leaving already.
     """
-    called: Facts = []
+    called: dict[str, Facts] = {}
     if isinstance(end, RoundAborted):
-        called = call_back(run, [found], f"round {found.id} was aborted: {end.cause}")[found.id]
-        end = replace(end, called_back=_named(called))
-    run.decide((round_stream(found.id), end), *_withdrawn(run, found), *called)
+        cause = f"round {found.id} was aborted: {end.cause}"
+        called = call_back(run, _counted_on([found], run), cause)
+        end = replace(end, called_back=_named(called[found.id]))
+    run.decide((round_stream(found.id), end), *_withdrawn(run, found), *_all(called))
 
 
 def invalidate(run: CycleRun, found: Round) -> None:
@@ -93,15 +94,15 @@ def superseded(run: CycleRun, preemptor: Workload, end: RoundSuperseded) -> Fact
     own = oldest_first(each for each in run.partition.rounds.values() if each.preemptor == key)
     called: dict[str, Facts] = {}
     if own and end.admission is not None:
-        called = call_back(run, own, f"{key} found another place", end.admission)
+        cause = f"{key} found another place"
+        called = call_back(run, _counted_on(own, run), cause, end.admission)
     for found in own:
         if found.stage != "Invalidated" and not place_is_there(run, found):
             lost = PlacementInvalidated(by=_why_lost(run, found))
             facts.append((round_stream(found.id), lost))
-        back = called.get(found.id, [])
-        facts.append((round_stream(found.id), replace(end, called_back=_named(back))))
-        facts += back
-    return facts
+        back = _named(called.get(found.id, []))
+        facts.append((round_stream(found.id), replace(end, called_back=back)))
+    return [*facts, *_all(called)]
 
 
 def completed(run: CycleRun, found: Round, admission: Admission) -> Facts:
@@ -111,9 +112,9 @@ def completed(run: CycleRun, found: Round, admission: Admission) -> Facts:
     """
     waited = whole_seconds(run.at - found.committed_at)
     cause = f"{found.preemptor} could start before it had gone"
-    called = call_back(run, [found], cause, admission)[found.id]
-    end = RoundCompleted(waited_seconds=waited, called_back=_named(called))
-    return [(round_stream(found.id), end), *called]
+    called = call_back(run, _counted_on([found], run), cause, admission)
+    end = RoundCompleted(waited_seconds=waited, called_back=_named(called[found.id]))
+    return [(round_stream(found.id), end), *_all(called)]
 
 
 def how_it_went(victim: Workload | None, round_id: str, *, shrinks: bool) -> Gone | None:
@@ -127,6 +128,21 @@ def how_it_went(victim: Workload | None, round_id: str, *, shrinks: bool) -> Gon
     if open_eviction(victim, round_id) is not None:
         return None
     return "Shrunk" if shrinks else "Eviction"
+
+
+def _counted_on(ending: list[Round], run: CycleRun) -> list[Round]:
+    """Rounds of one preemptor, and those before it planned anew: they counted on their victims."""
+    key = ending[0].preemptor
+    before = (
+        each
+        for each in run.cell.rounds.values()
+        if each.preemptor == key and each.stage == "Superseded" and each.started_at is None
+    )
+    return [*ending, *oldest_first(before)]
+
+
+def _all(called: dict[str, Facts]) -> Facts:
+    return [fact for facts in called.values() for fact in facts]
 
 
 def _named(called: Facts) -> tuple[str, ...]:
