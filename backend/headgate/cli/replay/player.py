@@ -1,7 +1,8 @@
 """One replay from the first submission to the last word on every workload."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from functools import partial
 
 import msgspec
 
@@ -14,6 +15,7 @@ from headgate.cli.replay.arrivals import Arrival, Play
 from headgate.cli.replay.figures import Resilience
 from headgate.cli.replay.journal import JOURNAL_TYPES, Journal
 from headgate.cli.replay.outages import Failing, Outage
+from headgate.cli.replay.sender import Sender
 from headgate.cli.replay.trace_time import FreeTime, TraceTime
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
@@ -57,10 +59,10 @@ class Player:
         self._time = time
         self._runs = {arrival.key: arrival.run_length for arrival in play.arrivals}
         self._roster = Roster(self._behaviour, reports_ready=play.reports_ready)
-        self._clients = [
-            HeadgateClient(connection, patience_seconds=PATIENCE_SECONDS) for _ in range(4)
-        ]
-        self._threads = [ThreadPoolExecutor(1), ThreadPoolExecutor(1)]
+        self._reading = HeadgateClient(connection, patience_seconds=PATIENCE_SECONDS)
+        self._listening = HeadgateClient(connection, patience_seconds=PATIENCE_SECONDS)
+        self._submitting = Sender(connection, PATIENCE_SECONDS)
+        self._reporting = Sender(connection, PATIENCE_SECONDS)
         self._submissions: list[tuple[Future[Batch], list[Arrival]]] = []
         self._reports: list[tuple[Future[list[ReportResult]], list[Report]]] = []
         self._next = 0
@@ -70,7 +72,7 @@ class Player:
 
     def play(self, tell: Callable[[Journal], None]) -> None:
         """Go on until every workload is finished, or nothing more can happen to the rest."""
-        reading, listening = self._clients[:2]
+        reading, listening = self._reading, self._listening
         self.first_position = reading.head()
         streams = (f"workload/{self._play.namespace}/",)
         inbox = Inbox(listening, after=self.first_position, types=JOURNAL_TYPES, streams=streams)
@@ -90,10 +92,8 @@ class Player:
 
     def close(self) -> None:
         """Let go of threads and connections."""
-        for pool in self._threads:
-            pool.shutdown(wait=False, cancel_futures=True)
-        for client in self._clients:
-            client.close()
+        for used in (self._submitting, self._reporting, self._reading, self._listening):
+            used.close()
 
     def _behaviour(self, key: str, _uid: str, _annotations: dict[str, str]) -> Behaviour:
         return Behaviour(start_delay=0, run_length=self._runs.get(key, 0), stop_delay=0)
@@ -142,7 +142,9 @@ class Player:
                 self.journal.sent(arrival.key)
             key = f"{self._play.namespace}-{self._next}"
             manifests = [arrival.manifest for arrival in arrivals]
-            future = self._threads[0].submit(self._clients[2].submit_batch, manifests, key=key)
+            future = self._submitting.send(
+                partial(HeadgateClient.submit_batch, manifests=manifests, key=key)
+            )
             self._submissions.append((future, arrivals))
             self._heard_at = elapsed_seconds()
         if self.journal.undecided and self._is_silent(SILENCE_SECONDS):
@@ -183,7 +185,7 @@ class Player:
                 self._time.reach(min(instants))
         reports = self._roster.take_due(self._time.now(), REPORT_BATCH)
         if reports:
-            future = self._threads[1].submit(self._clients[3].report, reports)
+            future = self._reporting.send(partial(HeadgateClient.report, reports=reports))
             self._reports.append((future, reports))
             self._heard_at = elapsed_seconds()
 
