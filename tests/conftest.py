@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg
@@ -48,9 +49,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config) -> SharingOut:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharingOut:
     """Share the tests out in that order."""
-    return SharingOut(config)
+    return SharingOut(config, log)
 
 
 @pytest.fixture(scope="session")

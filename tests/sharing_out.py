@@ -1,5 +1,7 @@
 """How the processes of a run share the tests out: files that take long begin first."""
 
+from typing import Any
+
 import pytest
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
@@ -13,10 +15,10 @@ TOGETHER = ("tests/browser/", "tests/architecture/")
 class SharingOut(LoadFileScheduling):  # type: ignore[misc] # as xdist tells no types
     """File by file in the order given, and some folders as a whole."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, log: Any) -> None:
         # Else files with few tests come last, and one process is left alone with a long one.
         config.option.loadscopereorder = False
-        super().__init__(config)
+        super().__init__(config, log)
 
     def _split_scope(self, nodeid: str) -> str:
         whole = next((folder for folder in TOGETHER if nodeid.startswith(folder)), None)
