@@ -8,9 +8,18 @@ from typer.main import get_command
 from headgate.cli.main import app
 from headgate.cli.program import Program
 from tests.architecture.readme import BACKEND_README, README, shell_lines, symbols_of_the_tour
-from tests.architecture.sources import ROOT, assert_none, tree
+from tests.architecture.sources import (
+    BACKEND,
+    ROOT,
+    WORKERS,
+    assert_none,
+    files_below,
+    shown,
+    tree,
+)
 
 TARGET = re.compile(r"^([a-z]+):", re.MULTILINE)
+TOLD = re.compile(r"(?:`|<code>)make ([a-z]+)")
 LINES_OF_HELP = re.compile(r"^([a-z]+):.*  ## .+$", re.MULTILINE)
 
 
@@ -28,6 +37,18 @@ def test_make_commands_named_in_the_guides_exist() -> None:
         for guide in (README, BACKEND_README)
         for line in shell_lines(guide)
         if line.startswith("make ") and line.split()[1] not in targets
+    ]
+    assert_none(found, "The Makefile has no such command:")
+
+
+def test_make_commands_that_people_are_told_of_exist() -> None:
+    targets = set(TARGET.findall((ROOT / "Makefile").read_text()))
+    found = [
+        f"{shown(source)}: make {name}"
+        for folder in (BACKEND, WORKERS)
+        for source in files_below(folder, ".py")
+        for name in TOLD.findall(source.read_text())
+        if name not in targets
     ]
     assert_none(found, "The Makefile has no such command:")
 
