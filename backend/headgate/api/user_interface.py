@@ -15,7 +15,8 @@ NOT_BUILT = b"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Headgate</title></head>
 <body><main>
 <h1>Headgate is running</h1>
-<p>The web interface has not been built here. Build it with <code>make interface</code> and reload.</p>
+<p>The web interface has not been built here.
+Build it with <code>make interface</code> and reload.</p>
 <p>The API is described at <a href="/docs">/docs</a>.</p>
 </main></body></html>
 """
