@@ -3,6 +3,7 @@
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -131,6 +132,7 @@ class EveryDomain:
         return any(bool(within[each].any()) for each in places)
 
 
+@pytest.mark.slow
 @given(st.integers(min_value=0, max_value=10**9))
 def test_the_likely_domains_hold_the_cheapest_victims_of_all(seed: int) -> None:
     random = Random(seed)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,9 +18,7 @@ from headgate.domain.queues.specs import (
 )
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.commands import AcknowledgeEviction
-from headgate.domain.workloads.events import (
-    WorkloadDeletionRequested,
-)
+from headgate.domain.workloads.events import WorkloadDeletionRequested
 from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.shrinking import present_eviction, present_evictions
 from headgate.domain.workloads.specs import EvictionPolicy, PodSet, Preemptibility, Scheduling
@@ -158,6 +157,7 @@ class Tale:
         self.promises.at_rest()
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     st.lists(POLICIES, min_size=3, max_size=3),
