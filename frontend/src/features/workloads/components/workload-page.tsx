@@ -57,7 +57,7 @@ function Over({ workload }: { workload: WorkloadObject }) {
   return (
     <>
       <PhaseBadge phase={workload.status?.phase ?? "Pending"} />
-      <span>
+      <span className={styles.beneath}>
         <InQueue workload={workload} />, priority {workload.status?.priority ?? workload.spec.priority ?? 0}, submitted <Moment at={workload.metadata.creationTimestamp} />
       </span>
     </>
@@ -74,7 +74,10 @@ function InQueue({ workload: { metadata, spec } }: { workload: WorkloadObject })
       {queue && (
         <>
           {" "}
-          of <Go to={`/queues/${encodeURIComponent(queue)}`}>{queue}</Go>
+          of{" "}
+          <Go className={styles.inText} to={`/queues/${encodeURIComponent(queue)}`}>
+            {queue}
+          </Go>
         </>
       )}
     </>
