@@ -105,12 +105,18 @@ def _wrong_order(cell: Cell, workload: Workload, found: Explanation) -> Iterator
         for other in cell.workloads.values()
         if other.spec.queue_name == workload.spec.queue_name
         and phase_of(other) in {"Pending", "Nominated"}
+        and not _is_out_of_line(other)
     ]
     first = min(others, key=lambda one: (-one.spec.priority, one.created_at, one.key))
     if first.key == workload.key:
         yield "nobody is before it"
     if found.blockers[0].held_by != (first.key,):
         yield f"the first is {first.key}, not {found.blockers[0].held_by}"
+
+
+def _is_out_of_line(workload: Workload) -> bool:
+    """Whether it was evicted and has not been put back: `Requeued` is False (queueing.md §2.3)."""
+    return any(one.type == "Requeued" and not one.status for one in workload.conditions)
 
 
 def _wrong_room(cell: Cell, workload: Workload, found: Explanation, views: Views) -> Iterator[str]:
