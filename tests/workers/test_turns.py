@@ -1,23 +1,16 @@
 """A worker's turn at a partition, on both kinds of adapters."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import count
 
 import pytest
 
 from headgate.application.ports import Unavailable
-from headgate.application.run_partition import Budget, Scheduler, Turn, run_partition
-from headgate.application.sweep import seconds_to_rest, sweep
+from headgate.application.run_partition import Budget, Turn
+from headgate.application.sweep import seconds_to_rest
 from headgate.application.warm_cell import KeepRule, WarmCell
-from headgate.domain.configuration.events import ConfigurationCreated
-from headgate.domain.configuration.specs import ConfigurationSpec
-from headgate.domain.queues.specs import WaitForPodsReady
-from headgate.domain.workloads.events import WorkloadHeld, WorkloadPodsReady
 from headgate.domain.workloads.state import is_admitted
-from tests.contracts.adapters import Adapters, in_memory, on_postgres
-from tests.properties.portrait import portrait
+from tests.contracts.adapters import Adapters, in_memory
 from tests.workers.building import (
     NAMESPACE,
     admitted,
@@ -27,51 +20,10 @@ from tests.workers.building import (
     submitted,
     submitted_many,
 )
+from tests.workers.turning import Worker
 
 GPU = "clusterqueue/gpu"
 CPU = "clusterqueue/cpu"
-
-
-class CountedIds:
-    """Ids that a person can read."""
-
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
-        self._numbers = count(1)
-
-    def new(self) -> str:
-        return f"{self._prefix}-{next(self._numbers)}"
-
-
-class Worker:
-    """A scheduler of its own on shared adapters, and what it reported; it has time enough."""
-
-    def __init__(self, adapters: Adapters, name: str = "one", budget: Budget | None = None) -> None:
-        self.reported: list[tuple[str, str]] = []
-        self.scheduler = Scheduler(
-            partitions=adapters.partitions,
-            warm=WarmCell(adapters.log, adapters.state_cache, "1", time.monotonic),
-            ids=CountedIds(name),
-            owner=name,
-            elapsed=time.monotonic,
-            report=lambda key, failure: self.reported.append((key, str(failure))),
-            budget=budget or Budget(turn_seconds=60),
-        )
-
-    def turn(self, key: str) -> Turn:
-        return run_partition(self.scheduler, key)
-
-    def sweep(self) -> int:
-        return sweep(self.scheduler, frozenset(), lambda: False).decisions
-
-
-@pytest.fixture(params=["memory", "postgres"])
-def adapters(request: pytest.FixtureRequest) -> Iterator[Adapters]:
-    if request.param == "memory":
-        yield in_memory()
-    else:
-        with on_postgres(request.getfixturevalue("fresh_database_url")) as found:
-            yield found
 
 
 def test_a_sweep_admits_what_fits_and_then_nothing_is_due(adapters: Adapters) -> None:
@@ -158,122 +110,6 @@ def test_a_turn_ends_with_work_left_when_its_time_is_used(adapters: Adapters) ->
 
 def test_an_unknown_partition_is_gone(adapters: Adapters) -> None:
     assert Worker(adapters).turn("clusterqueue/never") == Turn("gone")
-
-
-def test_a_plan_made_beside_a_hold_is_thrown_away(adapters: Adapters) -> None:
-    record(adapters.log, *cluster("gpu"), submitted("job", "gpu"))
-    worker = Worker(adapters)
-    worker.turn("installation")
-    hold = (f"workload/{NAMESPACE}/job", WorkloadHeld(owner="ada", reason="wait"))
-    at_plan = CountedIds("plan")
-
-    class Interrupting:
-        """Records a hold at the moment a plan begins, as an API beside the worker may."""
-
-        def new(self) -> str:
-            if not folded(adapters.log).workloads[f"{NAMESPACE}/job"].hold:
-                record(adapters.log, hold)
-            return at_plan.new()
-
-    worker.scheduler = replace(worker.scheduler, ids=Interrupting())
-    turn = worker.turn(GPU)
-
-    assert turn.outcome == "idle"
-    assert admitted(adapters.log) == []
-    assert folded(adapters.log).versions[f"workload/{NAMESPACE}/job"] >= 2
-
-
-def test_a_start_planned_beside_another_workers_is_thrown_away_where_admission_is_blocked(
-    adapters: Adapters,
-) -> None:
-    blocks = ConfigurationSpec(block_admission=True, wait_for_pods_ready=WaitForPodsReady())
-    configured = ConfigurationCreated(uid="c", name="default", spec=blocks)
-    record(adapters.log, *cluster("gpu", "cpu"), ("configuration/default", configured))
-    record(adapters.log, submitted("mine", "gpu"), submitted("theirs", "cpu"))
-    one, two = Worker(adapters, "one"), Worker(adapters, "two")
-    one.turn("installation")
-    at_plan = CountedIds("plan")
-
-    class Interrupting:
-        """Lets the other worker start its own at the moment a plan begins."""
-
-        def new(self) -> str:
-            if not admitted(adapters.log):
-                one.turn(CPU)
-            return at_plan.new()
-
-    two.scheduler = replace(two.scheduler, ids=Interrupting())
-    two.turn(GPU)
-
-    assert admitted(adapters.log) == [f"{NAMESPACE}/theirs"]
-    record(adapters.log, (f"workload/{NAMESPACE}/theirs", WorkloadPodsReady()))
-    two.sweep()
-    assert admitted(adapters.log) == [f"{NAMESPACE}/mine", f"{NAMESPACE}/theirs"]
-
-
-def test_endless_conflicts_end_the_turn(adapters: Adapters) -> None:
-    record(adapters.log, *cluster("gpu"), submitted("job", "gpu"), submitted("toy", "gpu"))
-    worker = Worker(adapters)
-    worker.turn("installation")
-    holds = count()
-
-    class Interrupting:
-        def new(self) -> str:
-            hold = WorkloadHeld(owner="ada", reason=f"again {next(holds)}")
-            record(adapters.log, (f"workload/{NAMESPACE}/toy", hold))
-            return f"plan-{next(holds)}"
-
-    worker.scheduler = replace(worker.scheduler, ids=Interrupting())
-
-    assert worker.turn(GPU) == Turn("contended")
-    assert admitted(adapters.log) == []
-    assert GPU in adapters.partitions.due()
-
-
-def test_facts_of_others_between_plan_and_commit_do_not_disturb(adapters: Adapters) -> None:
-    record(adapters.log, *cluster("gpu", "cpu"), submitted("job", "gpu"))
-    worker = Worker(adapters)
-    worker.turn("installation")
-    names = count()
-
-    class Interrupting:
-        def new(self) -> str:
-            record(adapters.log, submitted(f"other-{next(names)}", "cpu"))
-            return f"plan-{next(names)}"
-
-    worker.scheduler = replace(worker.scheduler, ids=Interrupting())
-    assert worker.turn(GPU).outcome == "idle"
-
-    assert admitted(adapters.log) == [f"{NAMESPACE}/job"]
-    warm = worker.scheduler.warm
-    warm.catch_up(adapters.log.read_all(warm.cell.position))
-    assert warm.cell.workloads == folded(adapters.log).workloads
-
-
-def test_a_plan_is_kept_beside_others_workloads_and_undone_beside_other_facts(
-    adapters: Adapters,
-) -> None:
-    record(adapters.log, *cluster("gpu", "cpu"), submitted("job", "gpu"))
-    worker = Worker(adapters)
-    worker.turn("installation")
-    warm = worker.scheduler.warm
-    coming = [submitted("other", "cpu")]
-    folded_at = []
-
-    class Interrupting:
-        def new(self) -> str:
-            if coming:
-                record(adapters.log, coming.pop())
-            folded_at.append(warm.cell.position)
-            return f"plan-{len(folded_at)}"
-
-    worker.scheduler = replace(worker.scheduler, ids=Interrupting())
-    worker.turn(GPU)
-    first, second = folded_at
-    assert second == adapters.log.head()
-    assert second == first + 3, "one fact of others, two decisions, none of them folded again"
-    assert admitted(adapters.log) == [f"{NAMESPACE}/job"]
-    assert portrait(warm.cell) == portrait(folded(adapters.log))
 
 
 def test_a_partition_that_cannot_be_planned_is_set_aside_and_tried_again(

@@ -1,0 +1,42 @@
+"""A worker on adapters that a test shares among several."""
+
+import time
+from itertools import count
+
+from headgate.application.run_partition import Budget, Scheduler, Turn, run_partition
+from headgate.application.sweep import sweep
+from headgate.application.warm_cell import WarmCell
+from tests.contracts.adapters import Adapters
+
+
+class CountedIds:
+    """Ids that a person can read."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._numbers = count(1)
+
+    def new(self) -> str:
+        return f"{self._prefix}-{next(self._numbers)}"
+
+
+class Worker:
+    """A scheduler of its own on shared adapters, and what it reported; it has time enough."""
+
+    def __init__(self, adapters: Adapters, name: str = "one", budget: Budget | None = None) -> None:
+        self.reported: list[tuple[str, str]] = []
+        self.scheduler = Scheduler(
+            partitions=adapters.partitions,
+            warm=WarmCell(adapters.log, adapters.state_cache, "1", time.monotonic),
+            ids=CountedIds(name),
+            owner=name,
+            elapsed=time.monotonic,
+            report=lambda key, failure: self.reported.append((key, str(failure))),
+            budget=budget or Budget(turn_seconds=60),
+        )
+
+    def turn(self, key: str) -> Turn:
+        return run_partition(self.scheduler, key)
+
+    def sweep(self) -> int:
+        return sweep(self.scheduler, frozenset(), lambda: False).decisions
