@@ -41,7 +41,41 @@ def test_who_waits_for_the_more_important_or_for_few_does_not_starve() -> None:
         assert findings(world.cell, world.at) == []
 
 
+def test_one_that_another_evicts_again_and_again_thrashes_too() -> None:
+    world = _evicting(again=2)
+    (found,) = findings(world.cell, world.at)
+    assert found.sentence.startswith("team/urgent made team/small go 3 times in an hour")
+    assert "InClusterQueue" in found.sentence
+
+
 def test_two_that_evict_each_other_thrash() -> None:
+    world = _evicting(again=2)
+    first, turned, _ = world.cell.rounds.values()
+    (victim,) = turned.victims
+    world.cell.rounds[turned.id] = replace(
+        turned,
+        preemptor=victim.workload,
+        victims=(replace(victim, workload=first.preemptor),),
+    )
+    (found,) = findings(world.cell, world.at)
+    assert found.kind == "Thrash"
+    assert found.sentence.startswith("team/small and team/urgent made each other go 3 times")
+
+
+def test_what_is_long_past_is_no_thrashing() -> None:
+    world = _evicting(again=2)
+    assert findings(world.cell, world.at) != []
+    world.wait(2 * HOUR)
+    assert findings(world.cell, world.at) == []
+
+
+def test_one_round_is_no_thrashing() -> None:
+    world = _evicting(again=0)
+    assert findings(world.cell, world.at) == []
+
+
+def _evicting(again: int) -> World:
+    """One makes another go, and so once more as often as told."""
     world = World()
     world.flavor("plain")
     lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
@@ -51,17 +85,11 @@ def test_two_that_evict_each_other_thrash() -> None:
     world.submit("urgent", "gpu", {"gpu": 4}, priority=5)
     world.settle()
     (first,) = world.cell.rounds.values()
-    assert findings(world.cell, world.at) == []
-    for number in range(2):
+    for number in range(again):
         world.wait(60)
-        again = f"{first.id}-{number}"
-        world.cell.rounds[again] = replace(first, id=again, committed_at=world.at)
-    (found,) = findings(world.cell, world.at)
-    assert found.kind == "Thrash"
-    assert "team/small and team/urgent" in found.sentence
-    assert "InClusterQueue" in found.sentence
-    world.wait(2 * HOUR)
-    assert findings(world.cell, world.at) == []
+        repeated = f"{first.id}-{number}"
+        world.cell.rounds[repeated] = replace(first, id=repeated, committed_at=world.at)
+    return world
 
 
 def test_a_read_model_far_behind_drifts() -> None:

@@ -103,11 +103,18 @@ def _thrashing(cell: Cell, at: Instant) -> Iterator[Finding]:
             yield Finding(
                 "Thrash",
                 one,
-                f"{one} and {other} made each other go {len(rounds)} times in an hour, the last "
+                f"{_who_made_whom_go(one, other, rounds)} {len(rounds)} times in an hour, the last "
                 f"time by the rule {_rule_of(last, (one, other))}.",
                 round_stream(last.id),
                 one.partition("/")[0],
             )
+
+
+def _who_made_whom_go(one: str, other: str, rounds: Iterable[Round]) -> str:
+    first, *more = sorted({found.preemptor for found in rounds})
+    if more:
+        return f"{one} and {other} made each other go"
+    return f"{first} made {other if first == one else one} go"
 
 
 def _rule_of(found: Round, pair: Iterable[str]) -> str:
