@@ -13,9 +13,9 @@ def reclaimed() -> World:
     """A queue below two Cohorts takes its quota back from another of its root."""
     world = World()
     world.flavor("default")
-    world.cohort("below", parent="root")
+    world.cohort("below", parent="campus")
     world.cluster_queue("owner", quotas(default=1), preemption=RECLAIM, cohort_name="below")
-    world.cluster_queue("borrower", quotas(default=0), cohort_name="root")
+    world.cluster_queue("borrower", quotas(default=0), cohort_name="campus")
     world.submit("v", "borrower")
     world.settle()
     world.submit("p", "owner")
@@ -33,8 +33,8 @@ def test_a_victim_is_told_the_uid_the_rule_and_the_paths_of_both() -> None:
     world = reclaimed()
     text = (
         f"Preempted to accommodate a workload (UID: {world['team/p'].uid}, JobUID: UNKNOWN) due to "
-        "reclamation within the cohort; preemptor path: /root/below/owner; "
-        "preemptee path: /root/borrower"
+        "reclamation within the cohort; preemptor path: /campus/below/owner; "
+        "preemptee path: /campus/borrower"
     )
     assert message(world, "Evicted") == text
     assert message(world, "Preempted") == text

@@ -44,7 +44,7 @@ class QuotaTree:
         return self.path[node][-1]
 
     def written_path(self, cluster_queue: str) -> str:
-        """A ClusterQueue below its Cohorts, as `/root/cohort/queue`; empty if it is not there."""
+        """A ClusterQueue below its Cohorts, as `/campus/cohort/queue`; empty if it is not there."""
         path = self.path.get(f"clusterqueue/{cluster_queue}", ())
         return "".join(f"/{node.partition('/')[2]}" for node in reversed(path))
 
