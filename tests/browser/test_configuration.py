@@ -21,14 +21,15 @@ HERE = f"/configuration?kind=ClusterQueue&name={QUEUE}"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def work(headgate: Up) -> Iterator[None]:
-    """Both queues' quota of eight GPUs is used up, so that one more has to wait."""
+def work(headgate: Up) -> Iterator[int]:
+    """Both queues' quota of eight GPUs is used up, so that one more has to wait; since when."""
     with client_of(headgate) as client:
+        began = client.answer("/v1/queues").position
         client.submit_batch([workload(name, gpus=4) for name in HOLDERS])
         for name in HOLDERS:
             wait_for(client, f"{NAMESPACE}/{name}", goal_of("condition=Admitted"), 30)
         client.submit_batch([workload(WAITING)])
-        yield
+        yield began
         for name in (*HOLDERS, WAITING):
             path = f"/v1/namespaces/{NAMESPACE}/workloads/{name}"
             client.act(f"{path}/cancel", {"reason": "done"})
@@ -113,9 +114,10 @@ def test_nothing_is_configured_in_the_past(screen: Screen, client: HeadgateClien
     )
 
 
-def test_a_stretch_is_rehearsed_and_told(screen: Screen) -> None:
+def test_a_stretch_is_rehearsed_and_told(screen: Screen, work: int) -> None:
     page = screen.page
     screen.open("/backtests", "Backtests")
+    page.get_by_label("From (position or time)").fill(str(work))
     page.get_by_role("button", name="Rehearse it").click()
 
     expect(page.get_by_role("heading", level=1, name="Backtest", exact=True)).to_be_visible()
