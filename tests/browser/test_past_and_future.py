@@ -15,7 +15,7 @@ from tests.processes.up import Up
 
 pytestmark = pytest.mark.browser
 
-HOLDER, GANG, SMALLER = "holder", "gang", "gang-again"
+HOLDER, GANG, SMALLER, LATER = "holder", "gang", "gang-again", "later"
 PAGES = {
     "/cycles": "Cycles",
     "/what-if": "What-if",
@@ -32,7 +32,7 @@ def work(headgate: Up) -> Iterator[None]:
         wait_for(client, f"{NAMESPACE}/{HOLDER}", goal_of("condition=Admitted"), 30)
         client.submit_batch([workload(GANG, gpus=8)])
         yield
-        for name in (HOLDER, GANG, SMALLER):
+        for name in (HOLDER, GANG, SMALLER, LATER):
             client.act(f"/v1/namespaces/{NAMESPACE}/workloads/{name}/cancel", {"reason": "done"})
 
 
@@ -97,7 +97,11 @@ def test_an_admin_drags_the_slider_to_an_incident_and_opens_the_cycle_that_decid
     page.get_by_role("button", name="See the past").click()
     slider = _bar(screen).get_by_label("Log position")
     expect(slider).to_be_visible()
+    head = slider.get_attribute("max")
+    assert head is not None
     slider.fill(str(incident["position"]))
+    client.submit_batch([workload(LATER, gpus=8)])
+    expect(slider).not_to_have_attribute("max", head)
     slider.press("Tab")
 
     expect(_bar(screen).get_by_text("This is the past")).to_contain_text(f"#{incident['position']}")

@@ -7,8 +7,9 @@ import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/fields";
 import { Go } from "@/components/ui/go";
 import { Moment } from "@/components/ui/moment";
+import { useFreshness } from "@/lib/hooks/use-live";
 import { useMoment } from "@/lib/hooks/use-moment";
-import { showMoment } from "@/lib/past";
+import { positionOf, showMoment } from "@/lib/past";
 
 import { type Mark, markAfter, markBefore, marksQuery, momentQuery, shareOf } from "./past-marks";
 import styles from "./past-bar.module.css";
@@ -19,8 +20,9 @@ export function PastBar({ onClose }: { onClose: () => void }) {
   const moment = useMoment();
   const marks = useQuery(marksQuery());
   const shown = useQuery(momentQuery(moment));
-  const head = marks.data?.head ?? 0;
-  const position = moment === "" ? head : (shown.data?.position ?? head);
+  const { position: heard } = useFreshness();
+  const head = Math.max(marks.data?.head ?? 0, heard);
+  const position = moment === "" ? head : (shown.data?.position ?? positionOf(moment) ?? head);
   const known = marks.data?.marks ?? NONE;
   const close = () => {
     showMoment("");
@@ -45,7 +47,7 @@ export function PastBar({ onClose }: { onClose: () => void }) {
       </div>
       <div className={styles.controls}>
         <Step label="Earlier mark" mark={markBefore(known, position)} />
-        <Slider key={position} head={head} position={position} marks={known} />
+        <Slider head={head} position={position} marks={known} />
         <Step label="Later mark" mark={markAfter(known, position)} />
         <Jump />
       </div>
@@ -55,9 +57,12 @@ export function PastBar({ onClose }: { onClose: () => void }) {
 }
 
 function Slider({ head, position, marks }: { head: number; position: number; marks: Mark[] }) {
-  const [draft, setDraft] = useState(position);
+  // Held while a hand is on it: the log goes on growing, and must not pull the thumb away.
+  const [draft, setDraft] = useState<number | null>(null);
+  const value = draft ?? position;
   const settle = () => {
-    if (draft !== position) showMoment(draft >= head ? "" : String(draft));
+    if (draft !== null && draft !== position) showMoment(draft >= head ? "" : String(draft));
+    setDraft(null);
   };
   return (
     <div className={styles.slider}>
@@ -65,9 +70,9 @@ function Slider({ head, position, marks }: { head: number; position: number; mar
         type="range"
         min={0}
         max={head}
-        value={draft}
+        value={value}
         aria-label="Log position"
-        aria-valuetext={`Position ${draft} of ${head}`}
+        aria-valuetext={`Position ${value} of ${head}`}
         onChange={(event) => setDraft(Number(event.target.value))}
         onPointerUp={settle}
         onKeyUp={settle}

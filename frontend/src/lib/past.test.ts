@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 
-import { momentIn, onMomentChange, showMoment, shownMoment, withMoment } from "./past";
+import { momentIn, onMomentChange, positionOf, showMoment, shownMoment, withMoment } from "./past";
 
 const READ = "http://h/v1/queues";
 
@@ -19,6 +19,12 @@ describe("the moment that is shown", () => {
   it("is read from an address", () => {
     expect(momentIn("?phase=Pending&at=7")).toBe("7");
     expect(momentIn("")).toBe("");
+  });
+
+  it("is a position only when it is nothing but digits", () => {
+    expect(positionOf("7")).toBe(7);
+    expect(positionOf("2026-09-24T12:00:00Z")).toBeUndefined();
+    expect(positionOf("")).toBeUndefined();
   });
 });
 

@@ -31,6 +31,11 @@ export function momentIn(search: string): string {
   return new URLSearchParams(search).get(NAME) ?? "";
 }
 
+/** The log position that a moment is given as; none for a time. */
+export function positionOf(text: string): number | undefined {
+  return /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
 /** Gives the address of a read the moment it is about; `at=now` asks for the present in any case. */
 export function withMoment(address: URL, at: string, known: number): URL {
   const asked = address.searchParams.get(NAME);
