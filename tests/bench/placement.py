@@ -95,19 +95,36 @@ def bare_pass(ground: Ground) -> None:
     np.minimum(np.minimum(fits[0], fits[1]), fits[2])
 
 
-def seconds(work: Callable[[], object], before: Callable[[], object] | None = None) -> float:
-    """The median of many runs, most of which find a process that has long been at work."""
-    took = []
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a piece of work takes, in seconds and in passes that ran between its runs."""
+
+    seconds: float
+    passes: float
+
+    def __str__(self) -> str:
+        """Milliseconds and passes."""
+        return f"{1000 * self.seconds:7.3f} ms {self.passes:6.2f}x"
+
+
+def cost(ground: Ground, work: Callable[[], object], before: Callable[[], object]) -> Cost:
+    """The medians of many runs, each beside a pass, so that a slow moment is slow for both."""
+    took, passes = [], []
     for _ in range(RUNS):
-        if before is not None:
-            before()
-        began = perf_counter()
-        work()
-        took.append(perf_counter() - began)
-    return median(took)
+        passes.append(seconds(partial(bare_pass, ground)))
+        before()
+        took.append(seconds(work))
+    return Cost(median(took), median(took) / median(passes))
 
 
-def measure(ground: Ground, ask: Ask, one_pass: float) -> str:
+def seconds(work: Callable[[], object]) -> float:
+    """How long one run takes."""
+    began = perf_counter()
+    work()
+    return perf_counter() - began
+
+
+def measure(ground: Ground, ask: Ask) -> str:
     """One line: cold, warm and refresh in milliseconds and in passes, and placements a second."""
     pod_set = PodSet(
         count=ask.count, scheduling=Scheduling(requests=REQUESTS), topology_request=ask.topology
@@ -116,17 +133,16 @@ def measure(ground: Ground, ask: Ask, one_pass: float) -> str:
     if isinstance(placed, Unplaced):
         return f"  {ask.name:30} does not fit"
     shape = Shape(pod_set, None, slicing_of(pod_set, ground.topology.levels))
-    cold = seconds(lambda: place_pod_set(ground, pod_set), ground.topology.shapes.clear)
-    warm = seconds(lambda: place_pod_set(ground, pod_set), lambda: forget_answers(ground))
+    place = partial(place_pod_set, ground, pod_set)
+    cold = cost(ground, place, ground.topology.shapes.clear)
+    warm = cost(ground, place, partial(forget_answers, ground))
     signs = iter([-1, 1] * RUNS)
     move(ground, placed, 1)
-    renewed = seconds(lambda: renew(ground, shape), lambda: move(ground, placed, next(signs)))
+    refresh = cost(ground, partial(renew, ground, shape), lambda: move(ground, placed, next(signs)))
     move(ground, placed, -1 if next(signs) < 0 else 0)
-    numbers = ((cold, "cold"), (warm, "warm"), (renewed, "refresh"))
-    figures = "  ".join(
-        f"{name} {1000 * took:7.3f} ms {took / one_pass:6.2f}x" for took, name in numbers
-    )
-    return f"  {ask.name:30} {figures}  {1 / (warm + renewed):8,.0f} placements/s"
+    rate = 1 / (warm.seconds + refresh.seconds)
+    figures = f"cold {cold}  warm {warm}  refresh {refresh}  {rate:8,.0f} placements/s"
+    return f"  {ask.name:30} {figures}"
 
 
 def forget_answers(ground: Ground) -> None:
@@ -153,10 +169,10 @@ def main() -> None:
     for hosts in SIZES:
         for depth in LEVELS:
             ground = ground_of(hosts, depth)
-            one_pass = seconds(partial(bare_pass, ground))
-            print(f"{hosts:,} hosts, {depth} levels; a pass takes {1000 * one_pass:.3f} ms")
+            took = median(seconds(partial(bare_pass, ground)) for _ in range(RUNS))
+            print(f"{hosts:,} hosts, {depth} levels; a pass takes {1000 * took:.3f} ms")
             for ask in asks(ground.topology.levels, hosts):
-                print(measure(ground, ask, one_pass))
+                print(measure(ground, ask))
             sys.stdout.flush()
 
 
