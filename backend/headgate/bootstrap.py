@@ -29,13 +29,13 @@ from headgate.adapters.system.ids import TimeOrderedIds
 from headgate.adapters.system.log_lines import configure_log_lines
 from headgate.adapters.system.source_version import fold_version
 from headgate.application.backtests.working import Rehearsing
-from headgate.application.follow import Following
+from headgate.application.followed.follow import Following
 from headgate.application.housekeeping import Chore, ChoreList
 from headgate.application.past.cells import PastCells
 from headgate.application.past.machine import TimeMachine
-from headgate.application.run_partition import Budget, Scheduler
-from headgate.application.state_keeping import CACHE_NAME
-from headgate.application.warm_cell import WarmCell
+from headgate.application.turns.run_partition import Budget, Scheduler
+from headgate.application.warm.cell import WarmCell
+from headgate.application.warm.state_keeping import CACHE_NAME
 from headgate.settings import Settings
 
 __all__ = [

@@ -10,7 +10,7 @@ from litestar.testing import TestClient
 
 from headgate.api.app import app_over
 from headgate.api.installing import install
-from headgate.application.run_partition import reshape, run_partition
+from headgate.application.turns.run_partition import reshape, run_partition
 from headgate.bootstrap import Platform, open_platform
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api, workload

@@ -7,7 +7,7 @@ from contextlib import aclosing
 import pytest
 
 from headgate.application.event_hub import EventHub, Wanted
-from headgate.application.visibility import Tenants
+from headgate.application.rights.visibility import Tenants
 from headgate.bootstrap import Platform
 from headgate.domain.facts import Recorded
 from tests.api.callers import Api, workload

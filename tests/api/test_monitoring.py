@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from headgate.application.metrics import DETECTORS
+from headgate.application.metrics.exposition import DETECTORS
 from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
 
 HERE = "/v1/namespaces/team-a/workloads"

@@ -8,12 +8,12 @@ from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse_value
 from headgate.api.installing import install
 from headgate.api.manifests import wanted_of
+from headgate.application.changes.deciding import decided, unit_of_changes, unused
+from headgate.application.changes.submit_workloads import submission
 from headgate.application.database_clock import DatabaseClock
-from headgate.application.deciding import decided, unit_of_changes, unused
 from headgate.application.installation import Installation
 from headgate.application.ports import Appended, Unit
-from headgate.application.submit_workloads import submission
-from headgate.application.warm_reader import WarmReader
+from headgate.application.warm.reader import WarmReader
 from headgate.bootstrap import open_platform
 from headgate.domain.facts import Origin
 from headgate.settings import Settings

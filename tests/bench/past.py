@@ -19,8 +19,8 @@ from headgate.application.database_clock import DatabaseClock
 from headgate.application.installation import Installation
 from headgate.application.past.travel import Wish, as_it_was
 from headgate.application.ports import WorkloadQuery
-from headgate.application.queries.queue_tree import queue_tree
-from headgate.application.warm_cell import COLLECT_AFTER
+from headgate.application.queries.queues.tree import queue_tree
+from headgate.application.warm.cell import COLLECT_AFTER
 from headgate.bootstrap import migrate, open_platform
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.events import ClusterQueueCreated, LocalQueueCreated

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from headgate.application.sweep import seconds_to_rest, sweep
+from headgate.application.turns.sweep import seconds_to_rest, sweep
 from headgate.bootstrap import open_platform
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection

@@ -30,7 +30,7 @@ from headgate.adapters.system.stopwatch import wall_clock
 from headgate.application.backtests.book import BacktestBook
 from headgate.application.cycles.book import CycleBook
 from headgate.application.ports import EventLog, Followers, Partitions, ReadModels, Tail, Tokens
-from headgate.application.state_cache import StateCache
+from headgate.application.warm.state_cache import StateCache
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.application.queries.attention import (
+from headgate.application.queries.overview.attention import (
     LONG_HEAD_SECONDS,
     MOST_OF_A_KIND,
     attention,

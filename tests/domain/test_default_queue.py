@@ -5,8 +5,8 @@ from typing import Any
 from headgate.domain.configured import Configured
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
 from headgate.domain.scheduling.waiting import explain_waiting
-from headgate.domain.workloads.default_queue import with_queue
-from headgate.domain.workloads.priority import resolved
+from headgate.domain.workloads.deciding.default_queue import with_queue
+from headgate.domain.workloads.preemption.priority import resolved
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
 from tests.builders.policies import a_priority_class
 from tests.builders.world import World, quotas

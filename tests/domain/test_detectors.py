@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from headgate.application.queries.detectors import DRIFT_EVENTS, drifting, findings
-from headgate.application.queries.expected import expected_start
-from headgate.application.queries.explanations import explanation_of
+from headgate.application.queries.overview.detectors import DRIFT_EVENTS, drifting, findings
+from headgate.application.queries.workloads.expected import expected_start
+from headgate.application.queries.workloads.explanations import explanation_of
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from tests.builders.world import World, quotas
 

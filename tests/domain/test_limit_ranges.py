@@ -13,8 +13,8 @@ from headgate.domain.limits.events import LimitRangeCreated
 from headgate.domain.limits.rules import limit_range_violations
 from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
 from headgate.domain.scheduling.waiting import explain_waiting
-from headgate.domain.workloads.pod_bounds import bound_violations
-from headgate.domain.workloads.pod_defaults import (
+from headgate.domain.workloads.pods.bounds import bound_violations
+from headgate.domain.workloads.pods.defaults import (
     NO_BOUNDS,
     bounds_of,
     completed_template,

@@ -7,9 +7,9 @@ import pytest
 from headgate.domain.queues.specs import AdmissionCheckRule
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.selectors import Toleration
-from headgate.domain.workloads.checking import updates_of
 from headgate.domain.workloads.commands import ReportCheckState
-from headgate.domain.workloads.pod_set_updates import PodSetUpdate
+from headgate.domain.workloads.deciding.checking import updates_of
+from headgate.domain.workloads.pods.updates import PodSetUpdate
 from headgate.domain.workloads.specs import PodSet, Scheduling
 from headgate.domain.workloads.state import condition, phase_of
 from tests.builders.scenario import pointers

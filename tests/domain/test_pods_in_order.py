@@ -15,7 +15,7 @@ from headgate.domain.workloads.admission import (
     TopologyAssignment,
     TopologyDomain,
 )
-from headgate.domain.workloads.pods_in_order import INDEX_OFFSET, PodSeen, places_of_pods
+from headgate.domain.workloads.pods.in_order import INDEX_OFFSET, PodSeen, places_of_pods
 from headgate.domain.workloads.specs import (
     PodIndex,
     PodSet,

@@ -10,9 +10,8 @@ from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.commands import ChangeProtection, ChangeSpec, SetPreemptionGate
 from headgate.domain.workloads.commands import Submit as SubmitWorkload
 from headgate.domain.workloads.decide import WORKLOAD
-from headgate.domain.workloads.divergence import diverging_pod_sets
-from headgate.domain.workloads.preempting import closed_gates
-from headgate.domain.workloads.preemption_events import (
+from headgate.domain.workloads.preemption.divergence import diverging_pod_sets
+from headgate.domain.workloads.preemption.events import (
     DivergingPodSet,
     PreemptionGateClosed,
     PreemptionGateOpened,
@@ -21,8 +20,9 @@ from headgate.domain.workloads.preemption_events import (
     PriorityDivergenceObserved,
     ProtectionChanged,
 )
-from headgate.domain.workloads.priority import resolved
-from headgate.domain.workloads.protecting import protection_bound, protection_of
+from headgate.domain.workloads.preemption.preempting import closed_gates
+from headgate.domain.workloads.preemption.priority import resolved
+from headgate.domain.workloads.preemption.protecting import protection_bound, protection_of
 from headgate.domain.workloads.specs import PriorityClassReference, WorkloadSpec
 from headgate.domain.workloads.state import holds
 from tests.builders.config import by_name

@@ -8,10 +8,10 @@ from headgate.domain.configured import Configured
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.rejection import InvalidObject
-from headgate.domain.workloads.boost import boosted, stated_priority, unboosted
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadSpecChanged
-from headgate.domain.workloads.priority import resolved
-from headgate.domain.workloads.protecting import protection_of
+from headgate.domain.workloads.preemption.boost import boosted, stated_priority, unboosted
+from headgate.domain.workloads.preemption.priority import resolved
+from headgate.domain.workloads.preemption.protecting import protection_of
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
 from tests.builders.world import World, quotas
 

@@ -18,6 +18,7 @@ from headgate.domain.workloads.commands import (
     WorkloadCommand,
 )
 from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.deciding.leaving import may_compete
 from headgate.domain.workloads.events import (
     ReservationDropped,
     WorkloadActivated,
@@ -31,7 +32,6 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
     WorkloadSubmitted,
 )
-from headgate.domain.workloads.leaving import may_compete
 from headgate.domain.workloads.state import EvictionCount, Workload, condition, phase_of
 from tests.builders.instants import after
 from tests.builders.scenario import Scenario

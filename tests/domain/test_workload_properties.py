@@ -26,12 +26,12 @@ from headgate.domain.workloads.commands import (
     Submit,
 )
 from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.deciding.leaving import may_compete
 from headgate.domain.workloads.events import (
     WorkloadEvicted,
     WorkloadReleased,
     WorkloadRequeued,
 )
-from headgate.domain.workloads.leaving import may_compete
 from headgate.domain.workloads.state import Workload, WorkloadState, is_admitted, phase_of
 from tests.builders.instants import after
 from tests.builders.workloads import ADMITTED, RESERVED, a_workload_spec, an_eviction

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from random import Random
 
-from headgate.application.commands import Change, Situation
+from headgate.application.changes.commands import Change, Situation
 from headgate.application.simulations.trying import Standing, Trying, try_out
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.decide import WORKLOAD
-from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
 from headgate.domain.workloads.state import Workload
 from tests.simulation.cluster import QUEUES, REQUESTS, Cluster

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from headgate.application.commands import Change
+from headgate.application.changes.commands import Change
 from headgate.application.simulations.trying import Foreseen, Trying, try_out
 from headgate.domain.cell import Cell
 from headgate.domain.foresight.course import Endless

@@ -1,7 +1,7 @@
 """What is counted for Prometheus, from the events that a process sees."""
 
-from headgate.application.counted_metrics import counted_lines
-from headgate.application.tally import Tally
+from headgate.application.metrics.counted import counted_lines
+from headgate.application.metrics.tally import Tally
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadQuotaReserved

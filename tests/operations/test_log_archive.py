@@ -6,7 +6,7 @@ import psycopg
 from typer.testing import CliRunner
 
 from headgate.adapters.system.source_version import fold_version
-from headgate.application.state_keeping import StateKeeper
+from headgate.application.warm.state_keeping import StateKeeper
 from headgate.cli.main import app
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.workers.building import cluster, folded, record, submitted_many

@@ -3,8 +3,8 @@
 import pytest
 
 from headgate.adapters.memory.state_cache import MemoryStateCache
-from headgate.application.state_cache import NO_PARTS, Parts
-from headgate.application.state_keeping import StateKeeper
+from headgate.application.warm.state_cache import NO_PARTS, Parts
+from headgate.application.warm.state_keeping import StateKeeper
 from headgate.domain.cell import Cell
 from tests.simulation.cluster import Cluster
 from tests.simulation.life import morning

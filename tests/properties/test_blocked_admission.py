@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from headgate.domain.queues.specs import AdmissionCheckRule, RequeuingStrategy, WaitForPodsReady
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadFinished,
@@ -12,7 +13,6 @@ from headgate.domain.workloads.events import (
     WorkloadPodsReady,
     WorkloadStopped,
 )
-from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, holds, is_admitted
 from tests.builders.world import World, quotas
 

@@ -17,7 +17,7 @@ from headgate.domain.scheduling.placement.place import place_pod_set
 from headgate.domain.scheduling.preemption.candidates import reserved_at
 from headgate.domain.scheduling.preemption.claims import Candidate, Victim
 from headgate.domain.scheduling.preemption.scoring import Score, score_of
-from headgate.domain.workloads.leaving import is_leaving
+from headgate.domain.workloads.deciding.leaving import is_leaving
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import Workload
 from tests.builders.cohorts import policies

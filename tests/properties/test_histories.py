@@ -29,6 +29,7 @@ from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.waiting import explain_now, explain_waiting
 from headgate.domain.topology.events import NodeCordoned, NodeReported, NodeUncordoned
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadDeactivated,
@@ -38,7 +39,6 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
     WorkloadReleased,
 )
-from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import is_admitted, phase_of
 from tests.builders.world import Fact, World, quotas

@@ -25,8 +25,8 @@ from headgate.domain.topology.events import (
 from headgate.domain.topology.specs import HOSTNAME_LABEL
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.commands import ReportPodsGone
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import WorkloadPlaced
-from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import Workload, is_admitted, phase_of
 from tests.builders.world import World, quotas

@@ -21,6 +21,7 @@ from headgate.domain.workloads.commands import (
     RequeueWorkload,
     WorkloadCommand,
 )
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     RequeueCountReset,
     WorkloadActivated,
@@ -35,7 +36,6 @@ from headgate.domain.workloads.events import (
     WorkloadRequeued,
     WorkloadStopped,
 )
-from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, holds, is_admitted
 from tests.builders.world import World, quotas
 

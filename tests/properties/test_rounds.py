@@ -18,9 +18,9 @@ from headgate.domain.queues.specs import (
 )
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.commands import AcknowledgeEviction
+from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.deciding.shrinking import present_eviction, present_evictions
 from headgate.domain.workloads.events import WorkloadDeletionRequested
-from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.shrinking import present_eviction, present_evictions
 from headgate.domain.workloads.specs import EvictionPolicy, PodSet, Preemptibility, Scheduling
 from headgate.domain.workloads.state import Workload
 from tests.builders.world import World, quotas

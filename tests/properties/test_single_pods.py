@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.rounds.events import RoundCommitted, RoundVictim
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
-from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.preemption_events import ProtectionChanged
+from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.pods.surplus import core_of
+from headgate.domain.workloads.preemption.events import ProtectionChanged
 from headgate.domain.workloads.specs import PodSet, Scheduling
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.surplus import core_of
 from tests.builders.world import Fact, World, quotas
 
 SEEDS = st.integers(min_value=0, max_value=10**9)

@@ -6,11 +6,11 @@ from typing import Any
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.state_cache import MemoryStateCache
+from headgate.application.changes.units import unit_of
 from headgate.application.cycles.records import CycleRecord
 from headgate.application.ports import Appended, Unavailable, Unit
-from headgate.application.run_partition import Backoff, Budget, Scheduler, run_partition
-from headgate.application.units import unit_of
-from headgate.application.warm_cell import KeepRule, WarmCell
+from headgate.application.turns.run_partition import Backoff, Budget, Scheduler, run_partition
+from headgate.application.warm.cell import KeepRule, WarmCell
 from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.partition.wakes import wakes_of

@@ -19,11 +19,11 @@ from headgate.domain.scheduling.preemption.disruption import (
 )
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.rounds.pledges import claim_of
+from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.deciding.shrinking import present_eviction
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadQuotaReserved
-from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted, WorkloadShrunk
-from headgate.domain.workloads.protecting import protection_of
-from headgate.domain.workloads.shrinking import present_eviction
+from headgate.domain.workloads.preemption.events import WorkloadPodsEvicted, WorkloadShrunk
+from headgate.domain.workloads.preemption.protecting import protection_of
 from headgate.domain.workloads.state import Workload
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.application.queries.waiting_since import since
+from headgate.application.queries.workloads.waiting_since import since
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.waiting import explain_waiting

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from headgate.application.changes.units import unit_of
 from headgate.application.ports import Appended, EventLog
-from headgate.application.units import unit_of
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.namespaces.events import NamespaceCreated

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from itertools import count
 
-from headgate.application.run_partition import Turn
+from headgate.application.turns.run_partition import Turn
 from headgate.domain.configuration.events import ConfigurationCreated
 from headgate.domain.configuration.specs import ConfigurationSpec
 from headgate.domain.queues.specs import WaitForPodsReady

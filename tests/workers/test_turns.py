@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from headgate.application.ports import Unavailable
-from headgate.application.run_partition import Budget, Turn
-from headgate.application.sweep import seconds_to_rest
-from headgate.application.warm_cell import KeepRule, WarmCell
+from headgate.application.turns.run_partition import Budget, Turn
+from headgate.application.turns.sweep import seconds_to_rest
+from headgate.application.warm.cell import KeepRule, WarmCell
 from headgate.domain.workloads.state import is_admitted
 from tests.contracts.adapters import Adapters, in_memory
 from tests.workers.building import (

@@ -3,9 +3,9 @@
 import time
 from itertools import count
 
-from headgate.application.run_partition import Budget, Scheduler, Turn, run_partition
-from headgate.application.sweep import sweep
-from headgate.application.warm_cell import WarmCell
+from headgate.application.turns.run_partition import Budget, Scheduler, Turn, run_partition
+from headgate.application.turns.sweep import sweep
+from headgate.application.warm.cell import WarmCell
 from tests.contracts.adapters import Adapters
 
 

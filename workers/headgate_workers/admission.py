@@ -1,9 +1,9 @@
 """The ticker that decides: it alone in the process uses the warm Cell."""
 
-from headgate.application.follow import Following
+from headgate.application.followed.follow import Following
 from headgate.application.ports import Unavailable
-from headgate.application.run_partition import Scheduler
-from headgate.application.sweep import seconds_to_rest, sweep
+from headgate.application.turns.run_partition import Scheduler
+from headgate.application.turns.sweep import seconds_to_rest, sweep
 from headgate_workers.ticker import Signs, Ticker
 
 SECONDS_BETWEEN_LOOKS_AT_FOLLOWERS = 2.0

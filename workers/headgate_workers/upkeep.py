@@ -1,6 +1,6 @@
 """The ticker that tidies up: followers all the time, chores when they are due."""
 
-from headgate.application.follow import Following
+from headgate.application.followed.follow import Following
 from headgate.application.housekeeping import ChoreList
 from headgate_workers.schedule import SECONDS_BETWEEN_FOLLOWING
 from headgate_workers.ticker import Signs, Ticker

@@ -44,7 +44,7 @@ from headgate.api.workloads.controller import AllWorkloads, Workloads
 from headgate.api.workloads.protection import WorkloadProtection
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.installation import Installation
-from headgate.application.warm_reader import WarmReader
+from headgate.application.warm.reader import WarmReader
 from headgate.bootstrap import open_platform
 from headgate.domain.rejection import NotFound
 from headgate.settings import from_environment

@@ -9,9 +9,9 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from headgate.api.problems import FORBIDDEN, UNAUTHORIZED, ApiFailure
 from headgate.api.request_ids import request_id_of
-from headgate.application.access import Identity, Right
 from headgate.application.installation import Installation
 from headgate.application.ports import Unavailable
+from headgate.application.rights.access import Identity, Right
 from headgate.domain.facts import Origin
 
 Caller = Request[Identity, None, Any]

@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, origin_of
-from headgate.application.commands import Call, Handled, Key, Writer
+from headgate.application.changes.commands import Call, Handled, Key, Writer
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True):

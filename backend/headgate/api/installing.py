@@ -9,14 +9,14 @@ import structlog
 from headgate.api.version import VERSION
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
+from headgate.application.followed.rebuilds import Rebuilds
 from headgate.application.group_commit import GroupCommit
 from headgate.application.installation import Installation
+from headgate.application.metrics.tally import Tally
 from headgate.application.ports import Nudges, Unit
-from headgate.application.rebuilds import Rebuilds
-from headgate.application.tally import Tally
-from headgate.application.token_book import TokenBook
-from headgate.application.visibility import Tenants
-from headgate.application.warm_reader import WarmReader
+from headgate.application.rights.token_book import TokenBook
+from headgate.application.rights.visibility import Tenants
+from headgate.application.warm.reader import WarmReader
 from headgate.bootstrap import Platform
 
 EVERYONE = "*"

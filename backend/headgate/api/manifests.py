@@ -13,13 +13,13 @@ from headgate.api.callers import Caller, installation_of
 from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID, ApiFailure
 from headgate.api.shapes import ProblemError
-from headgate.application.commands import Changed, Writer, Written
+from headgate.application.changes.commands import Changed, Writer, Written
+from headgate.application.changes.wanted import Wanted
 from headgate.application.installation import Installation
-from headgate.application.position_marks import OPEN_RESOURCE_VERSION
-from headgate.application.queries.consumption import Consumed, consumed_by
-from headgate.application.queries.queue_status import Status, status_of, weighted_share_of
-from headgate.application.visibility import Scope
-from headgate.application.wanted import Wanted
+from headgate.application.queries.queues.consumption import Consumed, consumed_by
+from headgate.application.queries.queues.status import Status, status_of, weighted_share_of
+from headgate.application.rights.visibility import Scope
+from headgate.application.turns.position_marks import OPEN_RESOURCE_VERSION
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Absent, Configured
 from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.application.apply_objects import change_to
-from headgate.application.commands import Change
-from headgate.application.configure_objects import deletion_of_object
+from headgate.application.changes.apply_objects import change_to
+from headgate.application.changes.commands import Change
+from headgate.application.changes.configure_objects import deletion_of_object
+from headgate.application.changes.units import configures
+from headgate.application.changes.wanted import Wanted
 from headgate.application.installation import Installation
 from headgate.application.ports import EventFilter
-from headgate.application.units import configures
-from headgate.application.visibility import Scope, allows
-from headgate.application.wanted import Wanted
+from headgate.application.rights.visibility import Scope, allows
 from headgate.domain.checks.events import AdmissionCheckReported
 from headgate.domain.config import CONFIGURED_EVOLVE
 from headgate.domain.configured import Absent, Configured

@@ -10,7 +10,7 @@ import msgspec
 
 from headgate.application.event_rendering import render_event, shown_event
 from headgate.application.ports import EventLog
-from headgate.application.visibility import Scope, Tenants, allows, namespace_of
+from headgate.application.rights.visibility import Scope, Tenants, allows, namespace_of
 from headgate.domain.facts import Recorded
 from headgate.event_log.catalogue import name_of
 

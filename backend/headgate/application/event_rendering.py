@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from headgate.application.queries.views import timestamp
-from headgate.application.visibility import Scope, Tenants
+from headgate.application.rights.visibility import Scope, Tenants
 from headgate.domain.facts import Recorded
 from headgate.event_log.codec import encode
 

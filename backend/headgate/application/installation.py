@@ -7,7 +7,9 @@ from headgate.application.backtests.book import BacktestBook
 from headgate.application.cycles.book import CycleBook
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
+from headgate.application.followed.rebuilds import Rebuilds
 from headgate.application.group_commit import GroupCommit
+from headgate.application.metrics.tally import Tally
 from headgate.application.past.machine import TimeMachine
 from headgate.application.past.reading import PastClock, PastReader
 from headgate.application.ports import (
@@ -18,11 +20,9 @@ from headgate.application.ports import (
     ReadModels,
     Tokens,
 )
-from headgate.application.rebuilds import Rebuilds
-from headgate.application.tally import Tally
-from headgate.application.token_book import TokenBook
-from headgate.application.visibility import Tenants
-from headgate.application.warm_reader import WarmReader
+from headgate.application.rights.token_book import TokenBook
+from headgate.application.rights.visibility import Tenants
+from headgate.application.warm.reader import WarmReader
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Any, Protocol, Self
 
 import msgspec
 
-from headgate.application.access import Token
 from headgate.application.followed.answers import Ledger, LedgerQuery, QueueHistory
+from headgate.application.rights.access import Token
 from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.values.instants import Instant
 

@@ -1,6 +1,6 @@
 """Changes of workloads that the partitions have not been told of yet."""
 
-from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.state import Workload
 
 MOST_UNTOLD = 1_000

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from headgate.application.queries.consumption import consumed_by
-from headgate.application.queries.lines import line_of
+from headgate.application.queries.queues.consumption import consumed_by
+from headgate.application.queries.queues.lines import line_of
 from headgate.domain.configuration.specs import AdmissionFairSharing
 from headgate.domain.scheduling.ordering.consumption import (
     ONE,

@@ -10,7 +10,7 @@ from headgate.domain.scheduling.cycle import in_turn, plan_cycle
 from headgate.domain.scheduling.looks.evaluation import Evaluation
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, condition
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences

@@ -14,12 +14,12 @@ from headgate.domain.scheduling.due.checks import required_checks
 from headgate.domain.scheduling.due.consequences import consequences
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.values.quantities import Requests, scaled
-from headgate.domain.workloads.checking import state_of
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.deciding.checking import state_of
 from headgate.domain.workloads.events import WorkloadQuotaReserved
-from headgate.domain.workloads.pod_bounds import bound_violations
-from headgate.domain.workloads.pod_defaults import Bounds, bounds_of, with_pod_defaults
+from headgate.domain.workloads.pods.bounds import bound_violations
+from headgate.domain.workloads.pods.defaults import Bounds, bounds_of, with_pod_defaults
 from headgate.domain.workloads.state import Workload, condition, holds
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences

@@ -30,7 +30,7 @@ from headgate.domain.topology.specs import (
     TopologySpec,
 )
 from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
-from headgate.domain.workloads.fewer_pods import cut_to, pods_in
+from headgate.domain.workloads.pods.fewer import cut_to, pods_in
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family

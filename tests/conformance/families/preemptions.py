@@ -15,7 +15,7 @@ from headgate.domain.scheduling.preemption.contest import Contest
 from headgate.domain.scheduling.preemption.plan import SearchRules, plan_victims
 from headgate.domain.scheduling.quota.tree import Amounts
 from headgate.domain.values.quantities import FlavorResource, scaled
-from headgate.domain.workloads.accommodating import accommodated, preemption_message
+from headgate.domain.workloads.preemption.accommodating import accommodated, preemption_message
 from headgate.domain.workloads.state import Workload
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from headgate.application.queries.lines import line_of
+from headgate.application.queries.queues.lines import line_of
 from headgate.domain.scheduling.due.consequences import consequences
 from headgate.domain.scheduling.ordering.pending import PendingQueue
+from headgate.domain.workloads.deciding.leaving import may_compete
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadSpecChanged
-from headgate.domain.workloads.leaving import may_compete
 from headgate.domain.workloads.state import Workload
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences

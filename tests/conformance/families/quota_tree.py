@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from headgate.application.queries.queue_status import status_of
-from headgate.application.queries.queue_tree import lines_of
+from headgate.application.queries.queues.status import status_of
+from headgate.application.queries.queues.tree import lines_of
 from headgate.domain.queues.activity import cluster_queue_activity, cohort_cycle
 from headgate.domain.queues.events import ClusterQueueDeletionRequested
 from headgate.domain.scheduling.partition.partition import Partition

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from headgate.application.queries.queue_status import status_of
+from headgate.application.queries.queues.status import status_of
 from headgate.domain.queues.events import ClusterQueueDeletionRequested, LocalQueueDeletionRequested
 from headgate.domain.scheduling.due.consequences import consequences
 from headgate.domain.scheduling.due.timers import pods_ready_deadline
@@ -12,8 +12,8 @@ from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.commands import DeleteWorkload
 from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
-from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences

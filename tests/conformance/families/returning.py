@@ -7,7 +7,7 @@ namespaces and competitors are such that a cycle of the engine comes to it.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from headgate.application.queries.lines import line_of
+from headgate.application.queries.queues.lines import line_of
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.waiting import explain_waiting
 from tests.conformance.cases import Case

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from headgate.application.installation import Installation
-from headgate.application.queries.pending import (
+from headgate.application.queries.workloads.pending import (
     Stretch,
     pending_in_cluster_queue,
     pending_in_local_queue,
 )
-from headgate.application.visibility import Tenants
+from headgate.application.rights.visibility import Tenants
 from headgate.domain.rejection import NotFound
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences

@@ -15,7 +15,7 @@ from headgate.domain.views.fits import near_fits
 from headgate.domain.workloads.annotations import ELASTIC, REPLACES
 from headgate.domain.workloads.commands import ChangeSpec
 from headgate.domain.workloads.events import WorkloadPodsGone, WorkloadScaledDown
-from headgate.domain.workloads.pods_in_order import PodSeen, places_of_pods
+from headgate.domain.workloads.pods.in_order import PodSeen, places_of_pods
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import World, quotas

@@ -1,6 +1,6 @@
 """Who is looked at first, who blocks whom, and when those who did not fit are looked at again."""
 
-from headgate.application.queries.lines import line_of
+from headgate.application.queries.queues.lines import line_of
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadHeld

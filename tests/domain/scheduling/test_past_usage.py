@@ -1,7 +1,7 @@
 """LocalQueues that used little of late go first; what they used fades and is never lost."""
 
-from headgate.application.queries.consumption import consumed_by
-from headgate.application.queries.lines import line_of
+from headgate.application.queries.queues.consumption import consumed_by
+from headgate.application.queries.queues.lines import line_of
 from headgate.domain.cell import Cell
 from headgate.domain.configuration.specs import AdmissionFairSharing
 from headgate.domain.queues.specs import AdmissionCheckRule, ClusterQueuePreemption

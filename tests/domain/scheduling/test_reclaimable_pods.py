@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.application.queries.queue_status import status_of
+from headgate.application.queries.queues.status import status_of
 from headgate.application.verify.history import History
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.rejection import IllegalNow, InvalidObject

@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headgate.application.access import Token
 from headgate.application.ports import (
     Appended,
     Conflict,
@@ -21,6 +20,7 @@ from headgate.application.ports import (
     Unit,
     Verdict,
 )
+from headgate.application.rights.access import Token
 from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
 

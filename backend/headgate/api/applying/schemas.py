@@ -3,7 +3,7 @@
 from typing import Literal
 
 from headgate.api.shapes import Position, Problem, Shape
-from headgate.application.queries.advice import AdviceView
+from headgate.application.queries.overview.advice import AdviceView
 
 
 class ApplyResult(Shape, kw_only=True, frozen=True):

@@ -11,10 +11,10 @@ from headgate.api.callers import Caller, installation_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.problems import FORBIDDEN, INVALID_REQUEST, ApiFailure, problem_of
 from headgate.api.workloads.batch import Entry, entry_of, failure_of, status_of
-from headgate.application.apply_objects import apply as apply_objects
-from headgate.application.commands import Changed, Written
-from headgate.application.position_marks import OPEN_POSITION, OPEN_RESOURCE_VERSION
-from headgate.application.queries.advice import advice_about
+from headgate.application.changes.apply_objects import apply as apply_objects
+from headgate.application.changes.commands import Changed, Written
+from headgate.application.queries.overview.advice import advice_about
+from headgate.application.turns.position_marks import OPEN_POSITION, OPEN_RESOURCE_VERSION
 from headgate.domain.configured import Absent
 
 

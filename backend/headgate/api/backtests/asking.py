@@ -9,11 +9,11 @@ from headgate.api.past import wish_of
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.simulations.trying import entries_of
 from headgate.api.workloads.batch import Entry
-from headgate.application.apply_objects import change_to
 from headgate.application.backtests import asking
 from headgate.application.backtests.jobs import Backtest
 from headgate.application.backtests.views import BacktestPage, view_of
-from headgate.application.commands import Change
+from headgate.application.changes.apply_objects import change_to
+from headgate.application.changes.commands import Change
 from headgate.application.past.travel import Wish
 from headgate.domain.rejection import Rejection
 from headgate.domain.values.instants import Instant

@@ -5,12 +5,12 @@ from headgate.api.callers import Caller, installation_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.checks.schemas import CheckReport, CheckStateReport, UpdateOfPodSet
 from headgate.api.manifests import object_writer
-from headgate.application import reports
-from headgate.application.configure_objects import tell_check
+from headgate.application.changes import reports
+from headgate.application.changes.configure_objects import tell_check
 from headgate.domain.checks.commands import ReportCheck
 from headgate.domain.values.selectors import Toleration
 from headgate.domain.workloads.commands import ReportCheckState
-from headgate.domain.workloads.pod_set_updates import PodSetUpdate
+from headgate.domain.workloads.pods.updates import PodSetUpdate
 
 
 async def check_state(request: Caller, workload: str, check: str, data: CheckStateReport) -> Answer:

@@ -24,10 +24,10 @@ from headgate.application.bulk.acting import (
 from headgate.application.bulk.batches import batch_of, undo, undoing
 from headgate.application.bulk.selection import Query
 from headgate.application.bulk.views import Batch, BulkResult
-from headgate.application.commands import Call, Written
-from headgate.application.deciding import catch_up
-from headgate.application.queries.clinic import case_with_forecast, clinic
-from headgate.application.queries.clinic_views import CaseView, Clinic
+from headgate.application.changes.commands import Call, Written
+from headgate.application.changes.deciding import catch_up
+from headgate.application.queries.workloads.clinic import case_with_forecast, clinic
+from headgate.application.queries.workloads.clinic_views import CaseView, Clinic
 from headgate.domain.rejection import InvalidObject, Violation
 
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]

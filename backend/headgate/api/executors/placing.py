@@ -6,8 +6,8 @@ from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, installation_of
 from headgate.api.executors.schemas import PodSeenShape, PodsSeen
 from headgate.domain.streams import workload_stream
-from headgate.domain.workloads.living import reported
-from headgate.domain.workloads.pods_in_order import PodSeen, places_of_pods
+from headgate.domain.workloads.deciding.living import reported
+from headgate.domain.workloads.pods.in_order import PodSeen, places_of_pods
 
 
 async def pod_places(request: Caller, workload: str, data: PodsSeen) -> Answer:

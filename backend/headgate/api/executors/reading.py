@@ -17,9 +17,9 @@ from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, installation_of
 from headgate.api.paging import after_token, continue_token
 from headgate.domain.cell import Cell
-from headgate.domain.workloads.checking import updates_of
-from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.shrinking import present_evictions
+from headgate.domain.workloads.deciding.checking import updates_of
+from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.deciding.shrinking import present_evictions
 from headgate.domain.workloads.state import Eviction, Workload, is_admitted, phase_of
 
 QUESTION = "assignments"

@@ -21,10 +21,10 @@ from headgate.api.instants import instant_or_none
 from headgate.api.manifests import object_writer
 from headgate.api.problems import problem_of
 from headgate.api.workloads.batch import status_of
-from headgate.application import reports
-from headgate.application.commands import Changed, Written
-from headgate.application.position_marks import OPEN_POSITION
-from headgate.application.reports import ReportCommand
+from headgate.application.changes import reports
+from headgate.application.changes.commands import Changed, Written
+from headgate.application.changes.reports import ReportCommand
+from headgate.application.turns.position_marks import OPEN_POSITION
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ReportEvictionProgress,

@@ -7,8 +7,8 @@ from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.history.schemas import RevertRequest
 from headgate.api.manifests import object_writer
 from headgate.api.simulations.trying import tried
+from headgate.application.changes.handle_command import handle
 from headgate.application.config_history import reverting
-from headgate.application.handle_command import handle
 from headgate.domain.streams import kind_and_key
 
 

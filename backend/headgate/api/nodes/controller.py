@@ -12,7 +12,7 @@ from headgate.api.nodes import writing
 from headgate.api.objects.place_shapes import NodeObject
 from headgate.api.parameters import IdempotencyHeader
 from headgate.api.workloads.schemas import Action
-from headgate.application.queries.drains import DrainPreview, drain_preview
+from headgate.application.queries.topology.drains import DrainPreview, drain_preview
 
 Name = Annotated[str, PathParameter(description="The node's name", max_length=253)]
 

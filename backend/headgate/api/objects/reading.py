@@ -15,7 +15,7 @@ from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.installation import Installation
 from headgate.application.ports import Loaded
 from headgate.application.queries.nearest import meant
-from headgate.application.visibility import Scope, allows
+from headgate.application.rights.visibility import Scope, allows
 from headgate.domain.configured import Absent
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.streams import stream_of

@@ -4,9 +4,9 @@ from litestar import Controller, get
 
 from headgate.api.answers import Answer, answer_view, shows
 from headgate.api.callers import Caller, installation_of
-from headgate.application.queries.advice import AdvicePage, advice
-from headgate.application.queries.overview import overview
-from headgate.application.queries.overview_views import Overview
+from headgate.application.queries.overview.advice import AdvicePage, advice
+from headgate.application.queries.overview.overview import overview
+from headgate.application.queries.overview.views import Overview
 
 
 class OverviewPage(Controller):

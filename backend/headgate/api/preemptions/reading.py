@@ -14,7 +14,7 @@ from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.installation import Installation
 from headgate.application.ports import Loaded
 from headgate.application.queries.preemption_chains import chain_of
-from headgate.application.visibility import Scope
+from headgate.application.rights.visibility import Scope
 from headgate.domain.configured import Absent
 from headgate.domain.rounds.state import Round
 from headgate.domain.streams import round_stream

@@ -6,10 +6,10 @@ from headgate.adapters.manifests.rendering.preemption_settings import stage_of
 from headgate.adapters.manifests.rendering.workloads import rendered_admission
 from headgate.application.installation import Installation
 from headgate.application.queries.views import timestamp, timestamp_or_none
-from headgate.application.visibility import Scope
+from headgate.application.rights.visibility import Scope
 from headgate.domain.rounds.events import QuotaFigures, RoundVictim
 from headgate.domain.rounds.state import Round, is_guaranteeing, is_open
-from headgate.domain.workloads.shrinking import open_eviction
+from headgate.domain.workloads.deciding.shrinking import open_eviction
 from headgate.domain.workloads.state import Workload, condition
 
 

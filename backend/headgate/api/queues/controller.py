@@ -12,7 +12,7 @@ from headgate.api.objects.queue_shapes import ClusterQueueObject, LocalQueueObje
 from headgate.api.parameters import IdempotencyHeader, Points, StretchBegin, StretchEnd
 from headgate.api.queues import reading, writing
 from headgate.api.queues.schemas import StopRequest
-from headgate.application.queries.queue_views import (
+from headgate.application.queries.queues.views import (
     PendingWorkloadsSummary,
     QueueTree,
     UsageHistory,

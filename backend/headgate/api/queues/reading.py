@@ -4,13 +4,13 @@ from headgate.api.answers import Answer, answer, answer_view
 from headgate.api.callers import Caller, installation_of
 from headgate.api.instants import instant_or_none
 from headgate.application.past import stretches
-from headgate.application.queries.pending import (
+from headgate.application.queries.queues.tree import queue_tree
+from headgate.application.queries.queues.usage import usage_over_time
+from headgate.application.queries.workloads.pending import (
     Stretch,
     pending_in_cluster_queue,
     pending_in_local_queue,
 )
-from headgate.application.queries.queue_tree import queue_tree
-from headgate.application.queries.queue_usage import usage_over_time
 
 __all__ = ["Stretch", "pending", "tree", "usage"]
 

@@ -13,14 +13,14 @@ from headgate.api.parameters import listed, whole_number
 from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
 from headgate.api.shapes import ProblemError
 from headgate.api.workloads.batch import Entry, entry_of
-from headgate.application.apply_objects import change_to
-from headgate.application.commands import Change
+from headgate.application.changes.apply_objects import change_to
+from headgate.application.changes.commands import Change
+from headgate.application.changes.submit_workloads import submission
 from headgate.application.installation import Installation
+from headgate.application.rights.visibility import allows
 from headgate.application.simulations.changes import cordoning, deletion, new_priority
 from headgate.application.simulations.simulate import Viewer
 from headgate.application.simulations.simulate import simulate as foresee
-from headgate.application.submit_workloads import submission
-from headgate.application.visibility import allows
 from headgate.domain.rejection import Rejection
 
 

@@ -13,7 +13,7 @@ from headgate.api.callers import Caller, installation_of
 from headgate.api.past import OF_NOW, go_back
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.system.schemas import Health, Rebuilding
-from headgate.application.metrics import exposition
+from headgate.application.metrics.exposition import exposition
 from headgate.application.queries.system import system
 from headgate.application.queries.system_views import SystemView
 

@@ -19,9 +19,9 @@ from headgate.api.tokens.schemas import (
     TokenShape,
     WhoAmI,
 )
-from headgate.application import tokens
-from headgate.application.access import Identity, Token, right_for
 from headgate.application.queries.views import timestamp, timestamp_or_none
+from headgate.application.rights import tokens
+from headgate.application.rights.access import Identity, Token, right_for
 
 SECRET_PREFIX = "hg_"  # noqa: S105 - the beginning of every secret, not one
 

@@ -12,10 +12,10 @@ from headgate.api.parameters import Points, StretchBegin, StretchEnd
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.shapes import ProblemError
 from headgate.application.past.stretches import Stretch
-from headgate.application.queries.fragmentation import fragmentation_of
-from headgate.application.queries.topology_fits import near_fits_of, topology_fits
-from headgate.application.queries.topology_map import topology_map
-from headgate.application.queries.topology_views import (
+from headgate.application.queries.topology.fits import near_fits_of, topology_fits
+from headgate.application.queries.topology.fragmentation import fragmentation_of
+from headgate.application.queries.topology.map import topology_map
+from headgate.application.queries.topology.views import (
     FragmentationHistory,
     NearFitsView,
     TopologyFits,

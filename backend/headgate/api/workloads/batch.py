@@ -15,10 +15,10 @@ from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.manifests import as_caller_wrote, wanted_of
 from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of
 from headgate.api.shapes import ProblemError
-from headgate.application import submit_workloads
-from headgate.application.commands import Changed, Written
-from headgate.application.position_marks import OPEN_POSITION
-from headgate.application.wanted import Wanted
+from headgate.application.changes import submit_workloads
+from headgate.application.changes.commands import Changed, Written
+from headgate.application.changes.wanted import Wanted
+from headgate.application.turns.position_marks import OPEN_POSITION
 from headgate.domain.rejection import InvalidObject
 
 MOST_ITEMS = 10_000

@@ -26,7 +26,7 @@ from headgate.api.workloads.schemas import (
     WorkloadList,
     WorkloadObject,
 )
-from headgate.application.queries.workload_views import ExplanationView, Timeline
+from headgate.application.queries.workloads.views import ExplanationView, Timeline
 
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
 Phases = Annotated[

@@ -17,9 +17,9 @@ from headgate.api.shapes import ProblemError
 from headgate.api.workloads.schemas import PHASES
 from headgate.application.installation import Installation
 from headgate.application.ports import Loaded, WorkloadQuery
-from headgate.application.queries.explanations import explanation_view
 from headgate.application.queries.nearest import meant
-from headgate.application.queries.timelines import timeline as timeline_of
+from headgate.application.queries.workloads.explanations import explanation_view
+from headgate.application.queries.workloads.timelines import timeline as timeline_of
 from headgate.domain.configured import Absent
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.streams import workload_stream

@@ -11,9 +11,9 @@ from headgate.api.instants import instant_or_none
 from headgate.api.manifests import as_caller_wrote, object_writer, read_wanted
 from headgate.api.simulations.trying import tried
 from headgate.api.workloads.schemas import Action
-from headgate.application import act_on_workloads, submit_workloads
-from headgate.application.act_on_workloads import Verb
-from headgate.application.apply_objects import change_to
+from headgate.application.changes import act_on_workloads, submit_workloads
+from headgate.application.changes.act_on_workloads import Verb
+from headgate.application.changes.apply_objects import change_to
 from headgate.application.simulations.changes import deletion
 from headgate.domain.rejection import Rejection
 from headgate.domain.streams import workload_stream

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import msgspec
 
 from headgate.application.backtests.jobs import UNFINISHED, Backtest, OverlayFact
-from headgate.application.commands import Change
-from headgate.application.deciding import decided
+from headgate.application.changes.commands import Change
+from headgate.application.changes.deciding import decided
 from headgate.application.failures import TooMuch
 from headgate.application.installation import Installation
 from headgate.application.past.moments import Moment

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from headgate.application.act_on_workloads import Action, Verb, command_of
 from headgate.application.bulk.selection import Query, selected
 from headgate.application.bulk.views import BulkItem, BulkResult
-from headgate.application.commands import Call, Change, Changed, Handled, Situation, Written
-from headgate.application.deciding import SECONDS_TO_CATCH_UP, catch_up
-from headgate.application.handle_command import handle, handle_each
+from headgate.application.changes.act_on_workloads import Action, Verb, command_of
+from headgate.application.changes.commands import Call, Change, Changed, Handled, Situation, Written
+from headgate.application.changes.deciding import SECONDS_TO_CATCH_UP, catch_up
+from headgate.application.changes.handle_command import handle, handle_each
 from headgate.application.installation import Installation
 from headgate.domain.facts import Origin
 from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection, Violation

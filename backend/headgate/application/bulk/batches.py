@@ -7,13 +7,13 @@ import asyncio
 
 from headgate.application.bulk.acting import Bulk, Chosen, act_on_all
 from headgate.application.bulk.views import Batch, BatchItem, BulkResult
-from headgate.application.commands import Call
-from headgate.application.deciding import catch_up
+from headgate.application.changes.commands import Call
+from headgate.application.changes.deciding import catch_up
 from headgate.application.installation import Installation
 from headgate.application.ports import EventFilter
-from headgate.application.queries.titles import told
 from headgate.application.queries.views import timestamp
-from headgate.application.visibility import Scope, allows
+from headgate.application.queries.workloads.titles import told
+from headgate.application.rights.visibility import Scope, allows
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.rejection import IllegalNow, NotFound

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from headgate.application.visibility import Scope
+from headgate.application.rights.visibility import Scope
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.matching import matches_selector

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from headgate.application.cycles.records import CycleRecord
-from headgate.application.planned import Planning, plan_within
 from headgate.application.ports import Fence
+from headgate.application.turns.planned import Planning, plan_within
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent, Recorded
 from headgate.domain.scheduling.partition.parking import park_again

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from headgate.application.cycles.records import CycleRecord
-from headgate.application.planned import Planned, Planning
 from headgate.application.ports import Appended, Conflict, Verdict
+from headgate.application.turns.planned import Planned, Planning
 from headgate.domain.scheduling.partition.parking import Parked
 
 MICROSECONDS = 1_000_000

@@ -14,7 +14,7 @@ from headgate.domain.rounds.events import (
     VictimReleased,
 )
 from headgate.domain.streams import kind_and_key
-from headgate.domain.workloads.preemption_events import EvictionCancelled
+from headgate.domain.workloads.preemption.events import EvictionCancelled
 
 OUTCOMES = {
     RoundCompleted: "Completed",

@@ -12,8 +12,8 @@ from threading import Lock
 
 from headgate.application.past.beginning import telling_what_is_archived
 from headgate.application.ports import EventLog, GapInLog
-from headgate.application.state_cache import StateCache
-from headgate.application.state_keeping import StateKeeper
+from headgate.application.warm.state_cache import StateCache
+from headgate.application.warm.state_keeping import StateKeeper
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 

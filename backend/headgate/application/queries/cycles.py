@@ -11,7 +11,7 @@ from headgate.application.past.reading import PastReader
 from headgate.application.queries.cycle_views import CycleDetail, CyclePage, CycleRerun, CycleView
 from headgate.application.queries.events import shown
 from headgate.application.queries.views import timestamp
-from headgate.application.visibility import Scope, allows
+from headgate.application.rights.visibility import Scope, allows
 from headgate.domain.facts import Recorded
 from headgate.domain.rejection import NotFound
 from headgate.domain.values.instants import Instant

@@ -15,7 +15,7 @@ from headgate.application.queries.event_views import (
     HistogramBucket,
 )
 from headgate.application.queries.views import timestamp
-from headgate.application.visibility import Scope, allows, open_prefixes
+from headgate.application.rights.visibility import Scope, allows, open_prefixes
 from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
 

@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 
-from headgate.application.visibility import Scope, allows
+from headgate.application.rights.visibility import Scope, allows
 from headgate.domain.cell import Cell
 from headgate.domain.streams import kind_and_key, stream_of
 

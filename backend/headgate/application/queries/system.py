@@ -7,7 +7,7 @@ from headgate.application.installation import Installation
 from headgate.application.ports import PartitionRow
 from headgate.application.queries.system_views import FollowerView, PartitionView, SystemView
 from headgate.application.queries.views import timestamp_or_none
-from headgate.application.visibility import Scope
+from headgate.application.rights.visibility import Scope
 from headgate.domain.facts import Recorded
 
 

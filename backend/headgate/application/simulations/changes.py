@@ -2,9 +2,9 @@
 
 import msgspec
 
-from headgate.application.act_on_workloads import change_of_workload
-from headgate.application.commands import Change, Situation
-from headgate.application.configure_objects import change_of_object, deletion_of_object
+from headgate.application.changes.act_on_workloads import change_of_workload
+from headgate.application.changes.commands import Change, Situation
+from headgate.application.changes.configure_objects import change_of_object, deletion_of_object
 from headgate.application.installation import Installation
 from headgate.domain.configured import Absent
 from headgate.domain.facts import DomainEvent

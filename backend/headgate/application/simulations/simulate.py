@@ -4,14 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.application.commands import Change
-from headgate.application.deciding import catch_up
+from headgate.application.changes.commands import Change
+from headgate.application.changes.deciding import catch_up
 from headgate.application.failures import TooMuch
 from headgate.application.installation import Installation
 from headgate.application.past.reading import PastReader
-from headgate.application.queries.explanations import blocker_view
 from headgate.application.queries.views import Free, timestamp
-from headgate.application.queries.workload_views import AsOf
+from headgate.application.queries.workloads.explanations import blocker_view
+from headgate.application.queries.workloads.views import AsOf
+from headgate.application.rights.visibility import Scope
 from headgate.application.simulations.trying import Foreseen, Standing, Trying, try_out
 from headgate.application.simulations.views import (
     EffectView,
@@ -21,13 +22,12 @@ from headgate.application.simulations.views import (
     Verdict,
     VictimView,
 )
-from headgate.application.visibility import Scope
 from headgate.domain.foresight.course import Endless
 from headgate.domain.foresight.difference import Effect, uprootings
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, phase_of
 
 MOST_CHANGES = 1_000

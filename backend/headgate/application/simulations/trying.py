@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from headgate.application.commands import Change
-from headgate.application.deciding import decided
+from headgate.application.changes.commands import Change
+from headgate.application.changes.deciding import decided
 from headgate.application.ports import Loaded
-from headgate.application.queries.explanations import fresh_explanation, position_of
-from headgate.application.queries.workload_views import QueuePosition
+from headgate.application.queries.workloads.explanations import fresh_explanation, position_of
+from headgate.application.queries.workloads.views import QueuePosition
 from headgate.domain.cell import Cell
 from headgate.domain.foresight.course import Course
 from headgate.domain.foresight.difference import Effect, Fact, effects

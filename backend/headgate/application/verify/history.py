@@ -23,9 +23,9 @@ from headgate.domain.workloads.events import (
     WorkloadScaledDown,
     WorkloadSpecChanged,
 )
-from headgate.domain.workloads.preemption_events import WorkloadShrunk, WorkloadStopping
+from headgate.domain.workloads.pods.surplus import with_fewer
+from headgate.domain.workloads.preemption.events import WorkloadShrunk, WorkloadStopping
 from headgate.domain.workloads.specs import WorkloadSpec
-from headgate.domain.workloads.surplus import with_fewer
 
 GRACE = 10 * MICROSECONDS_PER_SECOND
 """What has changed within this time of the end may still be waiting for the scheduler."""

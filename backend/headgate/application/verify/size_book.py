@@ -3,10 +3,10 @@
 from msgspec.structs import replace
 
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.preemption_events import WorkloadShrunk
-from headgate.domain.workloads.remaining import needed_admission
+from headgate.domain.workloads.pods.remaining import needed_admission
+from headgate.domain.workloads.pods.surplus import with_fewer
+from headgate.domain.workloads.preemption.events import WorkloadShrunk
 from headgate.domain.workloads.specs import WorkloadSpec
-from headgate.domain.workloads.surplus import with_fewer
 
 
 class SizeBook:

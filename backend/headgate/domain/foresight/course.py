@@ -13,7 +13,7 @@ from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import ReportStopped
 from headgate.domain.workloads.decide import WORKLOAD
-from headgate.domain.workloads.shrinking import present_eviction, present_evictions
+from headgate.domain.workloads.deciding.shrinking import present_eviction, present_evictions
 
 
 class Endless(Exception):

@@ -7,8 +7,8 @@ from typing import Literal
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import RoundCommitted, RoundVictim
 from headgate.domain.streams import kind_and_key
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload
 
 Fact = tuple[str, DomainEvent]

@@ -8,6 +8,7 @@ import msgspec
 
 from headgate.domain.facts import DomainEvent
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.deciding.shrinking import present_evictions
 from headgate.domain.workloads.events import (
     EvictionAcknowledged,
     EvictionProgressed,
@@ -21,13 +22,12 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
     WorkloadStopped,
 )
-from headgate.domain.workloads.preemption_events import (
+from headgate.domain.workloads.preemption.events import (
     EvictionCancelled,
     WorkloadPodsEvicted,
     WorkloadShrunk,
     WorkloadStopping,
 )
-from headgate.domain.workloads.shrinking import present_evictions
 from headgate.domain.workloads.state import Workload, condition
 
 RESERVED, ADMITTED, EVICTED = 0, 1, 2

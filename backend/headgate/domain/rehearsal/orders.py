@@ -11,6 +11,7 @@ from headgate.domain.rejection import Rejection
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.deciding.shrinking import present_eviction
 from headgate.domain.workloads.events import (
     EvictionAcknowledged,
     EvictionProgressed,
@@ -35,7 +36,7 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
     WorkloadSubmitted,
 )
-from headgate.domain.workloads.preemption_events import (
+from headgate.domain.workloads.preemption.events import (
     PreemptionGateClosed,
     PreemptionGateOpened,
     PriorityDivergenceCleared,
@@ -43,7 +44,6 @@ from headgate.domain.workloads.preemption_events import (
     ProtectionChanged,
     WorkloadStopping,
 )
-from headgate.domain.workloads.shrinking import present_eviction
 from headgate.domain.workloads.state import Workload, WorkloadState
 
 TAKEN_AS_SAID = (

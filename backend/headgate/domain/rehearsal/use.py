@@ -6,6 +6,7 @@ from headgate.domain.facts import DomainEvent
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     ReservationDropped,
     WorkloadDeleted,
@@ -15,9 +16,8 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
     WorkloadStopped,
 )
-from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.preemption_events import WorkloadShrunk
-from headgate.domain.workloads.remaining import needed_admission
+from headgate.domain.workloads.pods.remaining import needed_admission
+from headgate.domain.workloads.preemption.events import WorkloadShrunk
 from headgate.domain.workloads.state import Workload
 
 BUCKETS = 60

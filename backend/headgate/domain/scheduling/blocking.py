@@ -11,9 +11,9 @@ from headgate.domain.scheduling.looks.evaluation import Evaluation
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.scheduling.second_pass import in_turn
 from headgate.domain.streams import workload_stream
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Blocker, Explanation
-from headgate.domain.workloads.leaving import holds_quota
 
 MOST_NAMED = 5
 

@@ -46,7 +46,7 @@ from headgate.domain.scheduling.run import CycleRun, Decision
 from headgate.domain.scheduling.second_pass import second_passes
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.deciding.leaving import holds_quota
 
 __all__ = ["Decision", "Plan", "plan_cycle"]
 

@@ -9,7 +9,7 @@ from headgate.domain.scheduling.blocking import must_wait_for_pods
 from headgate.domain.scheduling.looks.evaluation import Evaluation
 from headgate.domain.scheduling.rounds.rate_limits import next_round_at
 from headgate.domain.scheduling.run import CycleRun
-from headgate.domain.workloads.preempting import closed_gates
+from headgate.domain.workloads.preemption.preempting import closed_gates
 from headgate.domain.workloads.state import holds
 
 

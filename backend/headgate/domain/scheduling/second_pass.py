@@ -27,13 +27,13 @@ from headgate.domain.workloads.admission import (
     awaits_topology,
     hosts_of,
 )
-from headgate.domain.workloads.checked_pod_sets import checked_pod_sets
 from headgate.domain.workloads.events import (
     ReservationDropped,
     WorkloadEvent,
     WorkloadEvicted,
     WorkloadPlaced,
 )
+from headgate.domain.workloads.pods.checked import checked_pod_sets
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload, is_admitted
 

@@ -25,10 +25,10 @@ from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.admission import awaits_topology
 from headgate.domain.workloads.annotations import admission_gates
-from headgate.domain.workloads.checking import state_of
+from headgate.domain.workloads.deciding.checking import state_of
+from headgate.domain.workloads.deciding.leaving import holds_quota, may_compete
 from headgate.domain.workloads.explanation import Blocker, BlockerType, Explanation
-from headgate.domain.workloads.leaving import holds_quota, may_compete
-from headgate.domain.workloads.preempting import closed_gates
+from headgate.domain.workloads.preemption.preempting import closed_gates
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 
 

@@ -10,8 +10,6 @@ from headgate.domain.metadata import identity_violations, marking_violations, re
 from headgate.domain.rejection import AlreadyExists, IllegalNow
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.annotations import annotation_violations
-from headgate.domain.workloads.change_rules import change_violations
-from headgate.domain.workloads.checking import report_check_state
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ActivateWorkload,
@@ -35,13 +33,28 @@ from headgate.domain.workloads.commands import (
     Submit,
     WorkloadCommand,
 )
-from headgate.domain.workloads.elastic_rules import elastic_violations
-from headgate.domain.workloads.ending import (
+from headgate.domain.workloads.deciding.checking import report_check_state
+from headgate.domain.workloads.deciding.ending import (
     activate,
     cancel,
     deactivate,
     delete,
     requeue,
+)
+from headgate.domain.workloads.deciding.evicting import (
+    acknowledge_eviction,
+    report_eviction_progress,
+    report_stopped,
+    report_stopping,
+)
+from headgate.domain.workloads.deciding.holding import hold, release
+from headgate.domain.workloads.deciding.leaving import holds_quota, is_leaving
+from headgate.domain.workloads.deciding.living import existing, unfinished
+from headgate.domain.workloads.deciding.reporting import (
+    report_finished,
+    report_pods_gone,
+    report_pods_ready,
+    report_reclaimable,
 )
 from headgate.domain.workloads.events import (
     WorkloadEvent,
@@ -49,30 +62,17 @@ from headgate.domain.workloads.events import (
     WorkloadSpecChanged,
     WorkloadSubmitted,
 )
-from headgate.domain.workloads.evicting import (
-    acknowledge_eviction,
-    report_eviction_progress,
-    report_stopped,
-    report_stopping,
-)
 from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.fewer_pods import cut_places
-from headgate.domain.workloads.holding import hold, release
-from headgate.domain.workloads.leaving import holds_quota, is_leaving
-from headgate.domain.workloads.living import existing, unfinished
-from headgate.domain.workloads.preemption_events import (
+from headgate.domain.workloads.pods.fewer import cut_places
+from headgate.domain.workloads.preemption.events import (
     DivergingPodSet,
     PriorityDivergenceCleared,
     PriorityDivergenceObserved,
 )
-from headgate.domain.workloads.protecting import change_protection, set_gate
-from headgate.domain.workloads.reporting import (
-    report_finished,
-    report_pods_gone,
-    report_pods_ready,
-    report_reclaimable,
-)
-from headgate.domain.workloads.rules import workload_violations
+from headgate.domain.workloads.preemption.protecting import change_protection, set_gate
+from headgate.domain.workloads.rules.changes import change_violations
+from headgate.domain.workloads.rules.elastic import elastic_violations
+from headgate.domain.workloads.rules.spec import workload_violations
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload, WorkloadState
 

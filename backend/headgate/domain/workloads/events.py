@@ -10,8 +10,8 @@ import msgspec
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.preemption_events import Accommodated, PreemptionEvent, SoftTerms
+from headgate.domain.workloads.pods.updates import PodSetUpdate
+from headgate.domain.workloads.preemption.events import Accommodated, PreemptionEvent, SoftTerms
 from headgate.domain.workloads.specs import WorkloadSpec
 
 EvictionReason = Literal[

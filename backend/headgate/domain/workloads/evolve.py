@@ -7,17 +7,21 @@ from msgspec.structs import replace
 from headgate.domain.configured import Absent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
-from headgate.domain.workloads.activity import after_activation, after_deactivation
 from headgate.domain.workloads.admission import hosts_of
-from headgate.domain.workloads.boost import waiting_again
-from headgate.domain.workloads.checking import (
+from headgate.domain.workloads.conditions import Change, reset, with_conditions
+from headgate.domain.workloads.deciding.activity import after_activation, after_deactivation
+from headgate.domain.workloads.deciding.checking import (
     after_check_report,
     after_checks_required,
     states_for,
 )
-from headgate.domain.workloads.conditions import Change, reset, with_conditions
-from headgate.domain.workloads.leaving import after_reservation_dropped, after_stop, evicted
-from headgate.domain.workloads.preempting import (
+from headgate.domain.workloads.deciding.leaving import (
+    after_reservation_dropped,
+    after_stop,
+    evicted,
+)
+from headgate.domain.workloads.preemption.boost import waiting_again
+from headgate.domain.workloads.preemption.preempting import (
     after_acknowledgement,
     after_preemption_event,
     after_progress,

@@ -11,7 +11,7 @@ from headgate.domain.scheduling.preemption.claims import GUARANTEEING, Candidate
 from headgate.domain.scheduling.preemption.legality import wrongs_in_the_end
 from headgate.domain.scheduling.preemption.plan import SearchRules
 from headgate.domain.scheduling.preemption.precedents import Epoch
-from headgate.domain.workloads.protecting import protection_of
+from headgate.domain.workloads.preemption.protecting import protection_of
 from tests.simulation.termination import (
     GPU,
     WAITING,

@@ -11,7 +11,7 @@ from headgate.adapters.manifests.parsing.known_fields import (
 from headgate.adapters.manifests.parsing.selectors import read_node_affinity, read_tolerations
 from headgate.domain.values.amounts import NotAQuantity, nanos_of
 from headgate.domain.values.quantities import Requests
-from headgate.domain.workloads.pod_requests import ALWAYS, Asked, Nanos, requests_of
+from headgate.domain.workloads.pods.requests import ALWAYS, Asked, Nanos, requests_of
 from headgate.domain.workloads.specs import Scheduling
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from headgate.adapters.manifests.rendering.metadata import rendered_condition
 from headgate.adapters.manifests.times import rfc3339
-from headgate.domain.workloads.preempting import closed_gates
+from headgate.domain.workloads.preemption.preempting import closed_gates
 from headgate.domain.workloads.specs import EvictionPolicy, WorkloadSpec
 from headgate.domain.workloads.state import Eviction, Shrinking, Workload
 

@@ -16,13 +16,13 @@ from headgate.domain.configuration.quota_amounts import quota_amounts
 from headgate.domain.configuration.specs import ResourceRules
 from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.quantities import Requests, scaled
-from headgate.domain.workloads.accommodating import without_uids
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
-from headgate.domain.workloads.boost import stated_priority
-from headgate.domain.workloads.checking import state_of
-from headgate.domain.workloads.pod_defaults import completed_template
-from headgate.domain.workloads.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.protecting import protection_of
+from headgate.domain.workloads.deciding.checking import state_of
+from headgate.domain.workloads.pods.defaults import completed_template
+from headgate.domain.workloads.pods.updates import PodSetUpdate
+from headgate.domain.workloads.preemption.accommodating import without_uids
+from headgate.domain.workloads.preemption.boost import stated_priority
+from headgate.domain.workloads.preemption.protecting import protection_of
 from headgate.domain.workloads.specs import PodIndex, PodSet, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import CheckState, Condition, Workload, phase_of
 

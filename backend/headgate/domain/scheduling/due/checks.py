@@ -11,7 +11,8 @@ from typing import Literal
 from headgate.domain.config import Config
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.admission import Admission, awaits_topology
-from headgate.domain.workloads.checking import state_of, updates_of
+from headgate.domain.workloads.deciding.checking import state_of, updates_of
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadChecksRequired,
@@ -21,8 +22,7 @@ from headgate.domain.workloads.events import (
     WorkloadFinished,
     WorkloadStopped,
 )
-from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.pod_set_updates import Conflict
+from headgate.domain.workloads.pods.updates import Conflict
 from headgate.domain.workloads.state import CheckState, Workload, is_admitted
 from headgate.domain.workloads.waited import waited_seconds
 

@@ -20,8 +20,10 @@ from headgate.domain.scheduling.due.timers import (
     waits_for_pods_ready,
 )
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.activity import RAN_OUT, has_no_time_left
 from headgate.domain.workloads.commands import ReleaseWorkload
+from headgate.domain.workloads.deciding.activity import RAN_OUT, has_no_time_left
+from headgate.domain.workloads.deciding.holding import release
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     DeactivationCause,
     EvictionReason,
@@ -36,9 +38,7 @@ from headgate.domain.workloads.events import (
     WorkloadRequeued,
     WorkloadStopped,
 )
-from headgate.domain.workloads.holding import release
-from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.preemption_events import EvictionForced, EvictionStalled
+from headgate.domain.workloads.preemption.events import EvictionForced, EvictionStalled
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 
 Events = tuple[WorkloadEvent, ...]

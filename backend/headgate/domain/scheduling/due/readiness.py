@@ -2,6 +2,7 @@
 
 from headgate.domain.config import Config
 from headgate.domain.scheduling.due.timers import waits_for_pods_ready
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadDeleted,
@@ -10,7 +11,6 @@ from headgate.domain.workloads.events import (
     WorkloadPodsReady,
     WorkloadStopped,
 )
-from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, holds, is_admitted
 
 BLOCKS = (WorkloadAdmitted, WorkloadPodsNotReady)

@@ -12,9 +12,9 @@ from headgate.domain.scheduling.lines.standing import (
     pods_ready_rules,
 )
 from headgate.domain.values.instants import Instant, seconds_after
-from headgate.domain.workloads.activity import has_no_time_left
-from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.shrinking import present_evictions
+from headgate.domain.workloads.deciding.activity import has_no_time_left
+from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.deciding.shrinking import present_evictions
 from headgate.domain.workloads.state import Eviction, Workload, condition, holds, is_admitted
 
 AT_ONCE: Instant = 0

@@ -23,7 +23,7 @@ from headgate.domain.topology.specs import (
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.admission import PodSetAssignment
-from headgate.domain.workloads.checked_pod_sets import checked_pod_sets
+from headgate.domain.workloads.pods.checked import checked_pod_sets
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 

@@ -15,12 +15,12 @@ from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     WorkloadEvent,
     WorkloadHostsFailed,
     WorkloadHostsRecovered,
 )
-from headgate.domain.workloads.leaving import holds_quota
 from headgate.domain.workloads.state import Workload
 
 AT_ONCE: Instant = 0

@@ -12,8 +12,8 @@ from headgate.domain.queues.specs import ClusterQueueSpec, LocalQueueSpec, WaitF
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.pod_bounds import bound_violations
-from headgate.domain.workloads.pod_defaults import bounds_of
+from headgate.domain.workloads.pods.bounds import bound_violations
+from headgate.domain.workloads.pods.defaults import bounds_of
 from headgate.domain.workloads.state import Workload
 
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"

@@ -18,8 +18,8 @@ from headgate.domain.scheduling.ordering.consumption import (
 )
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests, added
-from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.remaining import needed_admission
+from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.pods.remaining import needed_admission
 from headgate.domain.workloads.state import Workload, is_admitted
 
 Before = dict[str, Consumption | None]

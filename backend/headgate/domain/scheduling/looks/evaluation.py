@@ -12,7 +12,7 @@ from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.remaining import needed_pod_sets
+from headgate.domain.workloads.pods.remaining import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 

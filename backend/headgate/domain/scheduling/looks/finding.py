@@ -9,9 +9,9 @@ from headgate.domain.scheduling.lines.competing import preempts
 from headgate.domain.scheduling.looks.evaluation import Evaluation
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.deciding.leaving import is_leaving
+from headgate.domain.workloads.deciding.shrinking import pods_going
 from headgate.domain.workloads.explanation import Blocker, Explanation
-from headgate.domain.workloads.leaving import is_leaving
-from headgate.domain.workloads.shrinking import pods_going
 from headgate.domain.workloads.state import Workload
 
 MOST_HOLDERS = 5

@@ -29,9 +29,9 @@ from headgate.domain.scheduling.placement.hosts import PROJECTED, Bools
 from headgate.domain.scheduling.placement.parts import name_of, part_of
 from headgate.domain.scheduling.placement.wanted import slicing_of
 from headgate.domain.topology.specs import ResourceFlavorSpec
+from headgate.domain.workloads.pods.surplus import owner_of
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.surplus import owner_of
 
 Evictable: TypeAlias = tuple[Crowd, Bools]
 """Everyone who holds a place, and a mask of those who may be made to leave."""

@@ -45,8 +45,8 @@ from headgate.domain.scheduling.quota.answer import Oracle
 from headgate.domain.scheduling.quota.tree import Amounts
 from headgate.domain.scheduling.quota.usage import available, borrowing_level
 from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.pods.surplus import owner_of
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.surplus import owner_of
 
 
 class Preemptor(msgspec.Struct, frozen=True, gc=False):

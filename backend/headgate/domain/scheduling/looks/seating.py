@@ -13,7 +13,7 @@ from headgate.domain.scheduling.placement.hosts import Ints
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
-from headgate.domain.workloads.fewer_pods import cut_to
+from headgate.domain.workloads.pods.fewer import cut_to
 
 
 @dataclass(frozen=True, slots=True)

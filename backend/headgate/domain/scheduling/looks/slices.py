@@ -13,7 +13,7 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.growing import Standing
 from headgate.domain.scheduling.placement.hosts import HostTable
 from headgate.domain.workloads.annotations import replaced_key
-from headgate.domain.workloads.leaving import holds_quota, is_leaving
+from headgate.domain.workloads.deciding.leaving import holds_quota, is_leaving
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 

@@ -13,8 +13,8 @@ from headgate.domain.scheduling.preemption.candidates import (
     rule_against,
 )
 from headgate.domain.scheduling.preemption.claims import Claim
+from headgate.domain.workloads.pods.surplus import owner_of
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.surplus import owner_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,12 @@ from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
 from headgate.domain.scheduling.quota.usage import Usage, add_usage, no_usage, remove_usage
 from headgate.domain.values.quantities import FlavorResource, Requests
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.leaving import holds_quota, is_leaving
-from headgate.domain.workloads.preempting import has_released_quota
-from headgate.domain.workloads.protecting import protection_of
-from headgate.domain.workloads.remaining import needed_admission
+from headgate.domain.workloads.deciding.leaving import holds_quota, is_leaving
+from headgate.domain.workloads.pods.remaining import needed_admission
+from headgate.domain.workloads.pods.surplus import Part, is_divisible, parts_of
+from headgate.domain.workloads.preemption.preempting import has_released_quota
+from headgate.domain.workloads.preemption.protecting import protection_of
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.surplus import Part, is_divisible, parts_of
 
 
 class Charge(msgspec.Struct, frozen=True, gc=False):

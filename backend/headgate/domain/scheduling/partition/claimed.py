@@ -2,10 +2,10 @@
 
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.leaving import holds_quota, is_leaving
-from headgate.domain.workloads.preempting import has_released_quota
+from headgate.domain.workloads.deciding.leaving import holds_quota, is_leaving
+from headgate.domain.workloads.pods.surplus import shrunk
+from headgate.domain.workloads.preemption.preempting import has_released_quota
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.surplus import shrunk
 
 
 def takes_the_same(old: Workload | None, new: Workload | None) -> bool:

@@ -16,7 +16,7 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.stirring import Stirred, counts_otherwise
 from headgate.domain.topology.rules import silent_at
 from headgate.domain.topology.specs import NodeSpec
-from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.state import Phase, Workload, phase_of
 
 Counter: TypeAlias = tuple[str, str, str]

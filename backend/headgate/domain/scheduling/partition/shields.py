@@ -14,7 +14,7 @@ from headgate.domain.config import Config
 from headgate.domain.queues.specs import MinimumRuntime
 from headgate.domain.scheduling.due.timers import Timers
 from headgate.domain.values.instants import Instant, seconds_after
-from headgate.domain.workloads.leaving import holds_quota, is_leaving
+from headgate.domain.workloads.deciding.leaving import holds_quota, is_leaving
 from headgate.domain.workloads.state import Workload, condition
 
 Grant: TypeAlias = tuple[int, str]

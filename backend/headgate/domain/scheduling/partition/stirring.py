@@ -15,7 +15,7 @@ from headgate.domain.scheduling.partition.claimed import claims, frees_room
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
 from headgate.domain.scheduling.quota.usage import Usage, is_within_quota
-from headgate.domain.workloads.leaving import holds_quota
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, condition
 
 

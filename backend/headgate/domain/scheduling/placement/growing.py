@@ -23,7 +23,7 @@ from headgate.domain.scheduling.placement.place import (
 )
 from headgate.domain.scheduling.placement.replacement import add_pods
 from headgate.domain.workloads.admission import TopologyAssignment
-from headgate.domain.workloads.fewer_pods import cut_to, pods_in
+from headgate.domain.workloads.pods.fewer import cut_to, pods_in
 from headgate.domain.workloads.specs import PodSet
 
 Standing = Mapping[str, TopologyAssignment]

@@ -24,7 +24,7 @@ from headgate.domain.scheduling.preemption.disruption import (
 )
 from headgate.domain.scheduling.preemption.fair import Strategies
 from headgate.domain.scheduling.preemption.legality import Wrongs, wrongs_in_the_end
-from headgate.domain.workloads.protecting import protection_of
+from headgate.domain.workloads.preemption.protecting import protection_of
 
 
 class Budgets(msgspec.Struct, frozen=True, gc=False):

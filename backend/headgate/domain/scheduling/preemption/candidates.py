@@ -12,10 +12,10 @@ import msgspec
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim
 from headgate.domain.scheduling.preemption.disruption import placed_pods
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.leaving import is_leaving
-from headgate.domain.workloads.protecting import protection_of
+from headgate.domain.workloads.deciding.leaving import is_leaving
+from headgate.domain.workloads.pods.surplus import Part
+from headgate.domain.workloads.preemption.protecting import protection_of
 from headgate.domain.workloads.state import Workload, condition
-from headgate.domain.workloads.surplus import Part
 
 MOST_REFUSED = 20
 """Refused candidates that are written down; more would not tell a person more."""

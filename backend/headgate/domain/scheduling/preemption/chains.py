@@ -10,7 +10,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from headgate.domain.scheduling.preemption.claims import Amounts, Candidate, Victim
-from headgate.domain.workloads.surplus import together
+from headgate.domain.workloads.pods.surplus import together
 
 Item = TypeVar("Item")
 Key = TypeVar("Key")

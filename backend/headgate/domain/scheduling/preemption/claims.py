@@ -11,8 +11,8 @@ from headgate.domain.rounds.events import PreemptionReason
 from headgate.domain.scheduling.preemption.disruption import placed_pods
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.pods.surplus import Part
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.surplus import Part
 
 Amounts: TypeAlias = dict[FlavorResource, int]
 """Amounts by flavor and resource."""

@@ -27,7 +27,7 @@ from headgate.domain.scheduling.preemption.claims import (
     Scope,
     Victim,
 )
-from headgate.domain.workloads.protecting import protection_of
+from headgate.domain.workloads.preemption.protecting import protection_of
 
 Attempts: TypeAlias = tuple[bool, ...]
 """Whether the preemptor may borrow afterwards, one try after the other."""

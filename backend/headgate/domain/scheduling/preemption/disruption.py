@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import matches_selector
-from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.shrinking import pods_going
+from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.deciding.shrinking import pods_going
 from headgate.domain.workloads.state import Workload, condition, holds
 
 Budgets = Mapping[str, Configured[DisruptionBudgetSpec]]

@@ -28,7 +28,7 @@ from headgate.domain.scheduling.preemption.removal import (
     fit_of,
     remove_until_it_fits,
 )
-from headgate.domain.workloads.surplus import owner_of
+from headgate.domain.workloads.pods.surplus import owner_of
 
 Late: TypeAlias = Callable[[Sequence[Candidate]], Mapping[str, bool]]
 """Which of candidates, most important first, are to be asked last: those whom budgets protect."""

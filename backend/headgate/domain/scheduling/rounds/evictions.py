@@ -18,24 +18,24 @@ from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
-from headgate.domain.workloads.evicting import can_be_cancelled
-from headgate.domain.workloads.preemption_events import (
-    EvictionCancelled,
-    SoftTerms,
-    WorkloadPodsEvicted,
-    WorkloadShrunk,
-)
-from headgate.domain.workloads.shrinking import (
+from headgate.domain.workloads.deciding.evicting import can_be_cancelled
+from headgate.domain.workloads.deciding.shrinking import (
     later_than,
     may_stay,
     open_eviction,
     pods_going,
     shrinking_for,
 )
+from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
+from headgate.domain.workloads.pods.surplus import going_part
+from headgate.domain.workloads.preemption.events import (
+    EvictionCancelled,
+    SoftTerms,
+    WorkloadPodsEvicted,
+    WorkloadShrunk,
+)
 from headgate.domain.workloads.specs import EvictionPolicy
 from headgate.domain.workloads.state import Workload, is_admitted
-from headgate.domain.workloads.surplus import going_part
 
 Facts = list[tuple[str, DomainEvent]]
 

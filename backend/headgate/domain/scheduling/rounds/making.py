@@ -30,19 +30,19 @@ from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import seconds_after, whole_seconds
 from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.accommodating import accommodated
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import PlacementNominated, WorkloadEvicted, WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation, Refused
-from headgate.domain.workloads.preempting import closed_gates
-from headgate.domain.workloads.preemption_events import (
+from headgate.domain.workloads.pods.surplus import staying
+from headgate.domain.workloads.preemption.accommodating import accommodated
+from headgate.domain.workloads.preemption.events import (
     Accommodated,
     PreemptionWithheld,
     WorkloadPodsEvicted,
 )
-from headgate.domain.workloads.protecting import protection_of
+from headgate.domain.workloads.preemption.preempting import closed_gates
+from headgate.domain.workloads.preemption.protecting import protection_of
 from headgate.domain.workloads.state import condition, holds
-from headgate.domain.workloads.surplus import staying
 
 Facts = list[tuple[str, DomainEvent]]
 

@@ -29,9 +29,9 @@ from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import whole_seconds
 from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.deciding.shrinking import open_eviction
 from headgate.domain.workloads.events import NominationWithdrawn
-from headgate.domain.workloads.leaving import holds_quota
-from headgate.domain.workloads.shrinking import open_eviction
 from headgate.domain.workloads.state import Workload
 
 Gone = Literal["Eviction", "Finished", "Deleted", "Shrunk"]

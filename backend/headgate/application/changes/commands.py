@@ -1,0 +1,140 @@
+"""What a use case asks of the one path every command takes, and what comes back."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from headgate.application.rights.access import Identity
+from headgate.domain.cell import Cell
+from headgate.domain.config import Config
+from headgate.domain.configured import Absent
+from headgate.domain.facts import DomainEvent, Origin
+from headgate.domain.values.instants import Instant
+
+
+class Situation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rule may look at: the object, the time, and everything around it.
+
+    `config` is the configuration of the cell with what was decided just before, so that work that
+    is applied together with its class, its queue or its namespace's limits finds them.
+    """
+
+    state: Any
+    at: Instant
+    cell: Cell
+    config: Config
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One command on one stream.
+
+    `version` and `position` are those the caller has seen, None where that does not matter;
+    `until` is the last position whose changes the caller knows of.
+    `is_new` says that the stream has most likely never been used, so that it need not be loaded
+    first; `reads_config` that the rule looks at other objects, which must not change meanwhile.
+    """
+
+    stream: str
+    decide: Callable[[Situation], tuple[DomainEvent, ...]]
+    version: int | None = None
+    position: int | None = None
+    until: int | None = None
+    is_new: bool = False
+    reads_config: bool = False
+
+
+class Changed(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one change: the object after it, or why it was refused.
+
+    `version` and `position` are those of the object before the change.
+    """
+
+    stream: str
+    before: Any = Absent()
+    after: Any = Absent()
+    version: int = 0
+    position: int = 0
+    events: tuple[tuple[str, DomainEvent], ...] = ()
+    failure: Exception | None = None
+    reads_config: bool = False
+
+    @property
+    def expected(self) -> dict[str, int]:
+        """The version the change was decided on, by stream."""
+        return {self.stream: self.version}
+
+    @property
+    def version_after(self) -> int:
+        """The version once the change is recorded."""
+        return self.version + len(self.events)
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer as it is sent, and kept under an idempotency key; the position is left open."""
+
+    status: int
+    body: bytes
+
+
+Writer = Callable[[Sequence[Changed]], Written]
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """A caller's idempotency key, and what tells the request it was used for from others."""
+
+    text: str
+    request_hash: str
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """How a use case is called: by whom, and how it is to be answered."""
+
+    identity: Identity
+    origin: Origin
+    answer: Writer
+    key: Key | None = None
+    is_dry_run: bool = False
+    tells_failures: bool = False
+
+    def command(self, *changes: Change) -> "Command":
+        """The command that makes these changes."""
+        return Command(
+            origin=self.origin,
+            changes=changes,
+            answer=self.answer,
+            key=self.key,
+            is_dry_run=self.is_dry_run,
+            tells_failures=self.tells_failures,
+        )
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """Changes in order, each decided after those before it, recorded together or not at all.
+
+    A refused change is left out; if it is the only one its failure is raised, unless the answer
+    is to tell of it (`tells_failures`).
+    """
+
+    origin: Origin
+    changes: tuple[Change, ...]
+    answer: Writer
+    key: Key | None = None
+    is_dry_run: bool = False
+    tells_failures: bool = False
+
+    @property
+    def is_all_new(self) -> bool:
+        """Whether nothing needs to be loaded before it is decided the first time."""
+        is_new = bool(self.changes) and all(change.is_new for change in self.changes)
+        return is_new and not self.is_dry_run
+
+
+class Handled(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to send, the position it holds at, and the version of the only object changed."""
+
+    status: int
+    body: bytes
+    position: int
+    version: int | None = None
+    is_replayed: bool = False

@@ -1,0 +1,123 @@
+"""Create, replace and delete configured objects, stop queues, cordon nodes, take heartbeats."""
+
+from typing import Any
+
+import msgspec
+
+from headgate.application.changes.commands import Call, Change, Handled, Situation
+from headgate.application.changes.deciding import catch_up
+from headgate.application.changes.handle_command import handle
+from headgate.application.changes.wanted import Wanted
+from headgate.application.installation import Installation
+from headgate.domain.checks.commands import ReportCheck
+from headgate.domain.configuring import Change as ChangeObject
+from headgate.domain.configuring import Create, RequestDeletion
+from headgate.domain.deciders import CONFIGURED_DECIDERS
+from headgate.domain.facts import DomainEvent
+from headgate.domain.queues.commands import ResumeQueue, StopQueue
+from headgate.domain.streams import kind_and_key
+from headgate.domain.topology.commands import CordonNode, DrainNode, ReportNode, UncordonNode
+from headgate.domain.uses import users_of
+
+NodeOrder = ReportNode | CordonNode | DrainNode | UncordonNode
+
+
+async def create(installation: Installation, call: Call, wanted: Wanted) -> Handled:
+    """Make an object that does not exist."""
+    return await handle(
+        installation, call.command(creation(installation, call.origin.actor, wanted))
+    )
+
+
+async def replace(
+    installation: Installation, call: Call, wanted: Wanted, version: int | None
+) -> Handled:
+    """Give an object that exists another spec."""
+    return await handle(installation, call.command(replacement(call.origin.actor, wanted, version)))
+
+
+async def delete(
+    installation: Installation, call: Call, stream: str, version: int | None
+) -> Handled:
+    """Delete an object; one in use waits until nothing uses it any more."""
+    await catch_up(installation)
+    change = msgspec.structs.replace(deletion_of_object(stream), version=version)
+    return await handle(installation, call.command(change))
+
+
+async def stop_queue(
+    installation: Installation, call: Call, stream: str, command: StopQueue | ResumeQueue
+) -> Handled:
+    """Let a queue admit nothing more, or admit again."""
+    return await handle(installation, call.command(change_of_object(stream, command)))
+
+
+async def tell_node(
+    installation: Installation,
+    call: Call,
+    stream: str,
+    command: NodeOrder,
+) -> Handled:
+    """Cordon, drain or uncordon a node, or take its heartbeat."""
+    return await handle(installation, call.command(change_of_object(stream, command)))
+
+
+async def tell_check(
+    installation: Installation, call: Call, name: str, command: ReportCheck
+) -> Handled:
+    """Take what the controller of an admission check says of itself."""
+    return await handle(
+        installation, call.command(change_of_object(f"admissioncheck/{name}", command))
+    )
+
+
+def deletion_of_object(stream: str) -> Change:
+    """The change that asks for an object to go."""
+
+    def decide(situation: Situation) -> tuple[DomainEvent, ...]:
+        cell = situation.cell
+        users = users_of(cell.config, cell.workloads, *kind_and_key(stream))
+        return _decided(stream, situation, RequestDeletion(users=users))
+
+    return Change(stream=stream, decide=decide, reads_config=True)
+
+
+def creation(installation: Installation, actor: str, wanted: Wanted) -> Change:
+    """The change that makes an object."""
+    command: Create[Any] = Create(
+        uid=installation.ids.new(),
+        name=wanted.name,
+        namespace=wanted.namespace,
+        labels=wanted.labels,
+        annotations=wanted.annotations,
+        spec=wanted.spec,
+        by=actor,
+    )
+    return change_of_object(wanted.stream, command)
+
+
+def replacement(actor: str, wanted: Wanted, version: int | None) -> Change:
+    """The change that gives an object another spec."""
+    command: ChangeObject[Any] = ChangeObject(
+        labels=wanted.labels,
+        annotations=wanted.annotations,
+        spec=wanted.spec,
+        keeps=wanted.keeps,
+        by=actor,
+    )
+    change = change_of_object(wanted.stream, command)
+    return msgspec.structs.replace(change, version=version, position=wanted.position)
+
+
+def change_of_object(stream: str, command: object) -> Change:
+    """The change that a command makes to a configured object."""
+
+    def decide(situation: Situation) -> tuple[DomainEvent, ...]:
+        return _decided(stream, situation, command)
+
+    return Change(stream=stream, decide=decide)
+
+
+def _decided(stream: str, situation: Situation, command: object) -> tuple[DomainEvent, ...]:
+    kind, _ = kind_and_key(stream)
+    return CONFIGURED_DECIDERS[kind].decide(situation.state, command, situation.at)

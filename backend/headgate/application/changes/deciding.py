@@ -1,0 +1,146 @@
+"""Deciding changes on loaded objects, each after those before it, and making them a unit."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from headgate.application.changes.commands import Change, Changed, Situation
+from headgate.application.changes.units import unit_of
+from headgate.application.failures import StaleVersion
+from headgate.application.installation import Installation
+from headgate.application.ports import Loaded, Unit
+from headgate.domain.cell import Cell
+from headgate.domain.config import CONFIGURED_EVOLVE, Config
+from headgate.domain.configured import Absent
+from headgate.domain.facts import Origin
+from headgate.domain.rejection import Rejection
+from headgate.domain.scheduling.partition.wakes import wakes_of
+from headgate.domain.streams import kind_and_key
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.evolve import evolve as evolve_workload
+
+SECONDS_TO_CATCH_UP = 2.0
+
+
+async def load(installation: Installation, streams: Iterable[str]) -> dict[str, Loaded]:
+    """The objects of these streams, once the warm state has seen them as well.
+
+    What an event wakes is found in the warm state: it must know the object the event is about.
+    """
+    wanted = list(dict.fromkeys(streams))
+    found = await asyncio.to_thread(installation.models.load, wanted)
+    newest = max((loaded.position for loaded in found), default=0)
+    await installation.reader.reached(newest, within_seconds=SECONDS_TO_CATCH_UP)
+    return {loaded.stream: loaded for loaded in found}
+
+
+async def catch_up(installation: Installation) -> None:
+    """Let the warm state see everything that is in the log by now."""
+    head = await asyncio.to_thread(installation.log.head)
+    await installation.reader.reached(head, within_seconds=SECONDS_TO_CATCH_UP)
+
+
+def unused(changes: Iterable[Change]) -> dict[str, Loaded]:
+    """What streams are like that were never used."""
+    return {
+        change.stream: Loaded(stream=change.stream, version=0, position=0, state=Absent())
+        for change in changes
+    }
+
+
+def decided(
+    cell: Cell, changes: Sequence[Change], loaded: dict[str, Loaded], at: Instant
+) -> list[Changed]:
+    """What becomes of each change; what was decided on earlier is there for later ones."""
+    known = dict(loaded)
+    config = cell.config
+    results = []
+    for change in changes:
+        state = known[change.stream].state
+        situation = Situation(state=state, at=at, cell=cell, config=config)
+        changed = _decided_one(change, known[change.stream], situation)
+        results.append(changed)
+        if changed.events:
+            known[change.stream] = _loaded_after(changed)
+            config = _learned(cell, config, changed)
+    return results
+
+
+def unit_of_changes(
+    installation: Installation, changes: Sequence[Changed], at: Instant, origin: Origin
+) -> Unit:
+    """The unit that records these changes if the configuration is still the one we know.
+
+    Which partitions an event wakes follows from the configuration, so that every unit is bound to
+    it, save those that wake all partitions anyway and were decided without looking at it.
+    """
+    cell = installation.reader.cell
+    states = {changed.stream: changed.after for changed in changes}
+    unit = unit_of(changes, states.__getitem__, partial(wakes_of, cell), at=at, origin=origin)
+    wakes_everyone = all("*" in new.wakes for new in unit.events)
+    if wakes_everyone and not any(changed.reads_config for changed in changes):
+        return unit
+    return msgspec.structs.replace(unit, config_position=cell.config_position)
+
+
+def _decided_one(change: Change, loaded: Loaded, situation: Situation) -> Changed:
+    found = Changed(
+        stream=change.stream,
+        before=loaded.state,
+        after=loaded.state,
+        version=loaded.version,
+        position=loaded.position,
+        reads_config=change.reads_config,
+    )
+    try:
+        _refuse_stale(change, loaded)
+        events = change.decide(situation)
+    except (Rejection, StaleVersion) as failure:
+        return msgspec.structs.replace(found, failure=failure)
+    if not events:
+        return found
+    evolve = _evolve_of(change.stream)
+    after = loaded.state
+    for event in events:
+        after = evolve(after, event, situation.at)
+    facts = tuple((change.stream, event) for event in events)
+    return msgspec.structs.replace(found, after=after, events=facts)
+
+
+def _refuse_stale(change: Change, loaded: Loaded) -> None:
+    if change.version is not None and change.version != loaded.version:
+        raise StaleVersion(f"It is at version {loaded.version}, not at {change.version}.")
+    if change.position is not None and change.position != loaded.position:
+        raise StaleVersion(f"It is at resourceVersion {loaded.position}, not {change.position}.")
+    if change.until is not None and change.until < loaded.position:
+        raise StaleVersion(f"It has changed since position {change.until}; look at it again.")
+
+
+def _evolve_of(stream: str) -> Callable[[Any, Any, Instant], Any]:
+    kind, _ = kind_and_key(stream)
+    return evolve_workload if kind == "workload" else CONFIGURED_EVOLVE[kind]
+
+
+def _loaded_after(changed: Changed) -> Loaded:
+    return Loaded(
+        stream=changed.stream,
+        version=changed.version_after,
+        position=changed.position,
+        state=changed.after,
+    )
+
+
+def _learned(cell: Cell, config: Config, changed: Changed) -> Config:
+    """The configuration with an object as it was just decided; the cell's own stays as it is."""
+    kind, key = kind_and_key(changed.stream)
+    if kind == "workload":
+        return config
+    learned = config.copied() if config is cell.config else config
+    if isinstance(changed.after, Absent):
+        learned.of_kind(kind).pop(key, None)
+    else:
+        learned.of_kind(kind)[key] = changed.after
+    return learned

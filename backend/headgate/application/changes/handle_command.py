@@ -1,0 +1,161 @@
+"""The one path every command takes: load, decide, append, and again if something has moved."""
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from headgate.application.changes.commands import Change, Changed, Command, Handled, Key, Written
+from headgate.application.changes.deciding import catch_up, decided, load, unit_of_changes, unused
+from headgate.application.failures import Contended, KeyUsedDifferently
+from headgate.application.installation import Installation
+from headgate.application.ports import Appended, Conflict, IdempotencyKey, KeyReused, Replayed
+from headgate.application.turns.position_marks import filled
+from headgate.domain.facts import Origin
+
+MOST_ATTEMPTS = 8
+CONTENDED = "What this is about was changed by others again and again."
+
+
+async def handle(installation: Installation, command: Command) -> Handled:
+    """Carry a command out.
+
+    Raises the `Rejection` of an only change, `StaleVersion`, `KeyUsedDifferently`, `Contended`,
+    `Unavailable` and `Overloaded`.
+    """
+    for attempt in range(MOST_ATTEMPTS):
+        is_blind = attempt == 0 and command.is_all_new
+        if not is_blind and command.key is not None:
+            earlier = await _earlier(installation, command.origin, command.key)
+            if earlier is not None:
+                return earlier
+        handled = await _attempt(installation, command, is_first=attempt == 0)
+        if handled is not None:
+            return handled
+        await catch_up(installation)
+    raise Contended(CONTENDED)
+
+
+async def handle_each(
+    installation: Installation, origin: Origin, changes: Sequence[Change]
+) -> tuple[list[Changed], int]:
+    """Carry out changes that stand or fall each by itself; what became of them, and where."""
+    results: dict[int, Changed] = {}
+    left = list(range(len(changes)))
+    position = installation.reader.position
+    for attempt in range(MOST_ATTEMPTS):
+        tried = [changes[index] for index in left]
+        is_blind = attempt == 0 and all(change.is_new for change in tried)
+        known = unused(tried) if is_blind else await load(installation, (c.stream for c in tried))
+        at = installation.clock.now()
+        found = decided(installation.reader.cell, tried, known, at)
+        conflicts = []
+        verdicts = await _append_each(installation, found, at, origin)
+        for index, changed, verdict in zip(left, found, verdicts, strict=True):
+            results[index] = changed
+            if isinstance(verdict, Appended):
+                position = max(position, verdict.last_position)
+            elif verdict is not None or (attempt == 0 and changed.failure is not None):
+                conflicts.append(index)
+        left = conflicts
+        if not left:
+            break
+        await catch_up(installation)
+    for index in left:
+        results[index] = msgspec.structs.replace(results[index], failure=Contended(CONTENDED))
+    return [results[index] for index in range(len(changes))], position
+
+
+async def _append_each(
+    installation: Installation, found: Sequence[Changed], at: int, origin: Origin
+) -> list[Appended | Conflict | None]:
+    units = {
+        index: unit_of_changes(installation, [changed], at, origin)
+        for index, changed in enumerate(found)
+        if changed.events
+    }
+    given = await installation.commits.append_each(list(units.values()))
+    verdicts = dict(zip(units, given, strict=True))
+    return [verdicts.get(index) for index in range(len(found))]  # type: ignore[misc]
+
+
+async def _attempt(
+    installation: Installation, command: Command, *, is_first: bool
+) -> Handled | None:
+    """The answer, or None if something has moved and it must be decided again.
+
+    What is refused the first time is decided again once everything in the log has been seen: the
+    caller may have written what is missed here only just before.
+    """
+    changes = command.changes
+    is_blind = is_first and command.is_all_new
+    known = unused(changes) if is_blind else await load(installation, (c.stream for c in changes))
+    at = installation.clock.now()
+    results = decided(installation.reader.cell, changes, known, at)
+    if is_first and any(changed.failure is not None for changed in results):
+        return None
+    if len(results) == 1 and results[0].failure is not None and not command.tells_failures:
+        raise results[0].failure
+    written = command.answer(results)
+    recorded = [changed for changed in results if changed.events]
+    if command.is_dry_run or not recorded:
+        return _unrecorded(installation, results, written)
+    unit = unit_of_changes(installation, recorded, at, command.origin)
+    unit = msgspec.structs.replace(unit, idempotency=_key(command, written))
+    match await installation.commits.append(unit):
+        case Appended(last_position=position):
+            return _handled(written, position, results)
+        case Replayed() as replayed:
+            return _replayed(replayed)
+        case KeyReused(key=key):
+            raise KeyUsedDifferently(f"Idempotency-Key {key!r} was used for another request.")
+        case Conflict():
+            return None
+
+
+def _key(command: Command, written: Written) -> IdempotencyKey | None:
+    if command.key is None:
+        return None
+    return IdempotencyKey(
+        key=command.key.text,
+        actor=command.origin.actor,
+        request_hash=command.key.request_hash,
+        status=written.status,
+        answer=written.body,
+    )
+
+
+def _unrecorded(
+    installation: Installation, results: Sequence[Changed], written: Written
+) -> Handled:
+    """Nothing was to be recorded: the answer holds at the position of what was looked at."""
+    newest = max((changed.position for changed in results), default=0)
+    position = newest if len(results) == 1 and newest else installation.reader.position
+    return _handled(written, position, results)
+
+
+def _handled(written: Written, position: int, results: Sequence[Changed]) -> Handled:
+    return Handled(
+        status=written.status,
+        body=filled(written.body, position),
+        position=position,
+        version=results[0].version_after if len(results) == 1 else None,
+    )
+
+
+def _replayed(replayed: Replayed) -> Handled:
+    return Handled(
+        status=replayed.key.status,
+        body=filled(replayed.key.answer, replayed.position),
+        position=replayed.position,
+        is_replayed=True,
+    )
+
+
+async def _earlier(installation: Installation, origin: Origin, key: Key) -> Handled | None:
+    replayed = await asyncio.to_thread(installation.models.replay_of, key.text, origin.actor)
+    if replayed is None:
+        return None
+    if replayed.key.request_hash != key.request_hash:
+        raise KeyUsedDifferently(f"Idempotency-Key {key.text!r} was used for another request.")
+    return _replayed(replayed)

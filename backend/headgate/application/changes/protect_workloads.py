@@ -1,0 +1,83 @@
+"""Change what protects a workload, and open and close its preemption gates."""
+
+import msgspec
+
+from headgate.application.changes.commands import Call, Change, Handled, Situation
+from headgate.application.changes.handle_command import handle
+from headgate.application.installation import Installation
+from headgate.domain.configured import Absent
+from headgate.domain.metadata import refuse
+from headgate.domain.rejection import Violation
+from headgate.domain.streams import workload_stream
+from headgate.domain.workloads.commands import Authority, ChangeProtection, SetPreemptionGate
+from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.preemption.protecting import protection_bound
+
+POINTER = "/preemptionPriorityClassName"
+
+
+class Protection(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to protect a workload: a class, a number, or, with neither, its own priority."""
+
+    workload: str
+    class_name: str = ""
+    priority: int | None = None
+    reason: str = ""
+
+
+async def protect(installation: Installation, call: Call, wanted: Protection) -> Handled:
+    """Protect a workload so from now on; rounds that already name it stand."""
+    authority: Authority = "Admin" if call.identity.role == "admin" else "User"
+
+    def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
+        if isinstance(situation.state, Absent):
+            return WORKLOAD.decide(situation.state, ChangeProtection(), situation.at)
+        _refuse_unknown_class(wanted, situation)
+        classes = situation.config.priority_classes
+        spec = situation.state.spec
+        named = classes[wanted.class_name].spec.value if wanted.class_name else wanted.priority
+        command = ChangeProtection(
+            priority=named,
+            class_name=wanted.class_name,
+            most=protection_bound(spec, wanted.class_name, classes),
+            authority=authority,
+            reason=wanted.reason,
+        )
+        return WORKLOAD.decide(situation.state, command, situation.at)
+
+    change = Change(stream=workload_stream(wanted.workload), decide=decide, reads_config=True)
+    return await handle(installation, call.command(change))
+
+
+async def set_gate(
+    installation: Installation, call: Call, workload: str, command: SetPreemptionGate
+) -> Handled:
+    """Open or close one preemption gate of a workload."""
+
+    def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
+        return WORKLOAD.decide(situation.state, command, situation.at)
+
+    change = Change(stream=workload_stream(workload), decide=decide)
+    return await handle(installation, call.command(change))
+
+
+def _refuse_unknown_class(wanted: Protection, situation: Situation) -> None:
+    found = []
+    if wanted.class_name and wanted.class_name not in situation.config.priority_classes:
+        found.append(
+            Violation(
+                pointer=POINTER,
+                rule=f"There is no priority class {wanted.class_name}.",
+                remedy="Name one that exists, or create it first.",
+            )
+        )
+    if wanted.class_name and wanted.priority is not None:
+        found.append(
+            Violation(
+                pointer="/preemptionPriority",
+                rule="A class and a number are given; one of them protects.",
+                remedy="Keep preemptionPriorityClassName or preemptionPriority.",
+            )
+        )
+    refuse("The protection of", wanted.workload, found)

@@ -1,0 +1,127 @@
+"""Submit and change workloads."""
+
+from collections.abc import Sequence
+
+from headgate.application.changes.commands import Call, Change, Changed, Handled, Situation
+from headgate.application.changes.handle_command import handle, handle_each
+from headgate.application.changes.wanted import Wanted
+from headgate.application.installation import Installation
+from headgate.domain.config import Config
+from headgate.domain.facts import Origin
+from headgate.domain.metadata import refuse
+from headgate.domain.workloads.commands import ChangeSpec, Submit
+from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.deciding.default_queue import with_queue
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.pods.bounds import bound_violations
+from headgate.domain.workloads.pods.defaults import bounds_of, with_pod_defaults
+from headgate.domain.workloads.preemption.boost import boosted, unboosted
+from headgate.domain.workloads.preemption.divergence import diverging_pod_sets
+from headgate.domain.workloads.preemption.priority import resolved
+from headgate.domain.workloads.rules.spec import workload_violations
+from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.state import Workload
+
+
+async def submit(installation: Installation, call: Call, wanted: Wanted) -> Handled:
+    """Record that a workload asks for a place."""
+    return await handle(installation, call.command(submission(installation, wanted)))
+
+
+async def submit_each(
+    installation: Installation, origin: Origin, wanted: Sequence[Wanted]
+) -> tuple[list[Changed], int]:
+    """Record of each workload by itself that it asks for a place; and the position."""
+    changes = [submission(installation, one) for one in wanted]
+    return await handle_each(installation, origin, changes)
+
+
+async def submit_together(
+    installation: Installation, call: Call, wanted: Sequence[Wanted]
+) -> Handled:
+    """The same under an idempotency key: one append, so that the answer is kept with it."""
+    changes = [submission(installation, one) for one in wanted]
+    return await handle(installation, call.command(*changes))
+
+
+async def replace(
+    installation: Installation, call: Call, wanted: Wanted, version: int | None
+) -> Handled:
+    """Give a workload another spec, as far as its stage allows."""
+    return await handle(installation, call.command(change_of_spec(installation, wanted, version)))
+
+
+def submission(installation: Installation, wanted: Wanted) -> Change:
+    """The change that submits a workload."""
+    uid = installation.ids.new()
+
+    def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
+        config = situation.config
+        classes, rules = config.priority_classes, config.configuration.preemption
+        spec = resolved(
+            _placed(wanted, config),
+            classes,
+            states_priority=wanted.states_priority,
+            rules=rules,
+        )
+        spec = boosted(spec, wanted.annotations, classes, is_allowed=rules.priority_boost)
+        command = Submit(
+            uid=uid,
+            namespace=wanted.namespace,
+            name=wanted.name,
+            labels=wanted.labels,
+            annotations=wanted.annotations,
+            spec=spec,
+            diverging=diverging_pod_sets(spec, classes),
+        )
+        return WORKLOAD.decide(situation.state, command, situation.at)
+
+    return Change(stream=wanted.stream, decide=decide, is_new=True)
+
+
+def change_of_spec(installation: Installation, wanted: Wanted, version: int | None) -> Change:
+    """The change that gives a workload another spec."""
+    eviction = installation.ids.new()
+
+    def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
+        state = situation.state
+        config = situation.config
+        classes = config.priority_classes
+        known = state if isinstance(state, Workload) else None
+        before = unboosted(known.spec) if known else None
+        rules = config.configuration.preemption
+        spec = resolved(
+            _placed(wanted, config, before),
+            classes,
+            states_priority=wanted.states_priority,
+            before=before,
+            rules=rules,
+        )
+        boosts = rules.priority_boost
+        spec = boosted(spec, wanted.annotations, classes, known, is_allowed=boosts)
+        command = ChangeSpec(
+            labels=wanted.labels,
+            annotations=wanted.annotations,
+            spec=spec,
+            diverging=diverging_pod_sets(spec, classes),
+            eviction=eviction,
+        )
+        return WORKLOAD.decide(state, command, situation.at)
+
+    return Change(stream=wanted.stream, decide=decide, version=version, position=wanted.position)
+
+
+def _placed(wanted: Wanted, config: Config, before: WorkloadSpec | None = None) -> WorkloadSpec:
+    """The spec with its queue and what its pods get; refused if they leave their namespace's range.
+
+    Pods that are as they were before stay as they are, also where the range has changed since.
+    """
+    spec = with_queue(wanted.spec, wanted.namespace, config.local_queues, before)
+    bounds = bounds_of(config.limit_ranges, wanted.namespace)
+    spec = with_pod_defaults(spec, bounds, config.runtime_classes, before)
+    if before is not None and before.pod_sets == spec.pod_sets:
+        return spec
+    outside = bound_violations(spec, bounds)
+    if outside:
+        refuse("Workload", wanted.name, (*outside, *workload_violations(spec)))
+    return spec

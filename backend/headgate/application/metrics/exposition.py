@@ -1,0 +1,173 @@
+"""Figures for Prometheus: Kueue's names where we have the same figure, our own beside them."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+
+from headgate.application.installation import Installation
+from headgate.application.metrics.counted import counted_lines
+from headgate.application.metrics.lines import Sample, written
+from headgate.application.metrics.local_queues import local_queue_lines
+from headgate.application.ports import PartitionRow
+from headgate.application.queries.overview.attention import needing_attention
+from headgate.application.queries.overview.detectors import drifting, findings
+from headgate.application.queries.queues.figures import standing_of
+from headgate.application.queries.queues.tree import queue_counts
+from headgate.domain.cell import Cell
+from headgate.domain.queues.activity import cluster_queue_activity
+from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.quota.fair_share import fair_share
+from headgate.domain.values.quantities import FlavorUsage
+
+DETECTORS = ("Starvation", "Thrash", "LineBlocked", "NotStarted", "Configuration", "FollowerDrift")
+
+
+async def exposition(installation: Installation) -> bytes:
+    """Everything in Prometheus' text format."""
+    rows = await asyncio.to_thread(installation.partitions.rows)
+    positions = await asyncio.to_thread(installation.followers.positions)
+    head = await asyncio.to_thread(installation.log.head)
+    cell, tally = installation.reader.cell, installation.tally
+    lines = [
+        *_queue_lines(cell),
+        *_share_lines(cell),
+        *local_queue_lines(cell),
+        *counted_lines(tally),
+        *written("headgate_log_position", "gauge", "Last position of the log", [({}, head)]),
+        *written(
+            "headgate_reader_lag",
+            "gauge",
+            "Events this process has not seen",
+            [({}, max(0, head - cell.position))],
+        ),
+        *written(
+            "headgate_partition_lag", "gauge", "Events a partition has to look at", _lags(rows)
+        ),
+        *written(
+            "headgate_read_model_lag",
+            "gauge",
+            "Events a read model is behind",
+            [({"name": n}, max(0, head - p)) for n, p in sorted(positions.items())],
+        ),
+        *written(
+            "headgate_stream_watchers", "gauge", "Open streams", [({}, installation.hub.watchers)]
+        ),
+        *written(
+            "headgate_findings",
+            "gauge",
+            "What detectors find amiss, and what else needs attention, by kind",
+            _findings(installation, positions),
+        ),
+        *written("headgate_set_aside", "gauge", "Objects left out", [({}, len(cell.set_aside))]),
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _findings(installation: Installation, positions: dict[str, int]) -> list[Sample]:
+    """Every kind of detector has a figure, also while it finds nothing."""
+    cell, now = installation.reader.cell, installation.clock.now()
+    detected = (*findings(cell, now), *drifting(positions, cell.position))
+    counts = dict.fromkeys(DETECTORS, 0)
+    others = needing_attention(cell, now, None)
+    for kind in (*(d.kind for d in detected), *(a.kind for a in others)):
+        counts[kind] = counts.get(kind, 0) + 1
+    return [({"kind": kind}, count) for kind, count in sorted(counts.items())]
+
+
+def _queue_lines(cell: Cell) -> Iterator[str]:
+    names = sorted(cell.config.cluster_queues)
+    counts = {name: queue_counts(cell, name) for name in names}
+    standings = {name: standing_of(cell, name) for name in names}
+    pending = []
+    for name, count in counts.items():
+        active = count.pending + count.nominated
+        pending.append(({"cluster_queue": name, "status": "active"}, active))
+        parked = count.parked + count.backing_off
+        pending.append(({"cluster_queue": name, "status": "inadmissible"}, parked))
+    yield from written("kueue_pending_workloads", "gauge", "Workloads that wait", pending)
+    yield from written(
+        "kueue_reserving_active_workloads",
+        "gauge",
+        "Workloads that hold quota",
+        [
+            ({"cluster_queue": n}, c.reserving + c.starting + c.running + c.evicting)
+            for n, c in counts.items()
+        ],
+    )
+    yield from written(
+        "kueue_admitted_active_workloads",
+        "gauge",
+        "Workloads admitted",
+        [({"cluster_queue": n}, c.starting + c.running + c.evicting) for n, c in counts.items()],
+    )
+    yield from written(
+        "kueue_cluster_queue_status", "gauge", "1 for the status that holds", _statuses(cell)
+    )
+    yield from written(
+        "kueue_cluster_queue_resource_reservation",
+        "gauge",
+        "Quota reserved, in base units",
+        _usage((name, standing.reserved) for name, standing in standings.items()),
+    )
+    yield from written(
+        "kueue_cluster_queue_resource_usage",
+        "gauge",
+        "Quota of admitted workloads, in base units",
+        _usage((name, standing.admitted) for name, standing in standings.items()),
+    )
+    for figure, field in (
+        ("nominal_quota", "nominal_quota"),
+        ("borrowing_limit", "borrowing_limit"),
+        ("lending_limit", "lending_limit"),
+    ):
+        name = f"kueue_cluster_queue_{figure}"
+        yield from written(name, "gauge", "Base units; +Inf: no limit", _quotas(cell, field))
+
+
+def _share_lines(cell: Cell) -> Iterator[str]:
+    """The shares of fair sharing, as statuses have them; of no use where nothing is shared."""
+    shares: dict[str, list[Sample]] = {"clusterqueue": [], "cohort": []}
+    for key in cell.partition_keys():
+        partition = cell.partition(key)
+        for node, path in sorted(partition.tree.path.items()):
+            kind, _, name = node.partition("/")
+            above = path[1].partition("/")[2] if len(path) > 1 else ""
+            share = fair_share(partition.tree, partition.usage[ACTUAL], node).weighted_share
+            own = {"cluster_queue": name, "cohort": above}
+            shares[kind].append((own if kind == "clusterqueue" else {"cohort": name}, share))
+    text = "Thousandths of what the cohort lends that are borrowed, by weight"
+    for kind, figure in (("clusterqueue", "cluster_queue"), ("cohort", "cohort")):
+        yield from written(f"kueue_{figure}_weighted_share", "gauge", text, shares[kind])
+
+
+def _statuses(cell: Cell) -> Iterator[Sample]:
+    for name, queue in sorted(cell.config.cluster_queues.items()):
+        active = cluster_queue_activity(cell.config, name).active
+        leaving = queue.terminating_at is not None
+        holds = {"active": active, "pending": not active and not leaving, "terminating": leaving}
+        for status, value in holds.items():
+            yield {"cluster_queue": name, "status": status}, int(value)
+
+
+def _quotas(cell: Cell, field: str) -> Iterator[Sample]:
+    for name, queue in sorted(cell.config.cluster_queues.items()):
+        for group in queue.spec.resource_groups:
+            for flavor in group.flavors:
+                for resource in flavor.resources:
+                    amount = getattr(resource, field)
+                    labels = {
+                        "cohort": queue.spec.cohort_name,
+                        "cluster_queue": name,
+                        "flavor": flavor.name,
+                        "resource": resource.name,
+                    }
+                    yield labels, float("inf") if amount is None else amount
+
+
+def _usage(standings: Iterable[tuple[str, FlavorUsage]]) -> Iterator[Sample]:
+    for name, usage in standings:
+        for (flavor, resource), amount in sorted(usage.items()):
+            yield {"cluster_queue": name, "flavor": flavor, "resource": resource}, amount
+
+
+def _lags(rows: Sequence[PartitionRow]) -> list[Sample]:
+    return [({"partition": row.key}, max(0, row.last_position - row.idle_position)) for row in rows]

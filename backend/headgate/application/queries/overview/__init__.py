@@ -1,0 +1,1 @@
+"""What somebody should look at first."""

@@ -1,0 +1,88 @@
+"""What is odd about the configuration as it stands, or as it would stand after a change."""
+
+from collections.abc import Iterable, Sequence
+from weakref import WeakKeyDictionary
+
+from headgate.application.changes.commands import Changed
+from headgate.application.queries.views import Position, Whole
+from headgate.application.rights.visibility import Scope
+from headgate.domain.cell import Cell
+from headgate.domain.config import FIELDS, Config
+from headgate.domain.configured import Absent
+from headgate.domain.lint.advice import Advice
+from headgate.domain.lint.lint import lint
+from headgate.domain.streams import kind_and_key
+
+_KNOWN: WeakKeyDictionary[Cell, tuple[int, tuple[Advice, ...]]] = WeakKeyDictionary()
+"""By cell the advice, and the position of the configuration that it is about."""
+
+
+class AdviceView(Whole, kw_only=True, frozen=True):
+    """One thing to look at: what is so, with its numbers, and what may have been meant."""
+
+    kind: str
+    namespace: str
+    name: str
+    pointer: str
+    rule: str
+    severity: str
+    message: str
+    remedy: str
+
+
+class AdvicePage(Whole, kw_only=True, frozen=True):
+    """Everything worth a look, warnings first."""
+
+    position: Position
+    items: list[AdviceView]
+
+
+def advice(cell: Cell, scope: Scope) -> AdvicePage:
+    """About the whole configuration, as far as one may see it."""
+    return AdvicePage(position=cell.position, items=_shown(_known(cell), scope))
+
+
+def _known(cell: Cell) -> tuple[Advice, ...]:
+    """The advice, worked out once for each change of the configuration: it is asked for often."""
+    known = _KNOWN.get(cell)
+    if known is None or known[0] != cell.config_position:
+        known = _KNOWN[cell] = (cell.config_position, lint(cell.config))
+    return known[1]
+
+
+def advice_about(config: Config, changes: Sequence[Changed]) -> list[AdviceView]:
+    """About the configured objects among these changes, as things stand once they are made."""
+    made = {changed.stream: changed.after for changed in changes if changed.failure is None}
+    configured = {stream for stream in made if kind_and_key(stream)[0] in FIELDS}
+    if not configured:
+        return []
+    after = config.copied()
+    for stream in sorted(configured):
+        kind, key = kind_and_key(stream)
+        if isinstance(made[stream], Absent):
+            after.of_kind(kind).pop(key, None)
+        else:
+            after.of_kind(kind)[key] = made[stream]
+    return _shown((found for found in lint(after) if _stream_of(found) in configured), None)
+
+
+def _stream_of(found: Advice) -> str:
+    name = f"{found.namespace}/{found.name}" if found.namespace else found.name
+    return f"{found.kind.lower()}/{name}"
+
+
+def _shown(found: Iterable[Advice], scope: Scope) -> list[AdviceView]:
+    return [
+        AdviceView(
+            kind=one.kind,
+            namespace=one.namespace,
+            name=one.name,
+            pointer=one.pointer,
+            rule=one.rule,
+            severity=one.severity,
+            message=one.message,
+            remedy=one.remedy,
+        )
+        for one in found
+        if scope is None or not one.namespace or one.namespace in scope
+    ]

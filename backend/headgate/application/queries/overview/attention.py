@@ -1,0 +1,203 @@
+"""What a person should look at: queues that admit nothing, absent hosts, work that is stuck."""
+
+from collections.abc import Iterator
+
+from headgate.application.queries.overview.advice import advice
+from headgate.application.queries.overview.views import Attention
+from headgate.application.rights.visibility import SOMEBODY, Scope
+from headgate.domain.cell import Cell
+from headgate.domain.queues.activity import cluster_queue_activity
+from headgate.domain.scheduling.ranking import ranks_at
+from headgate.domain.streams import workload_stream
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.deciding.shrinking import pods_going, present_eviction
+from headgate.domain.workloads.state import Workload, condition, phase_of
+
+LONG_START_SECONDS = 600
+LONG_EVICTION_SECONDS = 300
+LONG_HEAD_SECONDS = 3_600
+"""A strict line that has not moved for so long is told, whatever its head waits for."""
+MOST_OF_A_KIND = 10
+HOPELESS = ("ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed")
+"""Why a workload waits that no other workload's end can help."""
+
+NEVER_STARTS = "It cannot start as things are configured"
+LONG_AGO = "It has been the first for a long time"
+CRITICAL_LAST = {"critical": 0, "warning": 1, "info": 2}
+
+
+def needing_attention(cell: Cell, at: Instant, scope: Scope) -> list[Attention]:
+    """All of it, in no order."""
+    found = [*_queues(cell), *_blocked_lines(cell, at, scope), *_nodes(cell)]
+    found += _configuration(cell, scope)
+    found += _workloads(cell, at, scope)
+    if scope is None:
+        found += _set_aside(cell)
+    return found
+
+
+def attention(cell: Cell, at: Instant, scope: Scope) -> list[Attention]:
+    """The worst first; of each kind only the first few."""
+    found = needing_attention(cell, at, scope)
+    few: list[Attention] = []
+    for one in sorted(found, key=lambda a: (CRITICAL_LAST[a.severity], a.kind, a.title)):
+        if sum(other.kind == one.kind for other in few) < MOST_OF_A_KIND:
+            few.append(one)
+    return few
+
+
+def _queues(cell: Cell) -> Iterator[Attention]:
+    for name in sorted(cell.config.cluster_queues):
+        activity = cluster_queue_activity(cell.config, name)
+        if activity.active:
+            continue
+        waiting = cell.partitioning.counts.get(f"clusterqueue/{name}", {}).get("Pending", 0)
+        stopped = activity.reason == "Stopped"
+        yield Attention(
+            kind="QueueInactive",
+            severity="info" if stopped and not waiting else "warning",
+            title=f"ClusterQueue {name} admits nothing",
+            detail=f"{activity.message.removesuffix('.')}. {_who_waits(waiting)}.",
+            link=f"/queues/{name}",
+            stream=f"clusterqueue/{name}",
+        )
+
+
+def _blocked_lines(cell: Cell, at: Instant, scope: Scope) -> Iterator[Attention]:
+    """Strict lines behind a head that can never start as things are configured (trap T21).
+
+    So are those behind one that has waited for very long while others could perhaps start.
+    """
+    for name, key in sorted(cell.partitioning.of_cluster_queue.items()):
+        line = cell.partition(key).pending[name]
+        first = line.first(ranks_at(cell, name, cell.changed_at)) if line.strict else None
+        head = cell.workloads.get(first or "")
+        if head is None or head.explanation is None:
+            continue
+        behind = len(line.members) - 1
+        is_hopeless = head.explanation.dominant in HOPELESS
+        if not is_hopeless and (not behind or _waited_seconds(head, at) < LONG_HEAD_SECONDS):
+            continue
+        is_open = scope is None or head.namespace in scope
+        who = head.key if is_open else SOMEBODY
+        untold = NEVER_STARTS if is_hopeless else LONG_AGO
+        yield Attention(
+            kind="LineBlocked",
+            severity="warning",
+            title=f"ClusterQueue {name} starts nothing behind {who}",
+            detail=f"{head.explanation.sentence if is_open else untold}. "
+            f"{_who_waits(behind, 'behind it')}.",
+            link=f"/workloads/{head.key}" if is_open else f"/queues/{name}",
+            stream=workload_stream(head.key) if is_open else "",
+        )
+
+
+def _configuration(cell: Cell, scope: Scope) -> Iterator[Attention]:
+    """What is allowed and hardly meant; a queue that is inactive for it says so by itself."""
+    for one in advice(cell, scope).items:
+        if one.severity == "warning" and one.rule != "MissingReference":
+            name = f"{one.namespace}/{one.name}" if one.namespace else one.name
+            yield Attention(
+                kind="Configuration",
+                severity="warning",
+                title=f"{one.kind} {name} is most likely not meant so",
+                detail=f"{one.message} {one.remedy}",
+                link=f"/queues/{one.name}" if one.kind == "ClusterQueue" else "/queues",
+                stream=f"{one.kind.lower()}/{name}",
+            )
+
+
+def _who_waits(count: int, where: str = "") -> str:
+    match count:
+        case 0:
+            told = "Nobody waits"
+        case 1:
+            told = "1 workload waits"
+        case _:
+            told = f"{count} workloads wait"
+    return f"{told} {where}".rstrip()
+
+
+def _nodes(cell: Cell) -> Iterator[Attention]:
+    for name, node in sorted(cell.config.nodes.items()):
+        if not node.spec.ready:
+            yield Attention(
+                kind="NodeNotReady",
+                severity="warning",
+                title=f"Node {name} is not ready",
+                detail="It takes no pods; workloads with pods there may be moved.",
+                link="/topology",
+                stream=f"node/{name}",
+            )
+
+
+def _workloads(cell: Cell, at: Instant, scope: Scope) -> Iterator[Attention]:
+    for workload in cell.workloads.values():
+        if scope is None or workload.namespace in scope:
+            yield from _workload(workload, at)
+
+
+def _workload(workload: Workload, at: Instant) -> Iterator[Attention]:
+    phase = phase_of(workload)
+    link = f"/workloads/{workload.key}"
+    if phase == "Inactive":
+        yield Attention(
+            kind="WorkloadInactive",
+            severity="warning",
+            title=f"{workload.key} is inactive",
+            detail="It competes for nothing until somebody activates it.",
+            link=link,
+            stream=workload_stream(workload.key),
+        )
+    elif phase == "Starting" and _seconds_since(workload, "Admitted", at) > LONG_START_SECONDS:
+        yield Attention(
+            kind="NotStarted",
+            severity="warning",
+            title=f"{workload.key} was admitted and has not started",
+            detail="Its pods are not ready; it holds its quota meanwhile.",
+            link=link,
+            stream=workload_stream(workload.key),
+        )
+    elif _eviction_seconds(workload, at) > LONG_EVICTION_SECONDS:
+        yield Attention(
+            kind="EvictionStalled",
+            severity="critical",
+            title=f"{workload.key} does not stop",
+            detail=_what_it_holds(workload),
+            link=link,
+            stream=workload_stream(workload.key),
+        )
+
+
+def _set_aside(cell: Cell) -> Iterator[Attention]:
+    for stream, reason in sorted(cell.set_aside.items()):
+        yield Attention(
+            kind="SetAside",
+            severity="critical",
+            title=f"{stream} is left out",
+            detail=reason,
+            link=f"/events?stream={stream}",
+            stream=stream,
+        )
+
+
+def _seconds_since(workload: Workload, kind: str, at: Instant) -> int:
+    found = condition(workload, kind)  # type: ignore[arg-type]
+    return 0 if found is None else (at - found.last_transition_at) // MICROSECONDS_PER_SECOND
+
+
+def _waited_seconds(workload: Workload, at: Instant) -> int:
+    return (at - workload.created_at) // MICROSECONDS_PER_SECOND
+
+
+def _eviction_seconds(workload: Workload, at: Instant) -> int:
+    eviction = present_eviction(workload)
+    return 0 if eviction is None else (at - eviction.started_at) // MICROSECONDS_PER_SECOND
+
+
+def _what_it_holds(workload: Workload) -> str:
+    if workload.eviction is not None:
+        return f"It was evicted ({workload.eviction.reason}) and still holds its quota."
+    going = pods_going(workload.shrinkings)
+    pods = ", ".join(f"{count} of {name}" for name, count in going.items())
+    return f"It is to give up pods ({pods}) and still holds their quota."

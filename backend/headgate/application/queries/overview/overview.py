@@ -1,0 +1,100 @@
+"""The first page: counts, what needs attention, and what happened last."""
+
+import asyncio
+from collections import Counter
+
+import msgspec
+
+from headgate.application.installation import Installation
+from headgate.application.ports import EventFilter
+from headgate.application.queries import events
+from headgate.application.queries.overview.attention import attention
+from headgate.application.queries.overview.detectors import drifting, findings
+from headgate.application.queries.overview.views import Attention, CountAt, Overview
+from headgate.application.queries.views import timestamp
+from headgate.application.rights.visibility import Scope, allows
+from headgate.domain.cell import Cell
+from headgate.domain.workloads.state import phase_of
+
+MINUTES = 60
+MICROSECONDS_PER_MINUTE = 60_000_000
+RECENT = 20
+LOOKED_AT = 100
+"""Events among which the recent ones are looked for; reasons to wait come with every change."""
+EXPLAINED = "workload.explained"
+ADMITTED = "workload.admitted"
+MOST_DETECTED = 20
+TITLES = {
+    "Starvation": "{} starves",
+    "Thrash": "{} and another evict each other again and again",
+    "FollowerDrift": "Read model {} has fallen behind",
+}
+
+
+async def overview(installation: Installation, scope: Scope) -> Overview:
+    """Of everything that may be seen."""
+    cell = installation.reader.cell
+    now = installation.clock.now()
+    wanted = events.Wanted()
+    newest = await events.page(installation, wanted, scope, before=None, limit=LOOKED_AT)
+    return Overview(
+        position=cell.position,
+        at=timestamp(now),
+        counts=_counts(cell, scope),
+        attention=await _findings(installation, scope, now),
+        recent=[event for event in newest.items if event.type != EXPLAINED][:RECENT],
+        admitted_per_minute=await _admitted(installation, scope, now),
+    )
+
+
+async def _findings(installation: Installation, scope: Scope, now: int) -> list[Attention]:
+    """What the detectors found and what else needs attention, with the positions that show it."""
+    cell = installation.reader.cell
+    found = [*await _detected(installation, scope, now), *attention(cell, now, scope)]
+    places = [(one.stream, cell.version_of(one.stream)) for one in found]
+    shown_at = await asyncio.to_thread(installation.log.positions_of, places)
+    return [
+        msgspec.structs.replace(one, position=position)
+        for one, position in zip(found, shown_at, strict=True)
+    ]
+
+
+async def _detected(installation: Installation, scope: Scope, now: int) -> list[Attention]:
+    cell = installation.reader.cell
+    positions = await asyncio.to_thread(installation.followers.positions)
+    found = [
+        one
+        for one in (*findings(cell, now), *drifting(positions, installation.reader.position))
+        if scope is None or one.namespace in scope
+    ]
+    return [
+        Attention(
+            kind=one.kind,
+            severity="warning",
+            title=TITLES[one.kind].format(one.about),
+            detail=installation.tenants.redacted(one.sentence, scope),
+            link=f"/workloads/{one.about}" if one.namespace else "/events",
+            stream=one.evidence if allows(scope, one.evidence) else "",
+        )
+        for one in found[:MOST_DETECTED]
+    ]
+
+
+def _counts(cell: Cell, scope: Scope) -> dict[str, int]:
+    if scope is None:
+        return dict(sorted(cell.partitioning.counts.get("", {}).items()))
+    mine = (phase_of(w) for w in cell.workloads.values() if w.namespace in scope)
+    return dict(sorted(Counter(mine).items()))
+
+
+async def _admitted(installation: Installation, scope: Scope, now: int) -> list[CountAt]:
+    first = (now // MICROSECONDS_PER_MINUTE - MINUTES + 1) * MICROSECONDS_PER_MINUTE
+    where = EventFilter(types=(ADMITTED,), streams=events.visible_streams((), scope), since=first)
+    found = await asyncio.to_thread(
+        installation.log.histogram, where, width=MICROSECONDS_PER_MINUTE
+    )
+    counts = {count.at: count.count for count in found}
+    return [
+        CountAt(at=timestamp(at), count=counts.get(at, 0))
+        for at in range(first, now + 1, MICROSECONDS_PER_MINUTE)
+    ]

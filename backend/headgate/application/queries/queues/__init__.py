@@ -1,0 +1,1 @@
+"""What is asked about queues: their tree, their lines, and what they use."""

@@ -1,0 +1,225 @@
+"""The tree of cohorts and ClusterQueues with everything a person asks of it."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from headgate.application.installation import Installation
+from headgate.application.queries.queues.figures import (
+    Loan,
+    counts_of,
+    loans,
+    nominal_below,
+    used_below,
+    used_beyond_quota,
+)
+from headgate.application.queries.queues.status import weighted_share_of
+from headgate.application.queries.queues.views import (
+    Lent,
+    LocalQueueLine,
+    QueueCounts,
+    QueueLine,
+    QueueNode,
+    QueueTree,
+    StopView,
+)
+from headgate.application.queries.views import timestamp, timestamp_or_none
+from headgate.application.rights.visibility import Scope
+from headgate.domain.cell import Cell
+from headgate.domain.configured import Configured
+from headgate.domain.queues.activity import Activity, cluster_queue_activity, cohort_cycle
+from headgate.domain.queues.specs import ClusterQueueSpec, Stop
+from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.quota.usage import available
+from headgate.domain.values.quantities import FlavorResource
+
+Loans = dict[FlavorResource, list[Loan]]
+
+
+def queue_tree(installation: Installation, scope: Scope) -> QueueTree:
+    """All roots, by name; LocalQueues of other teams are left out for submitters."""
+    cell = installation.reader.cell
+    at = timestamp(installation.clock.now())
+    roots: list[QueueNode] = []
+    placed: set[str] = set()
+    for key in cell.partition_keys():
+        partition = cell.partition(key)
+        placed.update(partition.tree.path)
+        tops = sorted({path[-1] for path in partition.tree.path.values()})
+        all_loans = {line: loans(partition, line) for line in _lines_of(partition)}
+        roots += [_node(cell, partition, top, all_loans, scope) for top in tops]
+    roots += [_empty_cohort(n) for n in sorted(cell.config.cohorts) if f"cohort/{n}" not in placed]
+    return QueueTree(position=cell.position, at=at, roots=sorted(roots, key=_order))
+
+
+def lines_of(cell: Cell, node: str) -> list[QueueLine]:
+    """The lines of one node; none where it is in no tree."""
+    for key in cell.partition_keys():
+        partition = cell.partition(key)
+        if node in partition.tree.path:
+            wanted = (line for line in _lines_of(partition) if _has(partition, node, line))
+            return [_line(partition, node, line, loans(partition, line)) for line in wanted]
+    return []
+
+
+def _order(node: QueueNode) -> tuple[bool, str]:
+    return (node.kind == "ClusterQueue", node.name)
+
+
+def _node(cell: Cell, partition: Partition, node: str, all_loans: Loans, scope: Scope) -> QueueNode:
+    kind, _, name = node.partition("/")
+    lines = [
+        _line(partition, node, key, found)
+        for key, found in sorted(all_loans.items())
+        if _has(partition, node, key)
+    ]
+    if kind == "clusterqueue":
+        return _cluster_queue(cell, cell.config.cluster_queues[name], lines, scope)
+    children = [
+        _node(cell, partition, child, all_loans, scope) for child in partition.tree.children[node]
+    ]
+    return QueueNode(
+        kind="Cohort",
+        name=name,
+        children=sorted(children, key=_order),
+        lines=lines,
+        weighted_share=weighted_share_of(cell, node) or 0,
+    )
+
+
+def _empty_cohort(name: str) -> QueueNode:
+    return QueueNode(kind="Cohort", name=name, children=[], lines=[])
+
+
+def _cluster_queue(
+    cell: Cell, queue: Configured[ClusterQueueSpec], lines: list[QueueLine], scope: Scope
+) -> QueueNode:
+    activity = cluster_queue_activity(cell.config, queue.name)
+    circle = cohort_cycle(cell.config, queue.spec.cohort_name)
+    return QueueNode(
+        kind="ClusterQueue",
+        name=queue.name,
+        children=[],
+        lines=lines,
+        weighted_share=weighted_share_of(cell, f"clusterqueue/{queue.name}") or 0,
+        active=activity.active and not circle,
+        inactive_reason=_inactive_reason(activity, circle),
+        stop_policy=queue.spec.stop_policy,
+        stop=_stop(queue.spec.stop),
+        strategy=queue.spec.queueing_strategy,
+        counts=queue_counts(cell, queue.name),
+        local_queues=_local_queues(cell, queue.name, scope),
+    )
+
+
+def _inactive_reason(activity: Activity, circle: tuple[str, ...]) -> str | None:
+    """Also of a queue that counts as active and admits nothing, as one below a circle in Kueue."""
+    if not activity.active:
+        return activity.message
+    return f"The cohorts above it form a circle: {', '.join(circle)}." if circle else None
+
+
+def queue_counts(cell: Cell, cluster_queue: str) -> QueueCounts:
+    """How many of its workloads stand where; `parked` are known not to fit for now."""
+    phases = counts_of(cell, f"clusterqueue/{cluster_queue}")
+    key = cell.partitioning.of_cluster_queue.get(cluster_queue)
+    waiting = cell.partition(key).pending[cluster_queue] if key else None
+    parked = min(waiting.waiting_after_a_look() if waiting else 0, phases.get("Pending", 0))
+    return QueueCounts(
+        pending=phases.get("Pending", 0) - parked,
+        parked=parked,
+        backing_off=phases.get("BackingOff", 0),
+        held=phases.get("Held", 0),
+        nominated=phases.get("Nominated", 0),
+        reserving=phases.get("QuotaReserved", 0),
+        starting=phases.get("Starting", 0),
+        running=phases.get("Running", 0),
+        evicting=phases.get("Evicting", 0),
+    )
+
+
+def _local_queues(cell: Cell, cluster_queue: str, scope: Scope) -> list[LocalQueueLine]:
+    return [
+        _local_queue(cell, key)
+        for key, queue in sorted(cell.config.local_queues.items())
+        if queue.spec.cluster_queue == cluster_queue and (scope is None or queue.namespace in scope)
+    ]
+
+
+def _local_queue(cell: Cell, key: str) -> LocalQueueLine:
+    queue = cell.config.local_queues[key]
+    phases = counts_of(cell, f"localqueue/{key}")
+    return LocalQueueLine(
+        namespace=queue.namespace,
+        name=queue.name,
+        pending=sum(phases.get(p, 0) for p in ("Pending", "Nominated", "BackingOff", "Held")),
+        running=sum(phases.get(p, 0) for p in ("Starting", "Running", "Evicting")),
+        stop_policy=queue.spec.stop_policy,
+    )
+
+
+def _has(partition: Partition, node: str, key: FlavorResource) -> bool:
+    return key in partition.tree.subtree[node] or used_below(partition, node, key) > 0
+
+
+def _lines_of(partition: Partition) -> list[FlavorResource]:
+    """Everything with quota, and what is still used where the quota was taken away."""
+    amounts = (*partition.tree.subtree.values(), *partition.usage[ACTUAL].values())
+    return sorted({key for of_node in amounts for key in of_node})
+
+
+def _line(partition: Partition, node: str, key: FlavorResource, found: list[Loan]) -> QueueLine:
+    tree = partition.tree
+    quota = tree.quotas[node].get(key)
+    inside = [loan for loan in found if _is_inside(partition, loan[0], node)]
+    borrowed = [loan for loan in inside if not _is_inside(partition, loan[1], node)]
+    lent = [
+        loan
+        for loan in found
+        if _is_inside(partition, loan[1], node) and not _is_inside(partition, loan[0], node)
+    ]
+    return QueueLine(
+        flavor=key[0],
+        resource=key[1],
+        nominal=nominal_below(tree, node, key),
+        used=used_below(partition, node, key),
+        borrowed=sum(amount for _, _, amount in borrowed),
+        lent=sum(amount for _, _, amount in lent),
+        overcommitted=used_beyond_quota(partition, node, key)
+        - sum(amount for borrower, _, amount in inside),
+        available=_available(partition, node, key),
+        borrowing_limit=quota.borrowing_limit if quota else None,
+        lending_limit=quota.lending_limit if quota else None,
+        borrowed_from=_by_queue((lender, amount) for _, lender, amount in borrowed),
+        lent_to=_by_queue((borrower, amount) for borrower, _, amount in lent),
+    )
+
+
+def _available(partition: Partition, node: str, key: FlavorResource) -> int:
+    """Nothing where a ClusterQueue does not list the flavor any more, though others may have it."""
+    if node.startswith("clusterqueue/") and key not in partition.tree.quotas[node]:
+        return 0
+    return available(partition.tree, partition.usage[ACTUAL], node, key)
+
+
+def _is_inside(partition: Partition, node: str, above: str) -> bool:
+    return above in partition.tree.path[node]
+
+
+def _by_queue(loans: Iterable[tuple[str, int]]) -> list[Lent]:
+    """Each of the others once, with all that it lends to or borrows from those inside."""
+    sums: Counter[str] = Counter()
+    for node, amount in loans:
+        sums[node.removeprefix("clusterqueue/")] += amount
+    return [Lent(cluster_queue=name, amount=amount) for name, amount in sums.items()]
+
+
+def _stop(stop: Stop | None) -> StopView | None:
+    if stop is None:
+        return None
+    return StopView(
+        owner=stop.owner,
+        reason=stop.reason,
+        stopped_at=timestamp(stop.stopped_at),
+        expires_at=timestamp_or_none(stop.expires_at),
+    )

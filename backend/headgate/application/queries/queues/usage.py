@@ -1,0 +1,93 @@
+"""What a ClusterQueue used, borrowed and lent over time, how many waited, and what became of them.
+
+Nothing is kept for its use: the past is folded once, passing every instant, so the figures are
+those that the scheduler counted by, also of the time before somebody asked. What happened between
+two instants has been counted minute by minute as it happened.
+"""
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+
+from headgate.application.followed.answers import QueueMinute
+from headgate.application.installation import Installation
+from headgate.application.past.moments import Moment, moment_at
+from headgate.application.past.stretches import Stretch, instants_of
+from headgate.application.queries.queues.figures import counts_of
+from headgate.application.queries.queues.status import WAITING, weighted_share_of
+from headgate.application.queries.queues.tree import lines_of
+from headgate.application.queries.queues.views import UsageHistory, UsagePoint
+from headgate.application.queries.views import timestamp
+from headgate.domain.rejection import NotFound
+from headgate.domain.values.instants import Instant
+
+COUNTED = ("submitted", "admitted", "evicted", "finished")
+"""What is counted of workloads, minute by minute."""
+
+
+async def usage_over_time(
+    installation: Installation, cluster_queue: str, stretch: Stretch
+) -> UsageHistory:
+    """The queue at each instant of a stretch.
+
+    Raises `NotFound`, `InvalidRequest` for a stretch that has no length or lies in the future, and
+    `Overloaded` when too many look at the past.
+    """
+    if cluster_queue not in installation.reader.cell.config.cluster_queues:
+        raise NotFound(f"There is no ClusterQueue {cluster_queue}.", remedy="List ClusterQueues.")
+    instants = instants_of(installation, stretch)
+    machine, late = installation.past, installation.past.is_late()
+    moments = await machine.backstage.do(
+        lambda: [moment_at(installation.log, instant) for instant in instants]
+    )
+    counted = await asyncio.to_thread(
+        installation.followers.queue_history,
+        since=instants[0],
+        until=instants[-1],
+        cluster_queue=cluster_queue,
+    )
+    happened = _between(instants, counted.minutes)
+    looks = _looks(installation, cluster_queue, moments, happened)
+    found: list[UsagePoint] = []
+    # One instant at a time, so that others who look at the past need not wait for all of them.
+    while len(found) < len(moments) and not late():
+        found.append(await machine.backstage.do(lambda: next(looks)))
+    return UsageHistory(
+        position=installation.reader.position,
+        counted_position=counted.position,
+        at=timestamp(installation.clock.now()),
+        cluster_queue=cluster_queue,
+        complete=len(found) == len(moments),
+        points=found,
+    )
+
+
+def _looks(
+    installation: Installation,
+    cluster_queue: str,
+    moments: Sequence[Moment],
+    happened: Sequence[dict[str, int]],
+) -> Iterator[UsagePoint]:
+    node = f"clusterqueue/{cluster_queue}"
+    cells = installation.past.cells.passing([moment.position for moment in moments])
+    for moment, cell, counts in zip(moments, cells, happened, strict=True):
+        yield UsagePoint(
+            position=moment.position,
+            at=timestamp(moment.at),
+            lines=lines_of(cell, node),
+            weighted_share=weighted_share_of(cell, node) or 0,
+            pending=sum(counts_of(cell, node).get(phase, 0) for phase in WAITING),
+            **counts,
+        )
+
+
+def _between(instants: Sequence[Instant], minutes: Iterable[QueueMinute]) -> list[dict[str, int]]:
+    """How often each thing happened between each instant and the one before it."""
+    found = [dict.fromkeys(COUNTED, 0) for _ in instants]
+    for minute in minutes:
+        # After all instants up to its beginning; the last one ends the stretch.
+        place = bisect_right(instants, minute.minute)
+        if 0 < place < len(found):
+            for name in COUNTED:
+                found[place][name] += getattr(minute, name)
+    return found

@@ -1,0 +1,60 @@
+"""What draining a node would do to those who stand there."""
+
+from typing import Literal
+
+from headgate.application.installation import Installation
+from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
+from headgate.application.rights.visibility import SOMEBODY, Scope, allows
+from headgate.domain.rejection import NotFound
+from headgate.domain.scheduling.drain_preview import preview_drain
+from headgate.domain.streams import workload_stream
+
+
+class HostPods(Whole, kw_only=True, frozen=True):
+    """Pods on one host."""
+
+    host: str
+    pods: int
+
+
+class DepartureView(Whole, kw_only=True, frozen=True):
+    """A workload on the node; `hosts` are where its pods would go, `reason` why nowhere."""
+
+    workload: str
+    pods: int
+    outcome: Literal["Moves", "Waits", "Evicted"]
+    hosts: list[HostPods]
+    reason: str
+
+
+class DrainPreview(Whole, kw_only=True, frozen=True):
+    """Everyone who stands on a node, and what would become of each if it were drained now."""
+
+    position: Position
+    at: Timestamp
+    node: str
+    workloads: list[DepartureView]
+
+
+def drain_preview(installation: Installation, node: str, scope: Scope) -> DrainPreview:
+    """The preview for a node; raises `NotFound`. Other teams' names are withheld."""
+    cell = installation.reader.cell
+    if node not in cell.config.nodes:
+        raise NotFound(f"There is no node {node}.", remedy="Check its name.")
+    return DrainPreview(
+        position=cell.position,
+        at=timestamp(installation.clock.now()),
+        node=node,
+        workloads=[
+            DepartureView(
+                workload=found.workload
+                if allows(scope, workload_stream(found.workload))
+                else SOMEBODY,
+                pods=found.pods,
+                outcome=found.outcome,
+                hosts=[HostPods(host=host, pods=pods) for host, pods in found.hosts],
+                reason=found.reason,
+            )
+            for found in preview_drain(cell, node)
+        ],
+    )

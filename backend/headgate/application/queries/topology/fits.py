@@ -1,0 +1,96 @@
+"""What would fit on the hosts of a topology now, and how near a workload is to a place there."""
+
+from headgate.application.installation import Installation
+from headgate.application.queries.topology.views import (
+    HostWorkload,
+    LevelFitView,
+    NearFitsView,
+    NearFitView,
+    TopologyFits,
+)
+from headgate.application.queries.views import timestamp
+from headgate.application.rights.visibility import SOMEBODY, Scope, allows
+from headgate.domain.cell import Cell
+from headgate.domain.rejection import NotFound
+from headgate.domain.streams import workload_stream
+from headgate.domain.values.quantities import Requests
+from headgate.domain.views.fits import InTheWay, largest_fits, near_fits
+
+
+def topology_fits(installation: Installation, name: str, requests: Requests) -> TopologyFits:
+    """The largest gang of such pods that each level takes now; raises `NotFound`."""
+    cell = installation.reader.cell
+    expect_topology(cell, name)
+    return TopologyFits(
+        position=cell.position,
+        at=timestamp(installation.clock.now()),
+        topology=name,
+        requests=dict(requests),
+        fits=fits_of(cell, name, requests),
+    )
+
+
+def fits_of(cell: Cell, name: str, requests: Requests) -> list[LevelFitView]:
+    """What fits in a fold, by flavor and level."""
+    return [
+        LevelFitView(
+            flavor=fit.flavor,
+            level=fit.level,
+            domains=fit.domains,
+            with_room=fit.with_room,
+            largest=fit.largest,
+            domain=list(fit.domain),
+            together=fit.together,
+            fragmentation=fit.fragmentation,
+        )
+        for fit in largest_fits(cell, name, requests)
+    ]
+
+
+def near_fits_of(installation: Installation, name: str, key: str, scope: Scope) -> NearFitsView:
+    """The domains that come nearest to taking a workload, and who stands in the way there.
+
+    Raises `NotFound`, also for a workload that may not be seen.
+    """
+    cell = installation.reader.cell
+    expect_topology(cell, name)
+    workload = cell.workloads.get(key)
+    if workload is None or not allows(scope, workload_stream(key)):
+        raise NotFound(f"There is no workload {key}.", remedy="List the workloads.")
+    return NearFitsView(
+        position=cell.position,
+        at=timestamp(installation.clock.now()),
+        topology=name,
+        workload=key,
+        near=[
+            NearFitView(
+                pod_set=fit.pod_set,
+                flavor=fit.flavor,
+                level=fit.nearest.level,
+                domain=list(fit.nearest.domain),
+                unit=fit.nearest.unit,
+                fits=fit.nearest.fits,
+                needs=fit.nearest.needs,
+                resource=fit.nearest.resource,
+                in_the_way=[_shown(each, scope) for each in fit.in_the_way],
+            )
+            for fit in near_fits(cell, name, workload)
+        ],
+    )
+
+
+def expect_topology(cell: Cell, name: str) -> None:
+    """Raises `NotFound` unless there is a topology of that name."""
+    if name not in cell.config.topologies:
+        raise NotFound(f"There is no Topology {name}.", remedy="List the topologies.")
+
+
+def _shown(found: InTheWay, scope: Scope) -> HostWorkload:
+    if not allows(scope, workload_stream(found.workload)):
+        return HostWorkload(key=SOMEBODY, pods=found.pods, cluster_queue="", priority=0)
+    return HostWorkload(
+        key=found.workload,
+        pods=found.pods,
+        cluster_queue=found.cluster_queue,
+        priority=found.priority,
+    )

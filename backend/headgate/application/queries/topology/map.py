@@ -1,0 +1,209 @@
+"""The domains of a topology with what they hold, what is free, and who is there."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from headgate.application.installation import Installation
+from headgate.application.queries.topology.views import (
+    DomainNode,
+    HostView,
+    HostWorkload,
+    TaintView,
+    TopologyMap,
+)
+from headgate.application.queries.views import timestamp
+from headgate.application.rights.visibility import Scope, counted
+from headgate.domain.cell import Cell
+from headgate.domain.configured import Configured
+from headgate.domain.rejection import NotFound
+from headgate.domain.scheduling.placement.domains import path_of, stands_in
+from headgate.domain.scheduling.placement.hosts import PODS, host_name, is_usable
+from headgate.domain.topology.specs import HOSTNAME_LABEL, NodeSpec, TopologySpec
+from headgate.domain.values.quantities import Requests, added, scaled
+from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.state import Workload
+
+Node = Configured[NodeSpec]
+Path = tuple[str, ...]
+
+
+class _Stay(msgspec.Struct, frozen=True):
+    """Pods of one workload in one place, and what they take together."""
+
+    workload: Workload
+    pods: int
+    taken: Requests
+
+
+def topology_map(installation: Installation, name: str, scope: Scope) -> TopologyMap:
+    """The map of one topology; raises `NotFound`."""
+    cell = installation.reader.cell
+    topology = cell.config.topologies.get(name)
+    if topology is None:
+        raise NotFound(f"There is no Topology {name}.", remedy="List the topologies.")
+    spec = topology.spec
+    nodes = _nodes_of(cell, name, spec)
+    stays = _stays(cell, name)
+    places: dict[Path, list[Node]] = {}
+    for node in nodes:
+        places.setdefault(path_of(node, spec), []).append(node)
+    goes_to_hosts = spec.levels[-1] == HOSTNAME_LABEL
+    leaves = [
+        _leaf(path, found[0], stays.get(path[-1:], []), scope)
+        if goes_to_hosts
+        else _place_of_hosts(path, found, stays.get(path, []), scope)
+        for path, found in sorted(places.items())
+    ]
+    return TopologyMap(
+        position=cell.position,
+        at=timestamp(installation.clock.now()),
+        topology=name,
+        levels=list(spec.levels),
+        resources=sorted({r for node in nodes for r in node.spec.allocatable} | {PODS}),
+        domains=_grouped(leaves, 1),
+    )
+
+
+def _nodes_of(cell: Cell, topology: str, spec: TopologySpec) -> list[Node]:
+    flavors = [
+        flavor.spec
+        for flavor in cell.config.resource_flavors.values()
+        if flavor.spec.topology_name == topology
+    ]
+    return [
+        node
+        for node in cell.config.nodes.values()
+        if any(stands_in(node, flavor, spec) for flavor in flavors)
+    ]
+
+
+def _stays(cell: Cell, topology: str) -> dict[Path, list[_Stay]]:
+    flavors = {
+        name
+        for name, flavor in cell.config.resource_flavors.items()
+        if flavor.spec.topology_name == topology
+    }
+    found: dict[Path, list[_Stay]] = {}
+    for partition_key in cell.partition_keys():
+        for holders in cell.partition(partition_key).charges.holding.values():
+            for key in holders:
+                _add_stays(found, cell.workloads[key], flavors)
+    return found
+
+
+def _add_stays(found: dict[Path, list[_Stay]], workload: Workload, flavors: set[str]) -> None:
+    if workload.admission is None or not holds_quota(workload):
+        return
+    requests = {p.name: p.scheduling.requests for p in workload.spec.pod_sets}
+    for given in workload.admission.pod_set_assignments:
+        if given.topology_assignment is None or flavors.isdisjoint(given.flavors.values()):
+            continue
+        for domain in given.topology_assignment.domains:
+            taken = scaled({PODS: 1, **requests.get(given.name, {})}, domain.count)
+            stay = _Stay(workload, domain.count, taken)
+            found.setdefault(domain.values, []).append(stay)
+
+
+def _leaf(path: Path, node: Node, stays: list[_Stay], scope: Scope) -> DomainNode:
+    spec = node.spec
+    used: Requests = {}
+    for stay in stays:
+        used = added(used, stay.taken)
+    others = dict(spec.used_by_others)
+    return DomainNode(
+        path=list(path),
+        hosts=1,
+        ready=int(is_usable(spec)),
+        allocatable=dict(spec.allocatable),
+        used=used,
+        others=others,
+        free=_free(spec.allocatable, used, others) if is_usable(spec) else {},
+        children=[],
+        host=_host(node, stays, scope),
+    )
+
+
+def _place_of_hosts(path: Path, nodes: list[Node], stays: list[_Stay], scope: Scope) -> DomainNode:
+    """A lowest domain that is no host: pods are counted in it, not on its hosts."""
+    hosts = [_leaf((*path, host_name(node)), node, [], scope) for node in nodes]
+    domain = _domain(path, sorted(hosts, key=lambda host: host.path))
+    used: Requests = {}
+    for stay in stays:
+        used = added(used, stay.taken)
+    free = {resource: amount - used.get(resource, 0) for resource, amount in domain.free.items()}
+    return msgspec.structs.replace(domain, used=used, free=free)
+
+
+def _free(allocatable: Requests, used: Requests, others: Requests) -> Requests:
+    return {
+        resource: amount - used.get(resource, 0) - others.get(resource, 0)
+        for resource, amount in allocatable.items()
+    }
+
+
+def _host(node: Node, stays: list[_Stay], scope: Scope) -> HostView:
+    return HostView(
+        name=host_name(node),
+        ready=node.spec.ready,
+        cordoned=node.spec.unschedulable,
+        taints=[
+            TaintView(key=taint.key, value=taint.value, effect=taint.effect)
+            for taint in node.spec.taints
+        ],
+        workloads=_guests(stays, scope),
+    )
+
+
+def _guests(stays: list[_Stay], scope: Scope) -> list[HostWorkload]:
+    """Who is on a host; all of other teams together are one line."""
+    mine = [s for s in stays if scope is None or s.workload.namespace in scope]
+    hidden = [s for s in stays if not (scope is None or s.workload.namespace in scope)]
+    shown = [
+        HostWorkload(
+            key=stay.workload.key,
+            pods=stay.pods,
+            cluster_queue=stay.workload.admission.cluster_queue if stay.workload.admission else "",
+            priority=stay.workload.spec.priority,
+        )
+        for stay in mine
+    ]
+    if hidden:
+        number = len({stay.workload.key for stay in hidden})
+        pods = sum(stay.pods for stay in hidden)
+        shown.append(HostWorkload(key=counted(number), pods=pods, cluster_queue="", priority=0))
+    return sorted(shown, key=lambda guest: guest.key)
+
+
+def _grouped(leaves: list[DomainNode], depth: int) -> list[DomainNode]:
+    """Leaves gathered into the domains of their first `depth` values, level by level."""
+    found: dict[Path, list[DomainNode]] = {}
+    for leaf in leaves:
+        found.setdefault(tuple(leaf.path[:depth]), []).append(leaf)
+    return [
+        members[0]
+        if len(members) == 1 and len(members[0].path) == depth
+        else _domain(path, _grouped(members, depth + 1))
+        for path, members in sorted(found.items())
+    ]
+
+
+def _domain(path: Path, children: list[DomainNode]) -> DomainNode:
+    return DomainNode(
+        path=list(path),
+        hosts=sum(child.hosts for child in children),
+        ready=sum(child.ready for child in children),
+        allocatable=_summed(child.allocatable for child in children),
+        used=_summed(child.used for child in children),
+        others=_summed(child.others for child in children),
+        free=_summed(child.free for child in children),
+        children=children,
+    )
+
+
+def _summed(amounts: Iterable[Mapping[str, int]]) -> Requests:
+    total: dict[str, int] = {}
+    for amount in amounts:
+        for resource, number in amount.items():
+            total[resource] = total.get(resource, 0) + number
+    return dict(sorted(total.items()))

@@ -1,0 +1,90 @@
+"""The clinic: whom somebody may have to help, and what would come of it."""
+
+from collections import Counter
+
+import msgspec
+
+from headgate.application.bulk.selection import Query, selected
+from headgate.application.installation import Installation
+from headgate.application.queries.views import timestamp, timestamp_or_none
+from headgate.application.queries.workloads.clinic_views import CaseView, Clinic, LimitView
+from headgate.application.rights.visibility import Scope
+from headgate.domain.rejection import IllegalNow, NotFound
+from headgate.domain.values.instants import Instant
+from headgate.domain.views.clinic import PATIENT_PHASES, Case, case_of
+from headgate.domain.views.forecasts import forecast
+from headgate.domain.workloads.events import (
+    WorkloadActivated,
+    WorkloadEvent,
+    WorkloadReleased,
+    WorkloadRequeued,
+)
+
+HELP: dict[str, WorkloadEvent] = {
+    "activate": WorkloadActivated(),
+    "requeue": WorkloadRequeued(reason="Requested"),
+    "release": WorkloadReleased(),
+}
+
+
+def clinic(installation: Installation, query: Query, scope: Scope, *, limit: int) -> Clinic:
+    """Those that match, who have been so the longest first."""
+    cell, at = installation.reader.cell, installation.clock.now()
+    phases = query.phases or PATIENT_PHASES
+    found = selected(cell, msgspec.structs.replace(query, phases=phases), scope, at)
+    cases = [case for w in found if (case := case_of(cell, w, at)) is not None]
+    cases.sort(key=lambda case: (case.since or 0, case.workload.key))
+    return Clinic(
+        position=cell.position,
+        at=timestamp(at),
+        causes=dict(sorted(Counter(case.cause for case in cases).items())),
+        more=max(0, len(cases) - limit),
+        items=[_view(installation, case, scope) for case in cases[:limit]],
+    )
+
+
+def case_with_forecast(installation: Installation, key: str, scope: Scope) -> CaseView:
+    """One case, with what its workload would do right after the action that helps."""
+    cell, at = installation.reader.cell, installation.clock.now()
+    workload = cell.workloads.get(key)
+    if workload is None:
+        raise NotFound(f"There is no workload {key}.", remedy="Check its name and namespace.")
+    case = case_of(cell, workload, at)
+    if case is None:
+        raise IllegalNow(
+            f"Workload {key} is neither inactive nor held, and does not back off.",
+            remedy="Ask for its explanation to learn why it waits.",
+        )
+    then = installation.tenants.redacted(_next(installation, case, at), scope)
+    return msgspec.structs.replace(_view(installation, case, scope), next=then)
+
+
+def _next(installation: Installation, case: Case, at: Instant) -> str:
+    return forecast(installation.reader.cell, case.workload.key, (HELP[case.helps],), at)
+
+
+def _view(installation: Installation, case: Case, scope: Scope) -> CaseView:
+    workload = case.workload
+    return CaseView(
+        workload=workload.key,
+        uid=workload.uid,
+        phase=case.phase,
+        cluster_queue=case.cluster_queue,
+        queue_name=workload.spec.queue_name,
+        priority=workload.spec.priority,
+        cause=case.cause,
+        sentence=installation.tenants.redacted(case.sentence, scope),
+        by=case.by,
+        since=timestamp_or_none(case.since),
+        attempts=case.attempts,
+        evictions=sum(found.count for found in workload.evictions),
+        next_try_at=timestamp_or_none(case.next_try_at),
+        gives_up_at=timestamp_or_none(case.gives_up_at),
+        limits=[
+            LimitView(field=one.field, most=one.most, used=one.used, decided=one.decided)
+            for one in case.limits
+        ],
+        helps=case.helps,
+        resets=list(case.resets),
+        keeps=list(case.keeps),
+    )

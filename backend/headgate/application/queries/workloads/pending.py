@@ -1,0 +1,103 @@
+"""The waiting lines, as Kueue's visibility API shows them, with why each one waits."""
+
+import msgspec
+
+from headgate.application.installation import Installation
+from headgate.application.queries.queues.figures import local_queue_key
+from headgate.application.queries.queues.lines import line_of, line_of_tree
+from headgate.application.queries.queues.views import (
+    PendingListMeta,
+    PendingMeta,
+    PendingWorkload,
+    PendingWorkloadsSummary,
+)
+from headgate.application.queries.views import timestamp
+from headgate.application.queries.workloads.explanations import explanation_of
+from headgate.application.rights.visibility import SOMEBODY, Scope
+from headgate.domain.rejection import NotFound
+from headgate.domain.workloads.state import Workload, phase_of
+
+
+class Stretch(msgspec.Struct, frozen=True):
+    """So many, after the first few."""
+
+    offset: int = 0
+    limit: int = 1000
+
+
+class _Place(msgspec.Struct, frozen=True):
+    workload: Workload
+    in_cluster_queue: int
+    in_local_queue: int
+    in_cohort: int
+
+
+def pending_in_cluster_queue(
+    installation: Installation, name: str, scope: Scope, stretch: Stretch
+) -> PendingWorkloadsSummary:
+    """Who waits in a ClusterQueue; raises `NotFound`."""
+    cell = installation.reader.cell
+    if name not in cell.config.cluster_queues:
+        raise NotFound(f"There is no ClusterQueue {name}.", remedy="List the ClusterQueues.")
+    return _summary(installation, _places(installation, name), scope, stretch)
+
+
+def pending_in_local_queue(
+    installation: Installation, key: str, scope: Scope, stretch: Stretch
+) -> PendingWorkloadsSummary:
+    """Who waits in a LocalQueue (`namespace/name`); raises `NotFound`."""
+    cell = installation.reader.cell
+    queue = cell.config.local_queues.get(key)
+    if queue is None:
+        raise NotFound(f"There is no LocalQueue {key}.", remedy="List the LocalQueues.")
+    places = _places(installation, queue.spec.cluster_queue)
+    mine = [place for place in places if local_queue_key(place.workload) == key]
+    return _summary(installation, mine, scope, stretch)
+
+
+def _places(installation: Installation, cluster_queue: str) -> list[_Place]:
+    cell = installation.reader.cell
+    seen: dict[str, int] = {}
+    places = []
+    of_tree = {key: place for place, key in enumerate(line_of_tree(cell, cluster_queue))}
+    for index, key in enumerate(line_of(cell, cluster_queue).keys):
+        workload = cell.workloads[key]
+        local = local_queue_key(workload)
+        places.append(_Place(workload, index, seen.get(local, 0), of_tree[key]))
+        seen[local] = seen.get(local, 0) + 1
+    return places
+
+
+def _summary(
+    installation: Installation, places: list[_Place], scope: Scope, stretch: Stretch
+) -> PendingWorkloadsSummary:
+    chosen = places[stretch.offset : stretch.offset + max(0, stretch.limit)]
+    position = installation.reader.position
+    return PendingWorkloadsSummary(
+        metadata=PendingListMeta(resource_version=str(position)),
+        items=[_item(installation, place, scope) for place in chosen],
+    )
+
+
+def _item(installation: Installation, place: _Place, scope: Scope) -> PendingWorkload:
+    workload = place.workload
+    is_open = scope is None or workload.namespace in scope
+    cell = installation.reader.cell
+    found = explanation_of(cell, workload, installation.clock.now())
+    sentence = installation.tenants.redacted(found.sentence, scope)
+    return PendingWorkload(
+        metadata=PendingMeta(
+            name=workload.name if is_open else SOMEBODY,
+            namespace=workload.namespace if is_open else "",
+            uid=workload.uid if is_open else "",
+            creation_timestamp=timestamp(workload.created_at),
+        ),
+        priority=workload.spec.priority,
+        local_queue_name=workload.spec.queue_name if is_open else "",
+        position_in_cluster_queue=place.in_cluster_queue,
+        position_in_local_queue=place.in_local_queue,
+        position_in_cohort=place.in_cohort,
+        phase=phase_of(workload),
+        dominant=found.dominant if is_open else "",
+        sentence=sentence if is_open else "",
+    )

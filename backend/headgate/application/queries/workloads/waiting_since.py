@@ -1,0 +1,245 @@
+"""Since when a workload stands as it does for the reason it does, and how often it was looked at.
+
+Both are read from the streams of the log, so that they are the same for everyone at a position.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from headgate.application.turns.planned import SCHEDULER
+from headgate.domain.checks.events import AdmissionCheckReported
+from headgate.domain.config import Config
+from headgate.domain.facts import DomainEvent, Recorded
+from headgate.domain.queues.events import (
+    ClusterQueueChanged,
+    ClusterQueueCreated,
+    ClusterQueueResumed,
+    ClusterQueueStopped,
+    LocalQueueChanged,
+    LocalQueueCreated,
+    LocalQueueResumed,
+    LocalQueueStopped,
+)
+from headgate.domain.streams import stream_of, workload_stream
+from headgate.domain.workloads.events import (
+    EvictionAcknowledged,
+    EvictionProgressed,
+    NominationWithdrawn,
+    PlacementNominated,
+    RequeueCountReset,
+    WorkloadCheckReported,
+    WorkloadChecksRequired,
+    WorkloadDeactivated,
+    WorkloadExplained,
+    WorkloadHeld,
+    WorkloadQuotaReserved,
+    WorkloadReleased,
+    WorkloadRequeued,
+    WorkloadSpecChanged,
+)
+from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.preemption.events import PreemptionWithheld
+from headgate.domain.workloads.state import Workload
+
+LOOKS = (WorkloadExplained, WorkloadQuotaReserved, PlacementNominated)
+GOES_ON = (
+    EvictionAcknowledged,
+    EvictionProgressed,
+    NominationWithdrawn,
+    PlacementNominated,
+    PreemptionWithheld,
+    RequeueCountReset,
+    WorkloadCheckReported,
+    WorkloadChecksRequired,
+    WorkloadExplained,
+)
+"""What happens to a workload and changes nothing of what keeps it."""
+
+ITS_OWN = {
+    "AdmissionGated",
+    "Admitted",
+    "BackingOff",
+    "Cancelled",
+    "Deactivated",
+    "Ending",
+    "Evicting",
+    "Failed",
+    "HostsFailed",
+    "NoQueue",
+    "OnHold",
+    "PendingDelayedTopologyRequests",
+    "Succeeded",
+    "UnsatisfiedAdmissionChecks",
+}
+"""Reasons that the workload's own facts are enough for."""
+
+ALSO_GOES_ON: dict[str, tuple[type, ...]] = {
+    "AdmissionGated": (WorkloadRequeued,),
+    "Deactivated": (WorkloadHeld, WorkloadReleased, WorkloadRequeued, WorkloadSpecChanged),
+    "OnHold": (WorkloadRequeued, WorkloadSpecChanged),
+    "UnsatisfiedAdmissionChecks": (
+        WorkloadDeactivated,
+        WorkloadHeld,
+        WorkloadReleased,
+        WorkloadSpecChanged,
+    ),
+}
+"""What happens behind a reason that comes before it in the order of `explain_waiting`."""
+
+SHUT = ("LocalQueueStopped", "Stopped", "AdmissionCheckInactive")
+"""Reasons that lie with a queue or a check which lets nobody through; earlier ones come first."""
+
+Read = Callable[[str], Sequence[Recorded]]
+"""A stream of the log from its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """How many cycles looked at it and found something new, and the last of them."""
+
+    count: int
+    last: Recorded | None
+
+
+def attempts_of(past: Sequence[Recorded]) -> Attempts:
+    """The cycles that left a trace on a workload; one that found nothing new leaves none."""
+    looks = [one for one in past if isinstance(one.event, LOOKS) and one.origin.actor == SCHEDULER]
+    cycles = dict.fromkeys(one.origin.correlation or str(one.position) for one in looks)
+    return Attempts(len(cycles), looks[-1] if looks else None)
+
+
+def since(config: Config, workload: Workload, found: Explanation, read: Read) -> Recorded | None:
+    """The fact from which on the dominant reason has held without a break; None if unknown.
+
+    The numbers behind a reason may have changed meanwhile. What was found for another that asks
+    for the same is not yet a reason of its own: that begins with the first look at itself.
+    """
+    past = read(workload_stream(workload.key))
+    doors = [read(stream) for stream in _doors(config, workload)]
+    start = _since(workload, found, past, doors, read)
+    if start is None or found.dominant in ITS_OWN:
+        return start
+    place = SHUT.index(found.dominant) if found.dominant in SHUT else len(doors)
+    opened = [fact for door in doors[:place] if (fact := _toggled(door, shut=False)) is not None]
+    return max([start, *opened], key=lambda one: one.position)
+
+
+def _since(
+    workload: Workload,
+    found: Explanation,
+    past: Sequence[Recorded],
+    doors: Sequence[Sequence[Recorded]],
+    read: Read,
+) -> Recorded | None:
+    told = _told_since(found.dominant, past)
+    if told is not None:
+        return told
+    if found.dominant == "OnHold":
+        return _held_since(past)
+    entered, known = _entered(past, ALSO_GOES_ON.get(found.dominant, ())), workload.explanation
+    if found.dominant in ITS_OWN or (known is not None and known.dominant == found.dominant):
+        return entered
+    if found.dominant == "BehindHead":
+        other = _entered(read(workload_stream(found.blockers[0].held_by[0])))
+    elif found.dominant in SHUT:
+        behind = doors[SHUT.index(found.dominant) :]
+        shut = (fact for door in behind if (fact := _toggled(door, shut=True)) is not None)
+        other = next(shut, None)
+    else:
+        return None
+    return max(entered, other, key=lambda one: one.position) if entered and other else None
+
+
+def _doors(config: Config, workload: Workload) -> list[str]:
+    """The streams of what may keep it out beside itself: its queues, and their checks."""
+    name = workload.spec.queue_name
+    local = config.local_queues.get(f"{workload.namespace}/{name}")
+    queue = config.cluster_queues.get(local.spec.cluster_queue) if local else None
+    checks = queue.spec.admission_checks if queue else ()
+    return [
+        *([stream_of("localqueue", name, workload.namespace)] if local else []),
+        *([stream_of("clusterqueue", queue.name)] if queue else []),
+        *(stream_of("admissioncheck", rule.name) for rule in checks),
+    ]
+
+
+def _told_since(dominant: str, past: Sequence[Recorded]) -> Recorded | None:
+    """The first of the last unbroken run of explanations with this reason.
+
+    What was known before a hold is known again when it is released.
+    """
+    first = None
+    for number, recorded in reversed(list(enumerate(past))):
+        event = recorded.event
+        if isinstance(event, WorkloadExplained):
+            if event.explanation.dominant != dominant:
+                return first
+            first = recorded
+        elif isinstance(event, WorkloadReleased) and first is not None:
+            return recorded if _last_told(past[:number]) == dominant else first
+        elif not isinstance(event, GOES_ON):
+            return first
+    return first
+
+
+def _last_told(past: Sequence[Recorded]) -> str:
+    """The reason that was recorded since it was last let go, if any was."""
+    for recorded in reversed(past):
+        if isinstance(recorded.event, WorkloadExplained):
+            return recorded.event.explanation.dominant
+        if isinstance(recorded.event, WorkloadQuotaReserved | WorkloadSpecChanged):
+            break
+    return ""
+
+
+def _entered(past: Sequence[Recorded], also: tuple[type, ...] = ()) -> Recorded | None:
+    """The last fact that changed how it stands; `also` are kinds that do not, as things are."""
+    neutral = (*GOES_ON, *also)
+    return next((one for one in reversed(past) if not isinstance(one.event, neutral)), None)
+
+
+def _held_since(past: Sequence[Recorded]) -> Recorded | None:
+    """The hold that nobody has released since, however often it was renewed or covered.
+
+    What happened to it under a hold, like being put back into its queue, begins it as well.
+    """
+    first = None
+    for number, recorded in reversed(list(enumerate(past))):
+        if isinstance(recorded.event, WorkloadHeld):
+            first = recorded
+        elif not isinstance(recorded.event, (*GOES_ON, *ALSO_GOES_ON["OnHold"])):
+            return recorded if first is None or _is_held_after(past[: number + 1]) else first
+    return first
+
+
+def _is_held_after(past: Sequence[Recorded]) -> bool:
+    turns = (WorkloadHeld, WorkloadReleased)
+    last = next((one.event for one in reversed(past) if isinstance(one.event, turns)), None)
+    return isinstance(last, WorkloadHeld)
+
+
+def _toggled(past: Sequence[Recorded], *, shut: bool) -> Recorded | None:
+    """The last fact that shut a queue or check, or opened it again, if it is so still."""
+    is_shut, last = False, None
+    for recorded in past:
+        now = _is_shut_after(recorded.event)
+        if now is not None and now != is_shut:
+            is_shut, last = now, recorded
+    return last if is_shut == shut else None
+
+
+def _is_shut_after(event: DomainEvent) -> bool | None:
+    """Whether a queue or check lets nobody through after this; None if it says nothing of it."""
+    match event:
+        case ClusterQueueStopped() | LocalQueueStopped():
+            return True
+        case ClusterQueueResumed() | LocalQueueResumed():
+            return False
+        case ClusterQueueCreated() | ClusterQueueChanged():
+            return event.spec.stop_policy != "None"
+        case LocalQueueCreated() | LocalQueueChanged():
+            return event.spec.stop_policy != "None"
+        case AdmissionCheckReported():
+            return not event.active
+        case _:
+            return None

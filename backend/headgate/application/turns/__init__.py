@@ -1,0 +1,1 @@
+"""What a worker does: partition after partition, plan after plan."""

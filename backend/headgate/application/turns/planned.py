@@ -1,0 +1,93 @@
+"""Cycle after cycle planned in one trial, within a budget, as one unit to commit."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from msgspec import structs
+
+from headgate.application.changes.units import unit_of
+from headgate.application.ports import Fence, Unit
+from headgate.domain.cell import Cell
+from headgate.domain.facts import Origin
+from headgate.domain.scheduling.cycle import Decision, plan_cycle
+from headgate.domain.values.instants import Instant
+
+SCHEDULER = "scheduler"
+EVERY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """What is planned, and when to stop.
+
+    All its cycles share the instant `at`; `run_id` is what their events have in common. After each
+    cycle `is_spent` is asked, with the number of decisions so far.
+    """
+
+    fence: Fence
+    at: Instant
+    run_id: str
+    is_spent: Callable[[int], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The decisions as one unit, if there were any; `is_settled` if nothing is left to do.
+
+    `cycles` were planned, and `heads` looked at in them.
+    """
+
+    unit: Unit | None
+    decisions: int
+    next_due: Instant | None
+    is_settled: bool
+    cycles: int = 0
+    heads: int = 0
+
+
+def plan_within(cell: Cell, planning: Planning) -> Planned:
+    """Plan cycles on top of each other until there is nothing to do or the budget is spent.
+
+    `cell` must be in a trial; what was decided stays assumed in it.
+    """
+    partition = planning.fence.partition
+    config_position = cell.config_position
+    decisions: list[Decision] = []
+    heads = 0
+    for cycle in count():
+        plan = plan_cycle(
+            cell,
+            partition,
+            planning.at,
+            f"{planning.run_id}.{cycle}",
+        )
+        decisions.extend(plan.decisions)
+        heads += plan.looked_at
+        is_settled = not plan.decisions
+        if is_settled or planning.is_spent(len(decisions)):
+            unit = _unit(cell, decisions, planning, config_position) if decisions else None
+            made = len(decisions)
+            return Planned(unit, made, plan.next_due, is_settled, cycle + 1, heads)
+    raise AssertionError("counting has no end")
+
+
+def _unit(
+    cell: Cell, decisions: Sequence[Decision], planning: Planning, config_position: int
+) -> Unit:
+    # As asked before each fact: afterwards a deleted workload, for one, has no queue any more.
+    wakes = iter([wake for decision in decisions for wake in decision.wakes])
+    unit = unit_of(
+        decisions,
+        cell.state_of,
+        lambda _stream, _event: _with(planning.fence.partition, *next(wakes)),
+        at=planning.at,
+        origin=Origin(actor=SCHEDULER, correlation=planning.run_id),
+    )
+    return structs.replace(unit, fence=planning.fence, config_position=config_position)
+
+
+def _with(partition: str, woken: tuple[str, ...], guards: bool) -> tuple[tuple[str, ...], bool]:  # noqa: FBT001 - as wakes_of answers
+    """Every decision leaves its own partition due until it was seen that nothing is left to do."""
+    is_woken = partition in woken or EVERY in woken
+    return (woken if is_woken else (*woken, partition)), guards

@@ -1,0 +1,247 @@
+"""One worker's turn at one partition: lock, catch up, plan, commit, until nothing is left to do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from headgate.application.cycles.noting import Stopwatch, record_of
+from headgate.application.cycles.records import CycleRecord, forgetful
+from headgate.application.ports import (
+    Appended,
+    Fence,
+    GapInLog,
+    Ids,
+    Partitions,
+    PartitionSession,
+    Unavailable,
+    Verdict,
+)
+from headgate.application.turns.planned import Planning, plan_within
+from headgate.application.warm.cell import WarmCell
+from headgate.domain.facts import Recorded
+from headgate.domain.scheduling.partition.parking import parking_of
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+
+CATCH_UP_LIMIT = 5_000
+FAILURE_LENGTH = 500
+
+Outcome = Literal["idle", "more", "busy", "gone", "contended", "halted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much one turn does before others get theirs.
+
+    One commit holds what `plan_seconds` or `decisions` allow, so that watchers see progress; after
+    `turn_seconds` the turn ends with work left; after `conflicts` in a row it yields. Without any
+    nudge, what is due is looked for every `sweep_seconds`.
+    """
+
+    plan_seconds: float = 0.2
+    decisions: int = 500
+    turn_seconds: float = 1.0
+    conflicts: int = 5
+    sweep_seconds: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """When a halted partition is tried again: twice the wait after every failure in a row."""
+
+    first_seconds: int = 1
+    most_seconds: int = 300
+
+    def seconds_after(self, failures: int) -> int:
+        """The wait after this many failures in a row, counting the latest."""
+        doublings = min(max(failures - 1, 0), 30)
+        return min(self.first_seconds << doublings, self.most_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """What a worker process schedules with.
+
+    `owner` names the session for people; the fence does not depend on it. `elapsed` counts seconds;
+    only differences of it mean anything. `report` is told of each partition set aside, `note` of
+    each plan that decided something.
+    """
+
+    partitions: Partitions
+    warm: WarmCell
+    ids: Ids
+    owner: str
+    elapsed: Callable[[], float]
+    report: Callable[[str, Exception], None]
+    budget: Budget = field(default_factory=Budget)
+    backoff: Backoff = field(default_factory=Backoff)
+    note: Callable[[CycleRecord], None] = forgetful
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """How a turn ended.
+
+    idle: nothing left to do. more: work is left. busy: another worker has it. gone: there is no
+    such partition now. contended: plans kept conflicting. halted: planning failed, it is set aside.
+    """
+
+    outcome: Outcome
+    decisions: int = 0
+
+
+@dataclass(slots=True)
+class _Progress:
+    """A turn so far; `settled` is where a plan ended with nothing left, and the next timer."""
+
+    decisions: int = 0
+    conflicts: int = 0
+    settled: tuple[int, Instant | None] | None = None
+
+
+def run_partition(scheduler: Scheduler, key: str) -> Turn:
+    """Decide what there is to decide in a partition; see `Turn` for how it may end.
+
+    Raises `Unavailable` while the database cannot be reached; nothing half-done is left behind.
+    """
+    end = scheduler.elapsed() + scheduler.budget.turn_seconds
+    progress = _Progress()
+    while (outcome := _step(scheduler, key, progress)) is None:
+        if progress.conflicts > scheduler.budget.conflicts:
+            outcome = "contended"
+            break
+        if progress.settled is None and scheduler.elapsed() >= end:
+            outcome = "more"
+            break
+    return Turn(outcome, progress.decisions)
+
+
+def _step(scheduler: Scheduler, key: str, progress: _Progress) -> Outcome | None:
+    """One transaction of a turn; None while there may be more to do."""
+    try:
+        if not _exists(scheduler, key):
+            return "gone"
+        session = scheduler.partitions.try_lock(key, scheduler.owner)
+        if session is None:
+            return "busy"
+        with session:
+            return _work(scheduler, session, progress)
+    except (Unavailable, GapInLog):
+        raise
+    except Exception as failure:  # noqa: BLE001 - one partition that cannot be planned must not stop the others
+        _halt(scheduler, key, failure)
+        return "halted"
+
+
+def _exists(scheduler: Scheduler, key: str) -> bool:
+    """Whether there is such a partition, once the rows match the configuration as we know it."""
+    warm = scheduler.warm
+    reshape(scheduler)
+    if key in warm.cell.partition_keys():
+        return True
+    # Another worker may know a newer configuration than we have folded so far.
+    warm.catch_up(warm.event_log.read_all(warm.cell.position))
+    reshape(scheduler)
+    return key in warm.cell.partition_keys()
+
+
+def reshape(scheduler: Scheduler) -> None:
+    """Make the rows of partitions match the configuration, if it has changed since last time."""
+    warm = scheduler.warm
+    seen = warm.cell.config_position
+    if warm.reshaped_at != seen:
+        scheduler.partitions.reshape(warm.cell.partition_keys(), config_position=seen)
+        warm.reshaped_at = seen
+
+
+def _work(scheduler: Scheduler, session: PartitionSession, progress: _Progress) -> Outcome | None:
+    warm = scheduler.warm
+    position = _catch_up(warm, session)
+    if warm.cell.config_position != warm.reshaped_at:
+        return None
+    if progress.settled is not None and progress.settled[0] == position:
+        session.commit_idle(idle_position=position, next_due=progress.settled[1])
+        return "idle"
+    return _decide(scheduler, session, progress)
+
+
+def _catch_up(warm: WarmCell, session: PartitionSession) -> int:
+    while facts := session.catch_up(warm.cell.position, limit=CATCH_UP_LIMIT):
+        warm.catch_up(facts)
+        if len(facts) < CATCH_UP_LIMIT:
+            break
+    return warm.cell.position
+
+
+def _decide(scheduler: Scheduler, session: PartitionSession, progress: _Progress) -> Outcome | None:
+    """Plan in a trial that is kept only if the log has taken exactly what was planned."""
+    cell = scheduler.warm.cell
+    before = cell.position
+    planning = _planning(scheduler, session)
+    stopwatch = Stopwatch(scheduler.elapsed)
+    with cell.trial() as trial:
+        parking = parking_of(cell.partition(session.row.key))
+        planned = plan_within(cell, planning)
+        if planned.unit is None:
+            session.commit_idle(idle_position=before, next_due=planned.next_due)
+            return "idle"
+        stopwatch.planned()
+        verdict = session.commit_decisions([planned.unit], next_due=planned.next_due)[0]
+        stopwatch.committed()
+        between = _between(scheduler.warm, before, verdict)
+        if isinstance(verdict, Appended) and between is not None:
+            trial.keep(verdict.last_position, between)
+    record = record_of(planning, planned, verdict, input_position=before, parking=parking)
+    timed = stopwatch.noted(record, worker=scheduler.owner, conflicts=progress.conflicts)
+    scheduler.note(timed)
+    if not isinstance(verdict, Appended):
+        progress.conflicts += 1
+        progress.settled = None
+        return None
+    progress.conflicts = 0
+    progress.decisions += planned.decisions
+    # Facts of others may stand between, and be looked at next.
+    is_settled = between == [] and planned.is_settled
+    progress.settled = (cell.position, planned.next_due) if is_settled else None
+    return None
+
+
+def _between(warm: WarmCell, before: int, verdict: Verdict) -> list[Recorded] | None:
+    """What others appended between plan and commit; None if the plan must be folded anew.
+
+    Where it may be folded last, nothing is undone: while many submit, that is most of the time.
+    """
+    if not isinstance(verdict, Appended):
+        return None
+    last = verdict.first_position - 1
+    if last == before:
+        return []
+    if last - before > CATCH_UP_LIMIT:
+        return None
+    found = warm.event_log.read(before, limit=CATCH_UP_LIMIT, up_to=last)
+    return found if all(warm.cell.may_come_after(each) for each in found) else None
+
+
+def _planning(scheduler: Scheduler, session: PartitionSession) -> Planning:
+    budget = scheduler.budget
+    end = scheduler.elapsed() + budget.plan_seconds
+    row = session.row
+    return Planning(
+        fence=Fence(partition=row.key, epoch=row.epoch, guard=row.guard),
+        at=session.now(),
+        run_id=scheduler.ids.new(),
+        is_spent=lambda made: made >= budget.decisions or scheduler.elapsed() >= end,
+    )
+
+
+def _halt(scheduler: Scheduler, key: str, failure: Exception) -> None:
+    """Set the partition aside visibly; the next try comes later after every failure in a row."""
+    scheduler.report(key, failure)
+    partitions, log = scheduler.partitions, scheduler.warm.event_log
+    failures = next((row.failures for row in partitions.rows() if row.key == key), 0)
+    wait = scheduler.backoff.seconds_after(failures + 1)
+    partitions.halt(
+        key,
+        position=log.head(),
+        failure=f"{type(failure).__name__}: {failure}"[:FAILURE_LENGTH],
+        retry_at=log.now() + wait * MICROSECONDS_PER_SECOND,
+    )

@@ -1,0 +1,46 @@
+"""Every partition that is due, one turn each, and how long to rest afterwards."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headgate.application.turns.run_partition import Scheduler, reshape, run_partition
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+
+AT_ONCE = ("more", "contended")
+
+LEAST_REST_SECONDS = 0.02
+"""A timer that has come, of a partition another worker holds, must not keep this one spinning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep did: decisions made, and whether a partition still has work to do at once."""
+
+    decisions: int
+    has_more: bool
+
+
+def sweep(scheduler: Scheduler, nudged: frozenset[str], is_stopping: Callable[[], bool]) -> Swept:
+    """Give every partition that is due its turn, those somebody has just asked for first.
+
+    Whether a partition is due is a comparison in the database, never a flag (architecture §4).
+    Raises `Unavailable` while the database cannot be reached.
+    """
+    reshape(scheduler)
+    decisions, has_more = 0, False
+    for key in sorted(scheduler.partitions.due(), key=lambda due: (due not in nudged, due)):
+        if is_stopping():
+            break
+        turn = run_partition(scheduler, key)
+        decisions += turn.decisions
+        has_more = has_more or turn.outcome in AT_ONCE
+    return Swept(decisions, has_more)
+
+
+def seconds_to_rest(scheduler: Scheduler) -> float:
+    """Until the next timer of any partition, at most one sweep interval."""
+    next_due = scheduler.partitions.next_due()
+    if next_due is None:
+        return scheduler.budget.sweep_seconds
+    until_due = (next_due - scheduler.warm.event_log.now()) / MICROSECONDS_PER_SECOND
+    return min(max(until_due, LEAST_REST_SECONDS), scheduler.budget.sweep_seconds)

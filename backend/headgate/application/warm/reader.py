@@ -1,0 +1,83 @@
+"""The state of the whole installation, kept warm in an API process by following the log."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from headgate.application.ports import GapInLog, Tail
+from headgate.application.warm.cell import WarmCell
+from headgate.domain.cell import Cell
+from headgate.domain.facts import Recorded
+
+Listener = Callable[[Sequence[Recorded]], None]
+
+
+class WarmReader:
+    """A `Cell` that follows the log; everyone in the process reads it, nobody else writes it."""
+
+    def __init__(self, warm: WarmCell, tail: Tail, broken: Callable[[BaseException], None]) -> None:
+        self.cell = Cell()
+        self._warm = warm
+        self._tail = tail
+        self._broken = broken
+        self._listeners: list[Listener] = []
+        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._following: asyncio.Task[None] | None = None
+        self.ready = False
+
+    @property
+    def position(self) -> int:
+        """The last position that has been seen."""
+        return self.cell.position
+
+    def listen(self, listener: Listener) -> None:
+        """Tell `listener` of every batch of new events, after they have been folded."""
+        self._listeners.append(listener)
+
+    async def start(self) -> None:
+        """Fold what there is, then go on following in the background."""
+        self.cell = await asyncio.to_thread(lambda: self._warm.cell)
+        self.ready = True
+        self._following = asyncio.create_task(self._follow())
+        self._following.add_done_callback(self._ended)
+
+    async def stop(self) -> None:
+        """Stop following."""
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.gather(self._following, return_exceptions=True)
+
+    async def reached(self, position: int, *, within_seconds: float) -> bool:
+        """Whether everything up to `position` has been seen, waiting a while for it."""
+        if self.cell.position >= position:
+            return True
+        seen: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        entry = (position, seen)
+        self._waiting.append(entry)
+        try:
+            await asyncio.wait_for(seen, within_seconds)
+        except TimeoutError:
+            return False
+        finally:
+            if entry in self._waiting:
+                self._waiting.remove(entry)
+        return True
+
+    async def _follow(self) -> None:
+        async for batch in self._tail.follow(self.cell.position):
+            for recorded in batch:
+                if recorded.position != self.cell.position + 1:
+                    raise GapInLog(f"{recorded.position} follows {self.cell.position}")
+                self.cell.apply(recorded)
+            self._tell(batch)
+
+    def _tell(self, batch: Sequence[Recorded]) -> None:
+        for listener in self._listeners:
+            listener(batch)
+        for position, seen in self._waiting:
+            if position <= self.cell.position and not seen.done():
+                seen.set_result(None)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            self.ready = False
+            self._broken(failure)

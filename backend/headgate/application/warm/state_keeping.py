@@ -1,0 +1,128 @@
+"""Folds in the state cache: what changes with every event whole, workloads in shared parts.
+
+Most workloads are the same in one fold as in the next. Each fold that is kept brings one part with
+those that are in no part yet, and names the parts the others are in. Parts stay decoded in memory,
+so that folds near each other share their workloads there as well.
+"""
+
+import hashlib
+import zlib
+from collections import OrderedDict
+from typing import Any
+
+import msgspec
+
+from headgate.application.warm.state_cache import StateCache
+from headgate.domain.cell import Cell
+from headgate.domain.workloads.state import Workload
+
+CACHE_NAME = "cell"
+WORTH_NAMING = 3
+"""A part is written anew as far as it is needed once only one in so many of it is."""
+
+Part = dict[str, Workload]
+
+
+class _Kept(msgspec.Struct, kw_only=True):
+    """A fold: all but its workloads, and by workload, in order, which part it is in."""
+
+    rest: bytes
+    parts: list[str]
+    workloads: list[str]
+    part_of: list[int]
+
+
+class StateKeeper:
+    """Keeps folds in the state cache and gets them back; one thread at a time may use it.
+
+    Of parts, `most_workloads` stay decoded, or as many as the fold at hand needs.
+    """
+
+    def __init__(self, state_cache: StateCache, most_workloads: int = 0) -> None:
+        self._cache = state_cache
+        self._most_workloads = most_workloads
+        self._parts: OrderedDict[str, Part] = OrderedDict()
+
+    def newest(self, fold_version: str, *, at_most: int, after: int = 0) -> Cell | None:
+        """The latest fold that is whole, past `after` and not past `at_most`."""
+        while True:
+            found = self._cache.newest(CACHE_NAME, fold_version, at_most=at_most)
+            if found is None or found[0] <= after:
+                return None
+            cell = self._load(_unpacked(found[1], _Kept))
+            if cell is not None:
+                return cell
+            at_most = found[0] - 1
+
+    def put(self, cell: Cell, fold_version: str) -> None:
+        """Keep a fold with what of it is not kept yet."""
+        if not self._put(cell, fold_version):
+            # Someone has let go of a part since: bring everything.
+            self._parts.clear()
+            self._put(cell, fold_version)
+
+    def _put(self, cell: Cell, fold_version: str) -> bool:
+        known, fresh = self._divided(cell.workloads)
+        body = zlib.compress(msgspec.msgpack.encode(fresh), 1)
+        name = hashlib.sha256(body).hexdigest()
+        self._parts[name] = fresh
+        self._let_go(len(cell.workloads))
+        names = [*known, name]
+        place = {key: number for number, keys in enumerate(known.values()) for key in keys}
+        kept = _Kept(
+            rest=cell.dump_beside_workloads(),
+            parts=names,
+            workloads=list(cell.workloads),
+            part_of=[place.get(key, len(known)) for key in cell.workloads],
+        )
+        parts = {**dict.fromkeys(known), name: body}
+        whole = zlib.compress(msgspec.msgpack.encode(kept), 1)
+        return self._cache.put(CACHE_NAME, fold_version, cell.position, whole, parts)
+
+    def _divided(self, workloads: dict[str, Workload]) -> tuple[dict[str, list[str]], Part]:
+        """Parts with the workloads of theirs that are still the same, and those in no part."""
+        fresh, known = dict(workloads), {}
+        for name, part in reversed(self._parts.items()):
+            same = [key for key, workload in part.items() if fresh.get(key) is workload]
+            if same and len(same) * WORTH_NAMING >= len(part):
+                known[name] = same
+                for key in same:
+                    del fresh[key]
+        for name in known:
+            self._parts.move_to_end(name)
+        return known, fresh
+
+    def _load(self, kept: _Kept) -> Cell | None:
+        parts = []
+        for name in kept.parts:
+            part = self._part(name)
+            if part is None:
+                return None
+            parts.append(part)
+        self._let_go(len(kept.workloads))
+        cell = Cell.load(kept.rest)
+        placed = zip(kept.workloads, kept.part_of, strict=True)
+        cell.workloads = {key: parts[number][key] for key, number in placed}
+        return cell
+
+    def _part(self, name: str) -> Part | None:
+        found = self._parts.get(name)
+        if found is None:
+            body = self._cache.part(name)
+            if body is None or hashlib.sha256(body).hexdigest() != name:
+                return None
+            found = self._parts[name] = _unpacked(body, Part)
+        self._parts.move_to_end(name)
+        return found
+
+    def _let_go(self, needed: int) -> None:
+        """Of the parts that were not used for longest; a fold needs few parts it uses little of."""
+        held = sum(len(part) for part in self._parts.values())
+        most = max(self._most_workloads, WORTH_NAMING * needed)
+        while held > most and len(self._parts) > 1:
+            _, part = self._parts.popitem(last=False)
+            held -= len(part)
+
+
+def _unpacked(body: bytes, shape: type[Any]) -> Any:  # noqa: ANN401 - what `shape` says
+    return msgspec.msgpack.decode(zlib.decompress(body), type=shape)

@@ -1,0 +1,1 @@
+"""What becomes of a workload when something is asked or reported of it, subject by subject."""

@@ -1,0 +1,137 @@
+"""What admission checks say of a workload, and what becomes of it (queueing.md §1.7, §3.11)."""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from headgate.domain.metadata import refuse
+from headgate.domain.rejection import IllegalNow, Violation
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.commands import ReportCheckState
+from headgate.domain.workloads.deciding.living import reported
+from headgate.domain.workloads.events import (
+    WorkloadCheckReported,
+    WorkloadChecksRequired,
+    WorkloadEvent,
+)
+from headgate.domain.workloads.pods.updates import PodSetUpdate, merged, update_violations
+from headgate.domain.workloads.state import (
+    CheckState,
+    Workload,
+    WorkloadState,
+    condition,
+    is_admitted,
+    phase_of,
+)
+
+
+def report_check_state(
+    state: WorkloadState, command: ReportCheckState
+) -> tuple[WorkloadEvent, ...]:
+    """Recorded if it is news; what follows from it is decided with all other checks together.
+
+    A word that comes while the workload is on its way out is about a reservation that is over.
+    """
+    workload = reported(state, command.uid)
+    if workload.finished_at is not None or workload.eviction is not None:
+        return ()
+    if workload.admission is None or command.check not in workload.checks:
+        raise IllegalNow(
+            f"Workload {workload.key} is {phase_of(workload)} and does not wait for check "
+            f"{command.check}.",
+            remedy="Report on workloads that have quota and name the check in their status.",
+        )
+    told = WorkloadCheckReported(
+        check=command.check,
+        state=command.state,
+        message=command.message,
+        requeue_after_seconds=command.requeue_after_seconds,
+        pod_set_updates=command.pod_set_updates,
+    )
+    known = workload.check_states.get(command.check)
+    refuse("Report on", workload.key, _update_violations(workload, command, known))
+    return () if known is not None and _says(known) == _says(told) else (told,)
+
+
+def state_of(workload: Workload, check: str) -> CheckState:
+    """What a check last said since quota was reserved; Pending until it speaks."""
+    known = workload.check_states.get(check)
+    if known is not None:
+        return known
+    reserved = condition(workload, "QuotaReserved")
+    since = reserved.last_transition_at if reserved else workload.created_at
+    return CheckState(last_transition_at=since)
+
+
+def updates_of(workload: Workload) -> tuple[PodSetUpdate, ...]:
+    """What its checks together add to its pods; raises `pod_set_updates.Conflict`."""
+    told = {name: state_of(workload, name).pod_set_updates for name in workload.checks}
+    return merged(workload.spec.pod_sets, told)
+
+
+def after_check_report(workload: Workload, event: WorkloadCheckReported, at: Instant) -> Workload:
+    """The state of that check; its time moves only with the state."""
+    before, admitted = state_of(workload, event.check), is_admitted(workload)
+    now = CheckState(
+        state=event.state,
+        message=event.message,
+        last_transition_at=at if before.state != event.state else before.last_transition_at,
+        requeue_after_seconds=event.requeue_after_seconds,
+        retry_count=before.retry_count,
+        pod_set_updates=before.pod_set_updates if admitted else event.pod_set_updates,
+    )
+    return replace(workload, check_states={**workload.check_states, event.check: now})
+
+
+def after_checks_required(workload: Workload, event: WorkloadChecksRequired) -> Workload:
+    """Other checks from now on; what those that stay have said holds."""
+    return replace(
+        workload, checks=event.checks, check_states=_only(workload.check_states, event.checks)
+    )
+
+
+def states_for(workload: Workload, checks: tuple[str, ...]) -> dict[str, CheckState]:
+    """What is still known of these checks when quota is reserved: how often they sent it back."""
+    return _only(workload.check_states, checks)
+
+
+def states_when_over(workload: Workload, at: Instant) -> dict[str, CheckState]:
+    """What is kept of the checks of a reservation that is over: only how often to try again.
+
+    A check that was Ready must agree anew to the next reservation.
+    """
+    return {
+        name: CheckState(
+            last_transition_at=at if check.state != "Pending" else check.last_transition_at,
+            retry_count=check.retry_count + (check.state == "Retry"),
+        )
+        for name, check in workload.check_states.items()
+        if check.state == "Retry" or check.retry_count
+    }
+
+
+def _only(states: dict[str, CheckState], checks: tuple[str, ...]) -> dict[str, CheckState]:
+    return {name: state for name, state in states.items() if name in checks}
+
+
+def _update_violations(
+    workload: Workload, command: ReportCheckState, known: CheckState | None
+) -> Iterator[Violation]:
+    """What is wrong with the additions to pods.
+
+    Those of a check that agreed stay as they are, as do all once pods may have started.
+    """
+    updates = command.pod_set_updates
+    yield from update_violations("/podSetUpdates", updates, workload.spec.pod_sets)
+    before = known.pod_set_updates if known is not None else ()
+    agreed = known is not None and known.state == command.state == "Ready"
+    if before != updates and (agreed or (updates and is_admitted(workload))):
+        yield Violation(
+            pointer="/podSetUpdates",
+            rule="podSetUpdates cannot change once the check was Ready or pods may have started.",
+            remedy="Report the same again, or Retry to have the workload sent back first.",
+        )
+
+
+def _says(told: CheckState | WorkloadCheckReported) -> tuple[object, ...]:
+    return told.state, told.message, told.requeue_after_seconds, told.pod_set_updates

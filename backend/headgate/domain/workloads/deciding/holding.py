@@ -1,0 +1,84 @@
+"""Holding a workload back and releasing it, kept apart for users and admins (product.md 9).
+
+A hold remembers who set it as `admin:<name>` or `user:<name>`. An admin's hold lies over a user's,
+only an admin ends it, and then the user's holds again.
+"""
+
+from headgate.domain.metadata import refuse
+from headgate.domain.rejection import IllegalNow, Violation
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.commands import HoldWorkload, ReleaseWorkload
+from headgate.domain.workloads.deciding.living import existing, staying
+from headgate.domain.workloads.events import WorkloadEvent, WorkloadHeld, WorkloadReleased
+from headgate.domain.workloads.state import Hold, WorkloadState, is_admins
+
+ADMIN = "admin:"
+USER = "user:"
+
+
+def hold(state: WorkloadState, command: HoldWorkload, at: Instant) -> tuple[WorkloadEvent, ...]:
+    """Held, unless it is so already in just this way."""
+    workload = staying(state)
+    refuse("The request to hold", workload.key, _violations(command, at))
+    prefix = ADMIN if command.authority == "Admin" else USER
+    owner = prefix + command.owner.removeprefix(ADMIN).removeprefix(USER)
+    wanted = WorkloadHeld(owner=owner, reason=command.reason, expires_at=command.expires_at)
+    holds = (workload.hold, workload.hold_beneath)
+    return () if any(found and _said_again(found) == wanted for found in holds) else (wanted,)
+
+
+def release(
+    state: WorkloadState, command: ReleaseWorkload, at: Instant
+) -> tuple[WorkloadEvent, ...]:
+    """Released, if it is held; an expiry ends only a hold that has run out."""
+    workload = existing(state)
+    present = workload.hold
+    if present is None:
+        return ()
+    if command.expired:
+        if not _has_run_out(present, at):
+            return ()
+    elif command.authority == "User":
+        _refuse_if_admins(present)
+    released = WorkloadReleased(expired=command.expired)
+    beneath = workload.hold_beneath
+    if beneath is None or _has_run_out(beneath, at):
+        return (released,)
+    return (released, _said_again(beneath))
+
+
+def _said_again(hold: Hold) -> WorkloadHeld:
+    return WorkloadHeld(owner=hold.owner, reason=hold.reason, expires_at=hold.expires_at)
+
+
+def _has_run_out(hold: Hold, at: Instant) -> bool:
+    return hold.expires_at is not None and hold.expires_at <= at
+
+
+def _refuse_if_admins(present: Hold) -> None:
+    if is_admins(present):
+        raise IllegalNow(
+            f"It is held by {present.owner}: {present.reason}",
+            remedy="Ask an admin to release it.",
+        )
+
+
+def _violations(command: HoldWorkload, at: Instant) -> list[Violation]:
+    found = []
+    if not command.reason.strip():
+        found.append(
+            Violation(
+                pointer="/reason",
+                rule="Holding a workload needs a reason.",
+                remedy="Say in a few words why.",
+            )
+        )
+    if command.expires_at is not None and command.expires_at <= at:
+        found.append(
+            Violation(
+                pointer="/expiresAt",
+                rule="The end of a hold lies in the future.",
+                remedy="Give a later time, or none.",
+            )
+        )
+    return found

@@ -1,0 +1,185 @@
+"""How a workload loses its place: evicted, stopped, or its reservation dropped.
+
+Reference queueing.md §5.3 and §5.4.
+"""
+
+from msgspec.structs import replace
+
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.annotations import ADMISSION_GATES, admission_gates
+from headgate.domain.workloads.conditions import Change, with_conditions
+from headgate.domain.workloads.deciding.checking import states_when_over
+from headgate.domain.workloads.events import EvictionReason, ReservationDropped, WorkloadEvicted
+from headgate.domain.workloads.preemption.accommodating import preemption_message
+from headgate.domain.workloads.preemption.boost import waiting_again
+from headgate.domain.workloads.state import (
+    Eviction,
+    EvictionCount,
+    RequeueState,
+    Workload,
+    condition,
+    holds,
+)
+
+REQUEUED_AT_ONCE = ("Preempted", "NodeFailures", "Requeued")
+"""Evictions after which a workload competes again as soon as it has stopped."""
+
+
+def evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Workload:
+    """On its way out: it must stop, and still holds its quota and hosts."""
+    reason = reason_in_condition(event.reason, event.underlying_cause)
+    message, about = _in_words(event)
+    changes = [Change("Evicted", status=True, reason=reason, message=message, about=about)]
+    if event.reason == "Preempted":
+        cause = event.underlying_cause
+        changes.append(Change("Preempted", status=True, reason=cause, message=message, about=about))
+    requeue = workload.requeue
+    if event.count or event.requeue_at is not None:
+        again = max(requeue.requeue_at or 0, event.requeue_at or 0) or None
+        requeue = RequeueState(count=event.count or requeue.count, requeue_at=again)
+    return replace(
+        workload,
+        eviction=Eviction(
+            id=event.eviction,
+            reason=event.reason,
+            underlying_cause=event.underlying_cause,
+            started_at=at,
+            handler=event.soft.handler if event.soft else "",
+            soft=event.soft,
+        ),
+        opened_gates=(),
+        requeue=requeue,
+        check_states=states_when_over(workload, at),
+        evictions=counted(workload, event.reason, event.underlying_cause),
+        conditions=with_conditions(workload, at, *changes),
+    )
+
+
+def _in_words(event: WorkloadEvicted) -> tuple[str, str]:
+    """The message of its conditions, and whom that is about: of a preemption as Kueue puts it."""
+    found = event.accommodates
+    if found is None:
+        return event.message, ""
+    return preemption_message(found, event.underlying_cause), found.workload
+
+
+def reason_in_condition(reason: EvictionReason, underlying_cause: str) -> str:
+    """How the condition Evicted names it: of a deactivation it says why (queueing.md §5.3)."""
+    because = reason == "Deactivated" and underlying_cause
+    return f"{reason}DueTo{underlying_cause}" if because else reason
+
+
+def after_stop(workload: Workload, at: Instant) -> Workload:
+    """Its pods are gone: quota and hosts are free, and it may compete again now or later."""
+    reason = workload.eviction.reason if workload.eviction else "Requeued"
+    waits = "PendingEvaluation" if workload.spec.active else "Deactivated"
+    changes = list(_unreserved(waits, "Its pods have stopped"))
+    if workload.spec.active:
+        at_once = reason in REQUEUED_AT_ONCE or (
+            reason == "AdmissionCheck" and workload.requeue.requeue_at is None
+        )
+        changes.append(Change("Requeued", status=at_once, reason=reason))
+    was_not_ready = reason == "PodsReadyTimeout"
+    return replace(
+        workload,
+        trying_since=workload.trying_since if was_not_ready else None,
+        spec=waiting_again(workload.spec),
+        admission=None,
+        checks=(),
+        unhealthy_nodes={},
+        pods_gone=(),
+        eviction=None,
+        shrinkings=(),
+        not_ready_cause=None,
+        accumulated_execution_seconds=_executed_in_all(workload, at),
+        conditions=with_conditions(workload, at, *changes),
+    )
+
+
+def after_reservation_dropped(
+    workload: Workload, event: ReservationDropped, at: Instant
+) -> Workload:
+    """Its quota is free again; that is no eviction (trap T30), and it waits as before."""
+    changes = _unreserved("Suspended", event.reason)
+    return replace(
+        workload,
+        spec=waiting_again(workload.spec),
+        admission=None,
+        checks=(),
+        unhealthy_nodes={},
+        pods_gone=(),
+        check_states=states_when_over(workload, at),
+        eviction=None,
+        shrinkings=(),
+        not_ready_cause=None,
+        conditions=with_conditions(workload, at, *changes),
+    )
+
+
+def executed_seconds(workload: Workload, at: Instant) -> int:
+    """Whole seconds spent admitted so far, counting the present run up to `at`."""
+    past = workload.accumulated_execution_seconds
+    admitted = condition(workload, "Admitted")
+    if admitted is None or not admitted.status:
+        return past
+    return past + max(0, at - admitted.last_transition_at) // MICROSECONDS_PER_SECOND
+
+
+def _executed_in_all(workload: Workload, at: Instant) -> int:
+    """What counts against its limit from now on: nothing once the limit itself stopped it (T8)."""
+    eviction = workload.eviction
+    if eviction is not None and eviction.underlying_cause == "MaximumExecutionTimeExceeded":
+        return 0
+    return executed_seconds(workload, at)
+
+
+def is_leaving(workload: Workload) -> bool:
+    """Whether it is on its way out and still holds its place."""
+    return workload.eviction is not None and holds_quota(workload)
+
+
+def holds_quota(workload: Workload) -> bool:
+    """Whether it is charged for quota and hosts now; a finished one keeps only the record."""
+    return workload.admission is not None and workload.finished_at is None
+
+
+def may_compete(workload: Workload) -> bool:
+    """Whether its own state lets it compete; its queue may still say no (trap T10: two gates)."""
+    requeued = condition(workload, "Requeued")
+    return (
+        workload.admission is None
+        and workload.finished_at is None
+        and workload.terminating_at is None
+        and workload.cancelling_at is None
+        and workload.spec.active
+        and workload.hold is None
+        and workload.requeue.requeue_at is None
+        and not is_gated(workload)
+        and (requeued is None or holds(workload, "Requeued"))
+    )
+
+
+def is_gated(workload: Workload) -> bool:
+    """Whether a gate keeps it from being looked at at all."""
+    return ADMISSION_GATES in workload.annotations and bool(admission_gates(workload.annotations))
+
+
+def _unreserved(reason: str, message: str) -> tuple[Change, ...]:
+    return (
+        Change("QuotaReserved", status=False, reason=reason, message=message),
+        Change("Admitted", status=False, reason="NoReservation", message="It has no reservation"),
+        Change("PodsReady", status=False, reason="WaitForStart"),
+    )
+
+
+def counted(
+    workload: Workload, reason: EvictionReason, underlying_cause: str
+) -> tuple[EvictionCount, ...]:
+    """Its counts of evictions with one more of this kind."""
+    cause = (reason, underlying_cause)
+    counts = {(c.reason, c.underlying_cause): c.count for c in workload.evictions}
+    counts[cause] = counts.get(cause, 0) + 1
+    return tuple(
+        EvictionCount(reason=reason, underlying_cause=underlying, count=count)
+        for (reason, underlying), count in counts.items()
+    )

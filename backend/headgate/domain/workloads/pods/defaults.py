@@ -1,0 +1,148 @@
+"""What pods get from their namespace and their runtime (Kueue's AdjustResources, §3.3).
+
+A RuntimeClass adds its overhead to pods that state none, and LimitRanges give requests and limits
+to containers that say nothing of a resource. Both are taken when the workload is submitted and
+stay when the range or the class is changed later, as Kubernetes does with pods.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from headgate.domain.configured import Configured
+from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
+from headgate.domain.values.amounts import quantity_of
+from headgate.domain.values.quantities import Requests
+from headgate.domain.workloads.pods.requests import asked_by, requests_of
+from headgate.domain.workloads.specs import PodDefaults, PodSet, WorkloadSpec
+
+LimitRanges: TypeAlias = Mapping[str, Configured[LimitRangeSpec]]
+RuntimeClasses: TypeAlias = Mapping[str, Configured[RuntimeClassSpec]]
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """What all LimitRanges of a namespace say together, by `Container` and `Pod`."""
+
+    container: LimitRangeItem = LimitRangeItem()
+    pod: LimitRangeItem = LimitRangeItem(type="Pod")
+
+
+NO_BOUNDS = Bounds()
+
+
+def bounds_of(ranges: LimitRanges, namespace: str) -> Bounds:
+    """The tightest bounds of a namespace, and of several defaults the first by name of range."""
+    if not ranges:
+        return NO_BOUNDS
+    prefix = f"{namespace}/"
+    found = NO_BOUNDS
+    for key in sorted(ranges):
+        if key.startswith(prefix):
+            for item in ranges[key].spec.limits:
+                found = _tighter(found, item)
+    return found
+
+
+def with_pod_defaults(
+    spec: WorkloadSpec,
+    bounds: Bounds,
+    classes: RuntimeClasses,
+    before: WorkloadSpec | None = None,
+) -> WorkloadSpec:
+    """The spec with what its pods get from others; pods of `before` keep what they got then."""
+    known = {pod_set.name: pod_set for pod_set in before.pod_sets} if before else {}
+    if bounds == NO_BOUNDS and not classes and not any(p.defaults for p in known.values()):
+        return spec
+    pod_sets = tuple(
+        _completed(pod_set, known.get(pod_set.name), bounds, classes) for pod_set in spec.pod_sets
+    )
+    return replace(spec, pod_sets=pod_sets)
+
+
+def completed_template(pod_set: PodSet) -> dict[str, Any]:
+    """The pod template with what was filled in, as the pods are to be run."""
+    defaults = pod_set.defaults
+    pod = pod_set.template.get("spec")
+    if defaults is None or not isinstance(pod, dict):
+        return pod_set.template
+    filled = dict(pod)
+    if defaults.overhead:
+        filled["overhead"] = _quantities(defaults.overhead)
+    if defaults.requests or defaults.limits:
+        for field in ("initContainers", "containers"):
+            if field in filled:
+                filled[field] = [_filled(found, defaults) for found in filled[field]]
+    return {**pod_set.template, "spec": filled}
+
+
+def _completed(
+    pod_set: PodSet, known: PodSet | None, bounds: Bounds, classes: RuntimeClasses
+) -> PodSet:
+    if known is not None and pod_set.template in (known.template, completed_template(known)):
+        requests = known.scheduling.requests
+        scheduling = replace(pod_set.scheduling, requests=requests)
+        return replace(
+            pod_set, template=known.template, defaults=known.defaults, scheduling=scheduling
+        )
+    pod = pod_set.template.get("spec") or {}
+    runtime = classes.get(pod.get("runtimeClassName") or "")
+    overhead = runtime.spec.overhead if runtime is not None and not pod.get("overhead") else {}
+    container = bounds.container
+    defaults = PodDefaults(
+        overhead=overhead, requests=container.default_request, limits=container.default
+    )
+    if defaults == PodDefaults():
+        return pod_set
+    requests = requests_of(asked_by(pod, defaults))
+    scheduling = replace(pod_set.scheduling, requests=requests)
+    return replace(pod_set, defaults=defaults, scheduling=scheduling)
+
+
+def _filled(container: dict[str, Any], defaults: PodDefaults) -> dict[str, Any]:
+    stated = container.get("resources") or {}
+    resources = {
+        **stated,
+        "requests": {**_quantities(defaults.requests), **(stated.get("requests") or {})},
+        "limits": {**_quantities(defaults.limits), **(stated.get("limits") or {})},
+    }
+    return {**container, "resources": {name: part for name, part in resources.items() if part}}
+
+
+def _quantities(amounts: Requests) -> dict[str, str]:
+    return {name: quantity_of(name, amount) for name, amount in amounts.items()}
+
+
+def _tighter(bounds: Bounds, item: LimitRangeItem) -> Bounds:
+    match item.type:
+        case "Container":
+            return replace(bounds, container=_together(bounds.container, item))
+        case "Pod":
+            return replace(bounds, pod=_together(bounds.pod, item))
+        case "PersistentVolumeClaim":
+            return bounds
+
+
+def _together(known: LimitRangeItem, item: LimitRangeItem) -> LimitRangeItem:
+    ratios = (known.max_limit_request_ratio_milli, item.max_limit_request_ratio_milli)
+    return LimitRangeItem(
+        type=known.type,
+        max=_least(known.max, item.max),
+        min=_most(known.min, item.min),
+        default={**item.default, **known.default},
+        default_request={**item.default_request, **known.default_request},
+        max_limit_request_ratio_milli=_least(*ratios),
+    )
+
+
+def _least(left: Requests, right: Requests) -> Requests:
+    names = sorted({*left, *right})
+    return {
+        name: min(left.get(name, right.get(name, 0)), right.get(name, left.get(name, 0)))
+        for name in names
+    }
+
+
+def _most(left: Requests, right: Requests) -> Requests:
+    return {name: max(left.get(name, 0), right.get(name, 0)) for name in sorted({*left, *right})}

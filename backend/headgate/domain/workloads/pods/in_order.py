@@ -1,0 +1,199 @@
+"""Which pod goes into which topology domain: by rank where pods tell theirs, else in turn.
+
+Reference topology.md §6, what Kueue's topology ungater does. No domain ever gets more pods than it
+was assigned, and no pod is sent to a host that failed.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+import msgspec
+from msgspec.structs import replace
+
+from headgate.domain.rejection import InvalidObject, NotFound, Violation
+from headgate.domain.values.pointers import child
+from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
+from headgate.domain.workloads.pods.fewer import pods_in
+from headgate.domain.workloads.specs import PodIndex, PodSet
+from headgate.domain.workloads.state import Workload
+
+INDEX_OFFSET = "kueue.x-k8s.io/pod-index-offset"
+MOST_DIGITS = 10
+"""Of an index of a pod: as many as an int32 of Kubernetes has."""
+
+Values = tuple[str, ...]
+
+
+class PodSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod that the executor made: `values` is the domain it was sent to, empty while it waits."""
+
+    name: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    values: Values = ()
+    has_ended: bool = False
+
+
+class PodPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """The domain that a waiting pod goes to; `levels` name the node labels of its values."""
+
+    pod: str
+    levels: tuple[str, ...]
+    values: Values
+
+
+def places_of_pods(
+    workload: Workload, pod_set: str, pods: Sequence[PodSeen]
+) -> tuple[PodPlace, ...]:
+    """A place for each waiting pod of a pod set that can have one now, in the order of `pods`.
+
+    Raises a `Rejection` if the pod set has no topology assignment, or the offset is no number.
+    """
+    given, known = _assigned(workload, pod_set)
+    living = [pod for pod in pods if not pod.has_ended]
+    first, ranks_end = _stretch(workload, given, pods)
+    domains = [d.values for d in known.domains for _ in range(d.count)]
+    ranks = _ranks(_index_of(workload, pod_set), living, (first, ranks_end, given.count))
+    chosen = _by_rank(living, ranks, domains)
+    if chosen is None:
+        chosen = dict(_one_after_another(living, known))
+    return tuple(
+        PodPlace(pod=name, levels=known.levels, values=values)
+        for name, values in chosen.items()
+        if ",".join(values) not in workload.unhealthy_nodes
+    )
+
+
+def _assigned(workload: Workload, pod_set: str) -> tuple[PodSetAssignment, TopologyAssignment]:
+    """What a pod set was given, for as many pods as have a place after it was scaled down."""
+    admission = workload.admission
+    for given in admission.pod_set_assignments if admission is not None else ():
+        if given.name == pod_set and given.topology_assignment is not None:
+            known = given.topology_assignment
+            return replace(given, count=pods_in(known)), known
+    raise NotFound(
+        f"Pod set {pod_set} of workload {workload.key} has no topology assignment now.",
+        remedy="Start its pods wherever its flavors allow, or wait until it is admitted.",
+    )
+
+
+def _index_of(workload: Workload, pod_set: str) -> PodIndex | None:
+    return next(each.pod_index for each in workload.spec.pod_sets if each.name == pod_set)
+
+
+def _stretch(
+    workload: Workload, given: PodSetAssignment, pods: Sequence[PodSeen]
+) -> tuple[int, int]:
+    """The first index of the pod set's own pods and the end of all indices of its group."""
+    first, end = 0, given.count
+    sets = {each.name: each for each in workload.spec.pod_sets}
+    partner = _partner(sets, given.name)
+    if partner is not None:
+        end = given.count + partner.count
+        names = list(sets)
+        is_larger = (partner.count, names.index(partner.name)) < (
+            given.count,
+            names.index(given.name),
+        )
+        first = partner.count if is_larger else 0
+        end = end if is_larger else given.count
+    offset = _offset(pods)
+    return first + offset, end + offset
+
+
+def _partner(sets: Mapping[str, PodSet], name: str) -> PodSet | None:
+    """The other pod set of the same group."""
+    request = sets[name].topology_request
+    group = request.pod_set_group_name if request is not None else None
+    return next(
+        (
+            other
+            for other in sets.values()
+            if group is not None
+            and other.name != name
+            and other.topology_request is not None
+            and other.topology_request.pod_set_group_name == group
+        ),
+        None,
+    )
+
+
+def _offset(pods: Sequence[PodSeen]) -> int:
+    told = pods[0].annotations.get(INDEX_OFFSET) if pods else None
+    if told is None:
+        return 0
+    offset = _number(told)
+    if offset is None:
+        violation = Violation(
+            pointer=child("/pods", 0, "annotations", INDEX_OFFSET),
+            rule=f"The offset of indices is a number, not {told!r}.",
+            remedy="Give the number of pods that are counted before these.",
+        )
+        raise InvalidObject("No pod was placed.", remedy=violation.remedy, violations=(violation,))
+    return offset
+
+
+def _ranks(
+    index: PodIndex | None, pods: Sequence[PodSeen], stretch: tuple[int, int, int]
+) -> dict[str, int] | None:
+    """The rank of every pod; None if one tells none, or one that cannot be."""
+    if index is None:
+        return None
+    first, end, count = stretch
+    ranks: dict[str, int] = {}
+    taken: set[int] = set()
+    for pod in pods:
+        rank = _rank(index, pod, end, count)
+        if rank is None or not 0 <= rank - first < count or rank in taken:
+            return None
+        taken.add(rank)
+        ranks[pod.name] = rank - first
+    return ranks
+
+
+def _rank(index: PodIndex, pod: PodSeen, end: int, count: int) -> int | None:
+    rank = _number(pod.labels.get(index.label))
+    if rank is None or rank >= end:
+        return None
+    if index.sub_group_label is None:
+        return rank
+    job = _number(pod.labels.get(index.sub_group_label))
+    if job is None or index.sub_group_count <= job:
+        return None
+    size = count // index.sub_group_count
+    return rank + job * size if rank < size else None
+
+
+def _number(text: str | None) -> int | None:
+    if text is None or not text.isascii() or not text.isdigit() or len(text) > MOST_DIGITS:
+        return None
+    return int(text)
+
+
+def _by_rank(
+    pods: Sequence[PodSeen], ranks: Mapping[str, int] | None, domains: Sequence[Values]
+) -> dict[str, Values] | None:
+    """Each waiting pod with the domain of its rank; None if some pod stands elsewhere already."""
+    if ranks is None:
+        return None
+    meant: dict[str, Values] = {}
+    for pod in pods:
+        rank = ranks[pod.name]
+        if rank >= len(domains) or pod.values not in {(), domains[rank]}:
+            return None
+        if not pod.values:
+            meant[pod.name] = domains[rank]
+    return meant
+
+
+def _one_after_another(
+    pods: Sequence[PodSeen], known: TopologyAssignment
+) -> Iterator[tuple[str, Values]]:
+    """Waiting pods in the order they were listed into what each domain still lacks."""
+    there = Counter(pod.values for pod in pods)
+    waiting = (pod for pod in pods if not pod.values)
+    for domain in known.domains:
+        lacks = domain.count - there[domain.values]
+        for pod in islice(waiting, max(0, lacks)):
+            yield pod.name, domain.values

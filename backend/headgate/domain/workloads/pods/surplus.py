@@ -1,0 +1,240 @@
+"""Pods of a workload that may be preempted while the rest of it goes on (preemption.md §6.6).
+
+They are the pods beyond the core of SemiPreemptible work, and those of a `Single` pod set beyond
+its minCount, or its first pod. They go from the last in rank order on, where pods stand in slices
+by whole slices; other subsets are never taken.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
+
+import msgspec
+from msgspec.structs import replace
+
+from headgate.domain.values.quantities import Requests
+from headgate.domain.workloads.admission import (
+    Admission,
+    PodSetAssignment,
+    TopologyDomain,
+)
+from headgate.domain.workloads.pods.fewer import cut_out, cut_to, pods_in
+from headgate.domain.workloads.pods.remaining import needed_admission
+from headgate.domain.workloads.specs import PodSet, WorkloadSpec
+from headgate.domain.workloads.state import Shrinking, Workload
+
+MARK = "#"
+"""Stands in names of parts behind the workload's key, in which it cannot occur."""
+
+
+class Part(msgspec.Struct, frozen=True, gc=False):
+    """Pods that can only leave together, and the place they have in `admission`.
+
+    `name` begins with the workload's key. `pods` counts the last pods of each pod set; of what
+    `is_rest`, the whole workload once its other parts have gone, they are all that is left. Parts
+    of one workload go in the order of `turn`.
+    """
+
+    name: str
+    pods: dict[str, int]
+    admission: Admission
+    turn: int
+    is_rest: bool = False
+
+    @property
+    def chain(self) -> str:
+        """What it shares with the parts of its pod set, which go one after the other."""
+        return self.name if self.is_rest else self.name.rpartition("/")[0]
+
+
+def owner_of(name: str) -> str:
+    """The key of the workload that a part, or a whole workload, of this name belongs to."""
+    return name.partition(MARK)[0]
+
+
+def is_divisible(spec: WorkloadSpec) -> bool:
+    """Whether any pods of it may be preempted by themselves."""
+    if spec.preemptibility == "Preemptible":
+        return any(pod_set.disruption_mode == "Single" for pod_set in spec.pod_sets)
+    return spec.preemptibility == "SemiPreemptible"
+
+
+def core_of(spec: WorkloadSpec, pod_set: PodSet) -> int:
+    """How many pods of a set stay as long as the workload does; all of them if none go singly."""
+    if spec.preemptibility == "SemiPreemptible":
+        return pod_set.count if pod_set.min_count is None else pod_set.min_count
+    if spec.preemptibility == "Preemptible" and pod_set.disruption_mode == "Single":
+        return pod_set.min_count or 1
+    return pod_set.count
+
+
+def parts_of(workload: Workload) -> tuple[Part, ...]:
+    """The parts in which it may leave, the rest of it last; none if it leaves as a whole only.
+
+    Pods that are on their way out are in none of them.
+    """
+    if workload.admission is None or not is_divisible(workload.spec):
+        return ()
+    needed = _staying(workload, workload.admission)
+    surplus = tuple(_surplus(workload, needed))
+    if not surplus:
+        return (_rest(workload, needed, 0),) if workload.shrinkings else ()
+    going: dict[str, int] = {}
+    for part in surplus:
+        for name, count in part.pods.items():
+            going[name] = going.get(name, 0) + count
+    counts = {given.name: given.count for given in needed.pod_set_assignments}
+    stay = {name: counts[name] - count for name, count in going.items()}
+    return (*surplus, _rest(workload, with_fewer(needed, going, stay), len(surplus)))
+
+
+def together(workload: Workload, pods: dict[str, int]) -> Part:
+    """So many last pods of its pod sets, of those that stay so far, as one part."""
+    assert workload.admission is not None, "only who holds a place has pods to give up"
+    needed = _staying(workload, workload.admission)
+    given = tuple(
+        _last(assigned, pods[assigned.name])
+        for assigned in needed.pod_set_assignments
+        if assigned.name in pods
+    )
+    place = replace(needed, pod_set_assignments=given)
+    return Part(f"{workload.key}{MARK}", pods, place, 0)
+
+
+def staying(workload: Workload, pods: dict[str, int]) -> dict[str, int]:
+    """How many pods stay of each of these pod sets once so many more have gone."""
+    assert workload.admission is not None, "only who holds a place has pods to give up"
+    needed = _staying(workload, workload.admission)
+    return {
+        given.name: given.count - pods[given.name]
+        for given in needed.pod_set_assignments
+        if given.name in pods
+    }
+
+
+NONE: Mapping[str, int] = {}
+
+
+def with_fewer(
+    admission: Admission,
+    going: Mapping[str, int],
+    stay: Mapping[str, int],
+    later: Mapping[str, int] = NONE,
+) -> Admission:
+    """An admission after so many last pods of pod sets have gone and `stay` are left of each.
+
+    What is gone or fewer already for another reason is not taken away twice. So many pods as
+    `later` has come after them in rank, and are there besides those that stay.
+    """
+    given = tuple(
+        _fewer(each, going[each.name], stay[each.name], later.get(each.name, 0))
+        if each.name in stay
+        else each
+        for each in admission.pod_set_assignments
+    )
+    return replace(admission, pod_set_assignments=given)
+
+
+def shrunk(admission: Admission, shrinkings: Iterable[Shrinking]) -> Admission:
+    """What a workload holds once all the pods that are on their way out have gone."""
+    going: dict[str, int] = {}
+    stay: dict[str, int] = {}
+    for each in shrinkings:
+        for name, count in each.pods.items():
+            going[name] = going.get(name, 0) + count
+            stay[name] = min(stay.get(name, each.counts[name]), each.counts[name])
+    return with_fewer(admission, going, stay) if going else admission
+
+
+def going_part(
+    admission: Admission, shrinking: Shrinking, later: Mapping[str, int] = NONE
+) -> Admission:
+    """What the pods hold that are on their way out, `later` of their sets coming after them."""
+    given = tuple(
+        _last(each, shrinking.pods[each.name], later.get(each.name, 0))
+        for each in admission.pod_set_assignments
+        if each.name in shrinking.pods
+    )
+    return replace(admission, pod_set_assignments=given)
+
+
+def _staying(workload: Workload, admission: Admission) -> Admission:
+    """What it needs of a place once the pods that are on their way out have gone."""
+    left = shrunk(admission, workload.shrinkings)
+    return needed_admission(left, workload.spec.pod_sets, workload.reclaimable)
+
+
+def _rest(workload: Workload, admission: Admission, turn: int) -> Part:
+    left = {given.name: given.count for given in admission.pod_set_assignments}
+    return Part(workload.key, left, admission, turn, is_rest=True)
+
+
+def _surplus(workload: Workload, needed: Admission) -> Iterator[Part]:
+    sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
+    turn = 0
+    for given in reversed(needed.pod_set_assignments):
+        pod_set = sets.get(given.name)
+        if pod_set is None:
+            continue
+        size = _slice_size(pod_set)
+        core = -(-core_of(workload.spec, pod_set) // size) * size
+        usage, places = _usage(given, size), given.topology_assignment
+        groups = _from_the_end(places.domains, size) if places is not None else repeat(())
+        for index in range(given.count - size, core - 1, -size):
+            here = None if places is None else replace(places, domains=next(groups))
+            alone = replace(given, count=size, resource_usage=usage, topology_assignment=here)
+            name = f"{workload.key}{MARK}{given.name}/{index}"
+            admission = replace(needed, pod_set_assignments=(alone,))
+            yield Part(name, {given.name: size}, admission, turn)
+            turn += 1
+
+
+def _slice_size(pod_set: PodSet) -> int:
+    layers = pod_set.topology_request.slice_layers if pod_set.topology_request else ()
+    return max(1, layers[0].size) if layers else 1
+
+
+def _fewer(given: PodSetAssignment, going: int, stay: int, later: int) -> PodSetAssignment:
+    places, left = given.topology_assignment, stay + later
+    if places is not None:
+        placed = pods_in(places)
+        places = cut_out(places, placed - max(left, placed - going), later)
+    count = min(given.count, left)
+    return replace(
+        given, count=count, resource_usage=_usage(given, count), topology_assignment=places
+    )
+
+
+def _last(given: PodSetAssignment, count: int, later: int = 0) -> PodSetAssignment:
+    places = given.topology_assignment
+    if places is not None:
+        upto = cut_to(places, max(0, pods_in(places) - later))
+        places = replace(places, domains=next(_from_the_end(upto.domains, count)))
+    return replace(
+        given, count=count, resource_usage=_usage(given, count), topology_assignment=places
+    )
+
+
+def _from_the_end(
+    domains: tuple[TopologyDomain, ...], size: int
+) -> Iterator[tuple[TopologyDomain, ...]]:
+    """The last `size` places, those before them, and so on; in the end there are none."""
+    left = [(domain, domain.count) for domain in domains]
+    while True:
+        found: list[TopologyDomain] = []
+        missing = size
+        while missing and left:
+            domain, count = left.pop()
+            taken = min(missing, count)
+            found.append(replace(domain, count=taken))
+            missing -= taken
+            if count > taken:
+                left.append((domain, count - taken))
+        yield tuple(reversed(found))
+
+
+def _usage(given: PodSetAssignment, count: int) -> Requests:
+    if count == given.count:
+        return given.resource_usage
+    return {
+        resource: amount // given.count * count for resource, amount in given.resource_usage.items()
+    }

@@ -1,0 +1,1 @@
+"""What a workload says of preemption, and what preemption does to it."""

@@ -1,0 +1,49 @@
+"""How Kueue tells a victim for whom it makes room, word for word: tools look for this text.
+
+Reference preemption.md §1.12; Kueue's `preemptionMessage`. People read another sentence, which the
+eviction itself carries.
+"""
+
+from headgate.domain.workloads.preemption.events import Accommodated
+from headgate.domain.workloads.state import Workload
+
+JOB_UID = "kueue.x-k8s.io/job-uid"
+"""The label by which the uid of the job is known that a workload stands for."""
+
+UNKNOWN = "UNKNOWN"
+RULES = {
+    "InClusterQueue": "prioritization in the ClusterQueue",
+    "InCohortReclamation": "reclamation within the cohort",
+    "InCohortFairSharing": "Fair Sharing within the cohort",
+    "InCohortReclaimWhileBorrowing": "reclamation within the cohort while borrowing",
+}
+_BEFORE_UIDS, _AFTER_UIDS = "accommodate a workload (UID: ", ") due to "
+
+
+def accommodated(preemptor: Workload, path: str, victim_path: str) -> Accommodated:
+    """Who takes the room; paths lead from the root Cohort to the ClusterQueues of both."""
+    return Accommodated(
+        workload=preemptor.key,
+        uid=preemptor.uid,
+        job_uid=preemptor.labels.get(JOB_UID, ""),
+        path=path,
+        victim_path=victim_path,
+    )
+
+
+def preemption_message(found: Accommodated, rule: str) -> str:
+    """The message of Evicted and Preempted; what is not known is UNKNOWN, as in Kueue."""
+    uids = f"{found.uid or UNKNOWN}, JobUID: {found.job_uid or UNKNOWN}"
+    return (
+        f"Preempted to {_BEFORE_UIDS}{uids}{_AFTER_UIDS}{RULES.get(rule, UNKNOWN)}; "
+        f"preemptor path: {found.path or UNKNOWN}; preemptee path: {found.victim_path or UNKNOWN}"
+    )
+
+
+def without_uids(message: str) -> str:
+    """The same message for those who may not know which workload it is about."""
+    before, found, rest = message.partition(_BEFORE_UIDS)
+    _, ended, after = rest.partition(_AFTER_UIDS)
+    if not (found and ended):
+        return message
+    return f"{before}{found}{UNKNOWN}, JobUID: {UNKNOWN}{ended}{after}"

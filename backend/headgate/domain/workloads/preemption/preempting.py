@@ -1,0 +1,161 @@
+"""How a workload's part in preemptions changes it: gates, protection, and how it leaves."""
+
+from functools import partial
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.conditions import Change, with_conditions
+from headgate.domain.workloads.deciding.shrinking import (
+    after_pods_evicted,
+    after_shrinking,
+    shrinking_for,
+    with_eviction,
+    without_shrinking,
+)
+from headgate.domain.workloads.events import EvictionAcknowledged, EvictionProgressed
+from headgate.domain.workloads.preemption import events as e
+from headgate.domain.workloads.state import CheckState, ConditionType, Eviction, Workload, holds
+
+DIVERGES: ConditionType = "PodsNotMatchingPriority"
+BLOCKED: ConditionType = "BlockedOnPreemptionGates"
+
+
+def closed_gates(workload: Workload) -> tuple[str, ...]:
+    """The gates that keep it from preempting; each is closed until it is opened."""
+    return tuple(
+        gate for gate in workload.spec.preemption_gates if gate not in workload.opened_gates
+    )
+
+
+def has_released_quota(workload: Workload) -> bool:
+    """Whether it gave its quota back while its pods are still being killed (`quotaRelease`)."""
+    return workload.eviction is not None and workload.eviction.quota_released
+
+
+def after_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Instant) -> Workload:
+    """The workload after one fact of preemption."""
+    match event:
+        case e.PriorityDivergenceObserved():
+            return _diverging(workload, event, at)
+        case e.PriorityDivergenceCleared():
+            same = Change(DIVERGES, status=False, reason="PrioritiesMatch")
+            return replace(workload, diverging=(), conditions=with_conditions(workload, at, same))
+        case e.ProtectionChanged():
+            spec = replace(
+                workload.spec,
+                preemption_priority=event.after,
+                preemption_priority_class_name=event.class_name,
+            )
+            return replace(workload, spec=spec)
+        case e.PreemptionGateOpened():
+            return _gate_opened(workload, event.gate, at)
+        case e.PreemptionGateClosed():
+            opened = tuple(gate for gate in workload.opened_gates if gate != event.gate)
+            return replace(workload, opened_gates=opened)
+        case e.PreemptionWithheld():
+            blocked = Change(BLOCKED, status=True, reason="GatesClosed", message=_closed(event))
+            return replace(workload, conditions=with_conditions(workload, at, blocked))
+        case e.EvictionCancelled():
+            return _cancelled(workload, event, at)
+        case e.WorkloadPodsEvicted():
+            return after_pods_evicted(workload, event, at)
+        case e.WorkloadShrunk():
+            return after_shrinking(workload, event)
+        case _:
+            return with_eviction(workload, event.eviction, partial(_further, event=event, at=at))
+
+
+def after_acknowledgement(workload: Workload, event: EvictionAcknowledged, at: Instant) -> Workload:
+    """Someone has taken the eviction over."""
+
+    def taken_over(eviction: Eviction) -> Eviction:
+        return replace(
+            eviction,
+            acknowledged_at=at,
+            handler=event.handler or eviction.handler,
+            expected_end_at=event.expected_end_at,
+        )
+
+    return with_eviction(workload, event.eviction, taken_over)
+
+
+def after_progress(workload: Workload, event: EvictionProgressed, at: Instant) -> Workload:
+    """Whoever took it over is still at it."""
+
+    def at_it(eviction: Eviction) -> Eviction:
+        return replace(eviction, progressed_at=at, note=event.note)
+
+    return with_eviction(workload, event.eviction, at_it)
+
+
+def _closed(event: e.PreemptionWithheld) -> str:
+    return f"It may not preempt until these gates open: {', '.join(event.gates)}"
+
+
+def _diverging(workload: Workload, event: e.PriorityDivergenceObserved, at: Instant) -> Workload:
+    told = ", ".join(f"{found.name} has {found.priority}" for found in event.pod_sets)
+    message = f"The workload's priority {workload.spec.priority} counts for all its pods; {told}"
+    differs = Change(DIVERGES, status=True, reason="PrioritiesDiffer", message=message)
+    return replace(
+        workload, diverging=event.pod_sets, conditions=with_conditions(workload, at, differs)
+    )
+
+
+def _gate_opened(workload: Workload, gate: str, at: Instant) -> Workload:
+    """What was found while the gate was closed no longer explains it."""
+    opened = tuple(sorted({*workload.opened_gates, gate}))
+    after = replace(workload, opened_gates=opened, explanation=None, explained_at=None)
+    if closed_gates(after) or not holds(workload, BLOCKED):
+        return after
+    free = Change(BLOCKED, status=False, reason="GatesOpen")
+    return replace(after, conditions=with_conditions(workload, at, free))
+
+
+def _further(
+    eviction: Eviction,
+    event: e.EvictionForced | e.EvictionStalled | e.WorkloadStopping | e.EvictionExtended,
+    at: Instant,
+) -> Eviction:
+    match event:
+        case e.EvictionForced():
+            return replace(eviction, forced_at=at)
+        case e.EvictionStalled():
+            return replace(eviction, stalled_at=at)
+        case e.WorkloadStopping():
+            return replace(eviction, stopping_at=at, quota_released=event.releases_quota)
+        case e.EvictionExtended():
+            if eviction.soft is None:
+                return eviction
+            return replace(eviction, soft=replace(eviction.soft, deadline_at=event.deadline_at))
+        case _:
+            assert_never(event)
+
+
+def _cancelled(workload: Workload, event: e.EvictionCancelled, at: Instant) -> Workload:
+    """It was admitted and stays so: its checks had all agreed."""
+    if shrinking_for(workload, event.eviction) is not None:
+        return without_shrinking(workload, event.eviction)
+    over: tuple[ConditionType, ...] = ("Evicted", "Preempted")
+    stays = [
+        Change(kind, status=False, reason="EvictionCancelled", message=event.cause)
+        for kind in over
+        if holds(workload, kind)
+    ]
+    agreed = {
+        check: CheckState(
+            state="Ready",
+            last_transition_at=at,
+            retry_count=workload.check_states[check].retry_count
+            if check in workload.check_states
+            else 0,
+        )
+        for check in workload.checks
+    }
+    return replace(
+        workload,
+        eviction=None,
+        check_states={**workload.check_states, **agreed},
+        conditions=with_conditions(workload, at, *stays),
+    )

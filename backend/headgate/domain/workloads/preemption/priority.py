@@ -1,0 +1,176 @@
+"""Where the priorities of a workload come from (reference preemption.md §6.3, queueing.md §1.5).
+
+A class named by the workload, else by the first pod set that names one, else the number the
+workload states, else the global default class, else 0. The number is taken at submission and stays
+when the class is edited later.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from headgate.domain.configuration.specs import PreemptionRules
+from headgate.domain.configured import Configured
+from headgate.domain.metadata import refuse
+from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
+from headgate.domain.rejection import Violation
+from headgate.domain.values.pointers import child
+from headgate.domain.workloads.preemption.divergence import (
+    divergence_violations,
+    unknown_class_violations,
+)
+from headgate.domain.workloads.preemption.preemptibility import with_preemption_settings
+from headgate.domain.workloads.rules.spec import workload_violations
+from headgate.domain.workloads.specs import PolicyWord, PriorityClassReference, WorkloadSpec
+
+PriorityClasses: TypeAlias = Mapping[str, Configured[WorkloadPriorityClassSpec]]
+
+USUAL_RULES = PreemptionRules()
+
+DEFAULT_CLASS = "default"
+"""The class of workloads that name none themselves; it goes before a class of their pods."""
+
+_PREEMPTION_CLASS = "/spec/preemptionPriorityClassName"
+
+
+def resolved(
+    spec: WorkloadSpec,
+    classes: PriorityClasses,
+    *,
+    states_priority: bool = True,
+    before: WorkloadSpec | None = None,
+    rules: PreemptionRules = USUAL_RULES,
+) -> WorkloadSpec:
+    """The spec with its priorities; raises `InvalidObject` with these and all other violations.
+
+    `states_priority` says that `spec.priority` was given and is no default; `before` is the spec as
+    it stands, whose numbers stay as long as it names the same classes. `rules` are the
+    Configuration's, for what the workload says nothing about.
+    """
+    named = _with_class(spec, classes, states_priority=states_priority, before=before)
+    violations: list[Violation] = []
+    if _names_no_other_class(named, before):
+        named = _with_numbers_kept(named, before or named)
+    else:
+        violations += _class_violations(named, classes)
+        if not violations:
+            named = _with_numbers(named, classes)
+            violations += _protection_violations(named, classes)
+    if before is None or before.pod_sets != named.pod_sets:
+        violations += unknown_class_violations(named, classes)
+    if rules.priority_divergence == "Reject" and not violations:
+        violations += divergence_violations(named, classes)
+    named = with_preemption_settings(named, rules, before)
+    if violations:
+        refuse("Workload", "", (*violations, *workload_violations(named)))
+    return named
+
+
+def global_default(classes: PriorityClasses) -> str:
+    """The name of the class for workloads that name none: of several the lowest; empty if none."""
+    defaults = [(c.spec.value, name) for name, c in classes.items() if c.spec.global_default]
+    return min(defaults)[1] if defaults else ""
+
+
+def _with_class(
+    spec: WorkloadSpec,
+    classes: PriorityClasses,
+    *,
+    states_priority: bool,
+    before: WorkloadSpec | None,
+) -> WorkloadSpec:
+    named = spec.priority_class
+    if states_priority or (named is not None and named.kind == "WorkloadPriorityClass"):
+        return spec
+    if before is None and DEFAULT_CLASS in classes:
+        return replace(spec, priority_class=PriorityClassReference(name=DEFAULT_CLASS))
+    if named is not None:
+        return spec
+    if before is not None:
+        return replace(spec, priority_class=before.priority_class, priority=before.priority)
+    default = global_default(classes)
+    if not default:
+        return replace(spec, priority=0)
+    return replace(spec, priority_class=PriorityClassReference(name=default))
+
+
+def _names_no_other_class(spec: WorkloadSpec, before: WorkloadSpec | None) -> bool:
+    return (
+        before is not None
+        and before.priority_class == spec.priority_class
+        and before.preemption_priority_class_name == spec.preemption_priority_class_name
+        and (spec.priority_class is not None or before.priority == spec.priority)
+    )
+
+
+def _with_numbers_kept(spec: WorkloadSpec, before: WorkloadSpec) -> WorkloadSpec:
+    return replace(
+        spec,
+        priority=before.priority,
+        preemption_priority=before.preemption_priority,
+        preemption_policy=_tighter(spec.preemption_policy, before.preemption_policy),
+    )
+
+
+def _with_numbers(spec: WorkloadSpec, classes: PriorityClasses) -> WorkloadSpec:
+    priority, policy = spec.priority, spec.preemption_policy
+    if spec.priority_class is not None:
+        named = classes[spec.priority_class.name].spec
+        priority = named.value
+        policy = _tighter(policy, named.preemption_policy)
+    protection = None
+    if spec.preemption_priority_class_name:
+        protection = classes[spec.preemption_priority_class_name].spec.value
+    return replace(
+        spec, priority=priority, preemption_policy=policy, preemption_priority=protection
+    )
+
+
+def _tighter(own: PolicyWord, of_class: PolicyWord) -> PolicyWord:
+    """A workload may only tighten the policy of its class to Never."""
+    return "Never" if "Never" in (own, of_class) else "PreemptLowerPriority"
+
+
+def _class_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iterator[Violation]:
+    named = (
+        ("/spec/priorityClassRef/name", spec.priority_class.name if spec.priority_class else ""),
+        (_PREEMPTION_CLASS, spec.preemption_priority_class_name),
+    )
+    for pointer, name in named:
+        if name and name not in classes:
+            known = ", ".join(sorted(classes)[:10]) or "there are none yet"
+            yield Violation(
+                pointer=pointer,
+                rule=f"There is no priority class {name}.",
+                remedy=f"Name one that exists ({known}), or create it first.",
+            )
+
+
+def _protection_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iterator[Violation]:
+    protection = spec.preemption_priority
+    if protection is None:
+        return
+    if protection < spec.priority:
+        yield Violation(
+            pointer=_PREEMPTION_CLASS,
+            rule=f"Preemption priority {protection} is below scheduling priority {spec.priority}: "
+            "work that may evict others must be as well protected.",
+            remedy="Name a preemption class with a value at least as high.",
+        )
+    names = (
+        spec.priority_class.name if spec.priority_class else "",
+        spec.preemption_priority_class_name,
+    )
+    deltas = [
+        delta
+        for name in names
+        if name and (delta := classes[name].spec.max_protection_delta) is not None
+    ]
+    if deltas and protection > spec.priority + min(deltas):
+        yield Violation(
+            pointer=child(_PREEMPTION_CLASS),
+            rule=f"Preemption priority {protection} is more than maxProtectionDelta {min(deltas)} "
+            f"above scheduling priority {spec.priority}.",
+            remedy="Name a preemption class with a lower value, or have the delta raised.",
+        )

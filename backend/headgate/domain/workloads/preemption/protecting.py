@@ -1,0 +1,109 @@
+"""Changing what protects a workload, and opening and closing its gates, while it lives.
+
+Reference preemption.md §6.2: protection may go up and down at any time, so that a job that saves
+its work can say what it costs now; it is never below the priority, and never further above it
+than the classes allow (trap T18).
+"""
+
+from collections.abc import Iterator, Mapping
+
+from headgate.domain.configured import Configured
+from headgate.domain.metadata import refuse
+from headgate.domain.priorities.rules import HIGHEST_PRIORITY
+from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
+from headgate.domain.rejection import Violation
+from headgate.domain.workloads.commands import ChangeProtection, SetPreemptionGate
+from headgate.domain.workloads.deciding.living import staying
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.preemption.events import (
+    PreemptionGateClosed,
+    PreemptionGateOpened,
+    ProtectionChanged,
+)
+from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.state import Workload, WorkloadState
+
+Classes = Mapping[str, Configured[WorkloadPriorityClassSpec]]
+
+
+def protection_of(spec: WorkloadSpec) -> int:
+    """The priority that protects it: its preemption priority, or its priority.
+
+    A boost protects as well, also as long as it is no part of the priority.
+    """
+    known = spec.priority if spec.preemption_priority is None else spec.preemption_priority
+    if not spec.priority_boost and not spec.boost_in_priority:
+        return known
+    return max(known, spec.priority, spec.priority - spec.boost_in_priority + spec.priority_boost)
+
+
+def protection_bound(spec: WorkloadSpec, class_name: str, classes: Classes) -> int | None:
+    """How far above its priority its class and the named one let protection go; None: no bound."""
+    names = (spec.priority_class.name if spec.priority_class else "", class_name)
+    deltas = [
+        delta
+        for name in names
+        if name in classes and (delta := classes[name].spec.max_protection_delta) is not None
+    ]
+    return min(deltas) if deltas else None
+
+
+def change_protection(state: WorkloadState, command: ChangeProtection) -> tuple[WorkloadEvent, ...]:
+    """Another protection, unless it is that already."""
+    workload = staying(state)
+    refuse("The protection of", workload.key, tuple(_violations(workload, command)))
+    before = protection_of(workload.spec)
+    after = workload.spec.priority if command.priority is None else command.priority
+    known = workload.spec.preemption_priority_class_name
+    if (before, known) == (after, command.class_name):
+        return ()
+    changed = ProtectionChanged(
+        before=before, after=after, class_name=command.class_name, reason=command.reason
+    )
+    return (changed,)
+
+
+def set_gate(state: WorkloadState, command: SetPreemptionGate) -> tuple[WorkloadEvent, ...]:
+    """The gate open or closed, unless it is so already."""
+    workload = staying(state)
+    gates = workload.spec.preemption_gates
+    if command.gate not in gates:
+        violation = Violation(
+            pointer="/gate",
+            rule=f"Workload {workload.key} has no preemption gate {command.gate!r:.80}.",
+            remedy=f"Name one of {', '.join(gates)}." if gates else "It may preempt as it is.",
+        )
+        refuse("The gate of", workload.key, (violation,))
+    if command.open == (command.gate in workload.opened_gates):
+        return ()
+    kind = PreemptionGateOpened if command.open else PreemptionGateClosed
+    return (kind(gate=command.gate),)
+
+
+def _violations(workload: Workload, command: ChangeProtection) -> Iterator[Violation]:
+    wanted, own = command.priority, workload.spec.priority
+    if wanted is None:
+        return
+    pointer = "/preemptionPriorityClassName" if command.class_name else "/preemptionPriority"
+    if not own <= wanted <= HIGHEST_PRIORITY:
+        yield Violation(
+            pointer=pointer,
+            rule=f"Preemption priority {wanted} is below scheduling priority {own}: "
+            "work that may evict others must be as well protected."
+            if wanted < own
+            else f"A priority is at most {HIGHEST_PRIORITY}.",
+            remedy="Choose one that is at least as high as the scheduling priority.",
+        )
+    elif command.most is not None and wanted > own + command.most:
+        yield Violation(
+            pointer=pointer,
+            rule=f"Preemption priority {wanted} is more than maxProtectionDelta {command.most} "
+            f"above scheduling priority {own}.",
+            remedy=f"Choose at most {own + command.most}, or have the delta raised.",
+        )
+    elif command.most is None and not command.class_name and command.authority == "User":
+        yield Violation(
+            pointer=pointer,
+            rule="A plain number needs a priority class with maxProtectionDelta to bound it.",
+            remedy="Name a preemptionPriorityClassName, or ask an admin.",
+        )
