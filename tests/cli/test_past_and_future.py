@@ -1,5 +1,7 @@
 """The command line sees the past with `--at`, and the future with `simulate`."""
 
+from pathlib import Path
+
 import pytest
 
 from headgate.cli.commands.waiting import goal_of, wait_for
@@ -59,6 +61,46 @@ def test_a_submit_is_tried_out(headgate: Invoker, client: HeadgateClient) -> Non
     assert "default/asked would wait" in told.stdout
     assert "place 1 of 1" in told.stdout
     assert client.head() == head
+
+
+def test_a_script_learns_by_the_exit_code_that_a_trial_is_not_as_expected(
+    headgate: Invoker,
+) -> None:
+    asked = ("submit", "--queue", "main", "--cpu", "2", "--name", "asked", "--simulate")
+    told = headgate(*asked, "--expect", "admitted", code=7)
+    assert "not as expected: default/asked would not be admitted at once" in told.stderr
+    assert "default/asked would wait" in told.stdout
+    headgate(*asked, "--expect", "no-evictions")
+    headgate(*asked)
+
+
+def test_making_room_is_admitted_in_the_end_and_not_without_evictions(
+    headgate: Invoker, tmp_path: Path
+) -> None:
+    urgent = tmp_path / "urgent.yaml"
+    urgent.write_text(
+        HOLDER.replace("holder", "urgent").replace("podSets:", "priority: 9\n  podSets:")
+    )
+    asked = ("simulate", "-f", str(urgent), "--expect", "admitted-in-the-end")
+    headgate(*asked)
+    told = headgate(*asked, "--expect", "admitted", "--expect", "no-evictions", code=7)
+    assert "would not be admitted at once" in told.stderr
+    assert "not as expected: evictions: 1" in told.stderr
+
+
+def test_an_expectation_of_workloads_is_not_met_by_none(headgate: Invoker) -> None:
+    trial = ("simulate", "--delete", "localqueue/default/main", "--expect", "admitted")
+    assert "no workload was tried out" in headgate(*trial, code=7).stderr
+    refused = headgate("submit", "--queue", "main", "--cpu", "1", "--expect", "admitted", code=2)
+    assert "--expect goes with --simulate" in refused.stderr
+
+
+def test_a_trial_is_written_as_rows_and_names(headgate: Invoker) -> None:
+    asked = ("submit", "--queue", "main", "--cpu", "2", "--name", "asked", "--simulate")
+    header, row = headgate(*asked, "-o", "csv").stdout.splitlines()
+    assert header == "workload,queue,what,sentence"
+    assert row.startswith("default/asked,small,would wait,")
+    assert headgate(*asked, "-o", "name").stdout == "workload/default/asked\n"
 
 
 def test_a_change_is_tried_out(headgate: Invoker) -> None:

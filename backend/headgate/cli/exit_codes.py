@@ -13,6 +13,7 @@ class ExitCode(IntEnum):
     FORBIDDEN = 4
     CONFLICT = 5
     WORKLOAD_FAILED = 6
+    NOT_AS_EXPECTED = 7
     REFUSED = 8
     TIMED_OUT = 124
     INTERRUPTED = 130
@@ -20,7 +21,8 @@ class ExitCode(IntEnum):
 
 MEANINGS = (
     "Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 forbidden or no token, 5 conflict, "
-    "6 the workload failed, 8 refused by a rule, 124 timed out, 130 interrupted."
+    "6 the workload failed, 7 not as expected (--expect), 8 refused by a rule, 124 timed out, "
+    "130 interrupted."
 )
 
 _BY_STATUS = {

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from headgate.cli.commands.documents import Files, documents_of
+from headgate.cli.commands.expecting import Expected, need_a_trial
 from headgate.cli.commands.remembering import stream_of
 from headgate.cli.commands.simulating import tell as tell_simulation
 from headgate.cli.commands.waiting import goal_of, wait_for
@@ -41,15 +42,17 @@ def apply(
     reason: Reason = "",
     dry_run: DryRun = False,
     simulate: Simulated = False,
+    expect: Expected = [],  # noqa: B006 - Typer copies it
     wait: Waiting = False,
     timeout: Timeout = "10m",
     output: Output = Format.TABLE,
 ) -> None:
     """Create or change what the manifests name; one line for each object, refused ones included."""
+    need_a_trial(expect, simulate=simulate)
     documents = documents_of(files)
     with client_of(ctx) as client:
         if simulate:
-            tell_simulation(client.simulate(documents), output)
+            tell_simulation(client.simulate(documents), output, expect)
             return
         batch = client.apply(documents, dry_run=dry_run, reason=reason)
         if not show_value(batch, output):

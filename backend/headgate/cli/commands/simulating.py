@@ -1,16 +1,19 @@
 """`simulate`: what would happen if something were submitted or changed."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from headgate.cli.commands.documents import Files, documents_of
+from headgate.cli.commands.expecting import Expectation, Expected, hold_to
 from headgate.cli.commands.explaining import blocker_table
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed
+from headgate.cli.kinds import WORKLOAD
 from headgate.cli.options import Output
 from headgate.cli.presentation.consoles import say, show
-from headgate.cli.presentation.formats import Format, show_value
+from headgate.cli.presentation.formats import Format, show_rows, show_value
 from headgate.cli.presentation.tables import columns
 from headgate.cli.session import client_of
 
@@ -42,11 +45,13 @@ def simulate(
     delete: Delete = [],  # noqa: B006
     priority: Priority = [],  # noqa: B006
     cordon: Cordon = [],  # noqa: B006
+    expect: Expected = [],  # noqa: B006
     output: Output = Format.TABLE,
 ) -> None:
     """Say what would happen, and change nothing: `simulate -f change.yaml`.
 
-    Takes what apply takes; with --at it is tried out in the past.
+    Takes what apply takes; with --at it is tried out in the past. Whatever would happen, it exits
+    with 0, unless something else is expected: `simulate -f job.yaml --expect admitted`.
     """
     others = {
         "delete": ",".join(delete),
@@ -58,21 +63,50 @@ def simulate(
         raise CommandFailed(hint, code=ExitCode.USAGE)
     documents = documents_of(files) if files else b""
     with client_of(ctx) as client:
-        tell(client.simulate(documents, others), output)
+        tell(client.simulate(documents, others), output, expect)
 
 
-def tell(found: Object, output: Format) -> None:
-    """Show what would happen."""
-    if show_value(found, output):
-        return
+def tell(found: Object, output: Format, expected: Sequence[Expectation] = ()) -> None:
+    """Show what would happen; ends the command if it is not what was expected."""
+    match output:
+        case Format.TABLE | Format.WIDE:
+            _tell_people(found)
+        case Format.CSV:
+            show_rows(["workload", "queue", "what", "sentence"], _rows(found), output)
+        case Format.NAME:
+            for row in _rows(found):
+                show(f"{WORKLOAD.name.lower()}/{row[0]}")
+        case _:
+            show_value(found, output)
+    hold_to(found, expected)
+
+
+def _rows(found: Object) -> list[list[str]]:
+    """Every workload that was tried out or would fare otherwise, and what becomes of it."""
+    tried = [
+        [
+            workload["workload"],
+            workload.get("clusterQueue", ""),
+            VERDICTS[workload["verdict"]],
+            workload["sentence"],
+        ]
+        for workload in found["workloads"]
+    ]
+    return [*tried, *([*row, ""] for row in _effects(found))]
+
+
+def _effects(found: Object) -> list[list[str]]:
+    return [
+        [effect["workload"], effect.get("clusterQueue", ""), EFFECTS[effect["what"]]]
+        for effect in found["effects"]
+    ]
+
+
+def _tell_people(found: Object) -> None:
     for workload in found["workloads"]:
         _tell_workload(workload)
     if found["effects"]:
-        rows = [
-            [effect["workload"], effect.get("clusterQueue", ""), EFFECTS[effect["what"]]]
-            for effect in found["effects"]
-        ]
-        show(columns(["workload", "queue", "what"], rows))
+        show(columns(["workload", "queue", "what"], _effects(found)))
     else:
         show("Nobody else would be touched.")
     say(f"as of log position {found['asOf']['position']}; nothing was written")

@@ -13,6 +13,7 @@ from headgate.cli.commands.applying import (
     tell_results,
 )
 from headgate.cli.commands.documents import Files, documents_of
+from headgate.cli.commands.expecting import Expected, need_a_trial
 from headgate.cli.commands.simulating import tell
 from headgate.cli.commands.waiting import goal_of, wait_for
 from headgate.cli.exit_codes import ExitCode
@@ -82,6 +83,7 @@ def submit(
     namespace: Namespace = DEFAULT_NAMESPACE,
     dry_run: DryRun = False,
     simulate: Simulated = False,
+    expect: Expected = [],  # noqa: B006
     wait: Waiting = False,
     timeout: Timeout = "10m",
     output: Output = Format.TABLE,
@@ -90,6 +92,7 @@ def submit(
 
     With flags it is a new one: a workload of that name is left as it is. Files are applied.
     """
+    need_a_trial(expect, simulate=simulate)
     manifest: Object = {}
     if files:
         documents = _documents_alone(files, name, queue, cpu, memory)
@@ -113,7 +116,7 @@ def submit(
         documents = msgspec.json.encode(manifest)
     with client_of(ctx) as client:
         if simulate:
-            tell(client.simulate(documents), output)
+            tell(client.simulate(documents), output, expect)
             return
         batch = _written(client, documents, manifest, dry_run=dry_run)
         _tell_batch(client, batch, output, queue, dry_run=dry_run)

@@ -160,7 +160,9 @@ def _bounds(items: list[Object], bound: str) -> str:
 
 def _runtime(found: Object) -> tuple[Cells, Cells]:
     overhead = (found.get("overhead") or {}).get("podFixed")
-    return [("handler", found.get("handler", "-")), ("overhead", _labels(overhead))], []
+    nodes = (found.get("scheduling") or {}).get("nodeSelector")
+    middle = [("handler", found.get("handler", "-")), ("overhead", _labels(overhead))]
+    return middle, [("nodes", _labels(nodes))]
 
 
 def _nothing_more(_found: Object) -> tuple[Cells, Cells]:
