@@ -22,6 +22,10 @@ RUNTIME: dict[str, Any] = {
     "metadata": {"name": "sandboxed"},
     "handler": "sandboxed",
     "overhead": {"podFixed": {"cpu": "250m"}},
+    "scheduling": {
+        "nodeSelector": {"runtime": "gvisor"},
+        "tolerations": [{"key": "sandbox", "operator": "Exists"}],
+    },
 }
 
 
@@ -61,6 +65,23 @@ def test_a_workload_is_charged_and_run_with_what_it_left_to_its_namespace_and_ru
     }
     (given,) = read["status"]["admission"]["podSetAssignments"]
     assert given["resourceUsage"]["cpu"] == "1500m"
+    assert pod["nodeSelector"] == RUNTIME["scheduling"]["nodeSelector"]
+    assert pod["tolerations"] == RUNTIME["scheduling"]["tolerations"]
+
+
+def test_pods_that_want_other_nodes_than_their_runtime_are_refused(admin: Api) -> None:
+    torn = asking("torn")
+    torn["spec"]["podSets"][0]["template"]["spec"]["nodeSelector"] = {"runtime": "runc"}
+    refused = admin.post(f"{HERE}/workloads", torn)
+    assert refused.status_code == 422
+    (error,) = refused.json()["errors"]
+    assert error["pointer"] == "/spec/podSets/0/template/spec/nodeSelector/runtime"
+    assert error["rule"] == "Pods of RuntimeClass sandboxed go to nodes with runtime=gvisor."
+
+
+def test_a_runtime_shows_which_nodes_have_it(admin: Api) -> None:
+    shown = admin.get("/v1/runtimeclasses/sandboxed").json()
+    assert shown["scheduling"] == RUNTIME["scheduling"]
 
 
 def test_containers_beyond_the_range_are_refused_where_they_stand(admin: Api) -> None:

@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.checks.specs import AdmissionCheckSpec, CheckParameters
 from headgate.domain.configured import Configured
-from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
+from headgate.domain.limits.specs import (
+    LimitRangeItem,
+    LimitRangeSpec,
+    RuntimeClassSpec,
+    RuntimeScheduling,
+)
 from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
 from headgate.domain.queues.specs import LocalQueueSpec
@@ -78,7 +83,16 @@ _SPECS: dict[str, st.SearchStrategy[Any]] = {
             tuple
         ),
     ),
-    "RuntimeClass": st.builds(RuntimeClassSpec, handler=NAMES, overhead=_ROOM),
+    "RuntimeClass": st.builds(
+        RuntimeClassSpec,
+        handler=NAMES,
+        overhead=_ROOM,
+        scheduling=st.builds(
+            RuntimeScheduling,
+            node_selector=LABELS,
+            tolerations=TOLERATIONS,
+        ),
+    ),
     "Namespace": st.just(NamespaceSpec()),
     "Configuration": configuration_specs(),
 }

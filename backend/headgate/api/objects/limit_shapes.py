@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from headgate.api.objects.place_shapes import TolerationShape
 from headgate.api.shapes import ListMeta, ObjectMeta, Shape
 
 
@@ -46,6 +47,13 @@ class RuntimeOverheadShape(Shape, kw_only=True, frozen=True):
     pod_fixed: dict[str, str] = {}
 
 
+class RuntimeSchedulingShape(Shape, kw_only=True, frozen=True):
+    """Which nodes have the runtime; pods get it merged when they are submitted."""
+
+    node_selector: dict[str, str] = {}
+    tolerations: list[TolerationShape] = []
+
+
 class RuntimeClassObject(Shape, kw_only=True, frozen=True):
     """A RuntimeClass; its fields stand beside the metadata, as in Kubernetes."""
 
@@ -54,6 +62,7 @@ class RuntimeClassObject(Shape, kw_only=True, frozen=True):
     metadata: ObjectMeta
     handler: str
     overhead: RuntimeOverheadShape | None = None
+    scheduling: RuntimeSchedulingShape | None = None
 
 
 class RuntimeClassList(Shape, kw_only=True, frozen=True):

@@ -15,6 +15,7 @@ from headgate.domain.workloads.deciding.default_queue import with_queue
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.pods.bounds import bound_violations
 from headgate.domain.workloads.pods.defaults import bounds_of, with_pod_defaults
+from headgate.domain.workloads.pods.runtimes import runtime_violations
 from headgate.domain.workloads.preemption.boost import boosted, unboosted
 from headgate.domain.workloads.preemption.divergence import diverging_pod_sets
 from headgate.domain.workloads.preemption.priority import resolved
@@ -112,7 +113,7 @@ def change_of_spec(installation: Installation, wanted: Wanted, version: int | No
 
 
 def _placed(wanted: Wanted, config: Config, before: WorkloadSpec | None = None) -> WorkloadSpec:
-    """The spec with its queue and what its pods get; refused if they leave their namespace's range.
+    """The spec with its queue and what its pods get; refused if that contradicts what they ask for.
 
     Pods that are as they were before stay as they are, also where the range has changed since.
     """
@@ -121,7 +122,7 @@ def _placed(wanted: Wanted, config: Config, before: WorkloadSpec | None = None) 
     spec = with_pod_defaults(spec, bounds, config.runtime_classes, before)
     if before is not None and before.pod_sets == spec.pod_sets:
         return spec
-    outside = bound_violations(spec, bounds)
-    if outside:
-        refuse("Workload", wanted.name, (*outside, *workload_violations(spec)))
+    contradicted = (*bound_violations(spec, bounds), *runtime_violations(spec))
+    if contradicted:
+        refuse("Workload", wanted.name, (*contradicted, *workload_violations(spec)))
     return spec

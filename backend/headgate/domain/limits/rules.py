@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
-from headgate.domain.metadata import violation_of
+from headgate.domain.metadata import label_violations, violation_of
 from headgate.domain.rejection import Violation
+from headgate.domain.selection_rules import toleration_violations
 from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.names import broken_rule_of_label_key
 from headgate.domain.values.pointers import child
@@ -26,7 +27,11 @@ def limit_range_violations(spec: LimitRangeSpec) -> tuple[Violation, ...]:
 
 def runtime_class_violations(spec: RuntimeClassSpec) -> tuple[Violation, ...]:
     """What is wrong with a RuntimeClass."""
-    return tuple(_amount_violations("/overhead/podFixed", spec.overhead))
+    return (
+        *_amount_violations("/overhead/podFixed", spec.overhead),
+        *label_violations("/scheduling/nodeSelector", spec.scheduling.node_selector),
+        *toleration_violations("/scheduling/tolerations", spec.scheduling.tolerations),
+    )
 
 
 def _item_violations(place: str, item: LimitRangeItem) -> Iterator[Violation]:

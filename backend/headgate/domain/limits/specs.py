@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from headgate.domain.values.quantities import Requests
+from headgate.domain.values.selectors import Toleration
 
 
 class LimitRangeItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,8 +29,16 @@ class LimitRangeSpec(msgspec.Struct, frozen=True, kw_only=True):
     limits: tuple[LimitRangeItem, ...] = ()
 
 
+class RuntimeScheduling(msgspec.Struct, frozen=True, kw_only=True):
+    """Which nodes have the runtime, and which of their taints its pods tolerate."""
+
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+
+
 class RuntimeClassSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A way to run pods; `overhead` is what each pod takes besides what its containers ask for."""
 
     handler: str = ""
     overhead: Requests = {}
+    scheduling: RuntimeScheduling = RuntimeScheduling()

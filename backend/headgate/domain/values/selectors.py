@@ -1,6 +1,6 @@
 """Label selectors, node affinity, taints and tolerations, meaning what Kubernetes means."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -56,3 +56,16 @@ class Toleration(msgspec.Struct, frozen=True, kw_only=True):
     value: str = ""
     effect: TaintEffect | None = None
     seconds: int | None = None
+
+
+def toleration_fields(toleration: Toleration) -> dict[str, Any]:
+    """A toleration as it stands in pods, in Kubernetes' names."""
+    rendered: dict[str, Any] = {"key": toleration.key} if toleration.key else {}
+    rendered["operator"] = toleration.operator
+    if toleration.value:
+        rendered["value"] = toleration.value
+    if toleration.effect:
+        rendered["effect"] = toleration.effect
+    if toleration.seconds is not None:
+        rendered["tolerationSeconds"] = toleration.seconds
+    return rendered

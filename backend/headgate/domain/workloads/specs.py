@@ -58,12 +58,15 @@ class PodDefaults(msgspec.Struct, frozen=True, kw_only=True):
     """What a template leaves to the namespace and the runtime, taken when it is submitted.
 
     `requests` and `limits` are for every container that says nothing of the resource (LimitRange),
-    `overhead` is the runtime's (RuntimeClass).
+    `overhead`, `node_selector` and `tolerations` are the runtime's (RuntimeClass); of tolerations
+    only those that the template lacks.
     """
 
     overhead: Requests = {}
     requests: Requests = {}
     limits: Requests = {}
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
 
 
 class PodSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):

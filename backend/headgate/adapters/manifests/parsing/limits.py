@@ -1,7 +1,13 @@
 """Manifests of LimitRanges and RuntimeClasses, with the defaults that Kubernetes gives them."""
 
 from headgate.adapters.manifests.fields import Fields
-from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
+from headgate.adapters.manifests.parsing.selectors import read_tolerations
+from headgate.domain.limits.specs import (
+    LimitRangeItem,
+    LimitRangeSpec,
+    RuntimeClassSpec,
+    RuntimeScheduling,
+)
 
 
 def read_limit_range(spec: Fields) -> tuple[LimitRangeSpec, tuple[str, ...]]:
@@ -10,13 +16,27 @@ def read_limit_range(spec: Fields) -> tuple[LimitRangeSpec, tuple[str, ...]]:
 
 
 def read_runtime_class(root: Fields) -> tuple[RuntimeClassSpec, tuple[str, ...]]:
-    """A RuntimeClass: its fields stand beside the metadata; where its pods may go, nodes say."""
-    root.ignore("scheduling")
+    """A RuntimeClass: its fields stand beside the metadata."""
+    scheduling = root.child("scheduling")
     overhead = root.child("overhead")
     amounts = overhead.amounts("podFixed") if overhead else {}
     if overhead:
         overhead.close()
-    return RuntimeClassSpec(handler=root.text("handler"), overhead=amounts), ()
+    read = RuntimeClassSpec(
+        handler=root.text("handler"),
+        overhead=amounts,
+        scheduling=_scheduling(scheduling) if scheduling else RuntimeScheduling(),
+    )
+    return read, ()
+
+
+def _scheduling(fields: Fields) -> RuntimeScheduling:
+    read = RuntimeScheduling(
+        node_selector=fields.text_map("nodeSelector"),
+        tolerations=read_tolerations(fields, "tolerations"),
+    )
+    fields.close()
+    return read
 
 
 def _item(fields: Fields) -> LimitRangeItem:

@@ -4,8 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from headgate.domain.configured import Configured
-from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
+from headgate.domain.limits.specs import (
+    LimitRangeItem,
+    LimitRangeSpec,
+    RuntimeClassSpec,
+    RuntimeScheduling,
+)
 from headgate.domain.values.amounts import milli_quantity, quantity_of
+from headgate.domain.values.selectors import toleration_fields
 
 
 def limit_range_body(found: Configured[LimitRangeSpec]) -> dict[str, Any]:
@@ -16,15 +22,25 @@ def limit_range_body(found: Configured[LimitRangeSpec]) -> dict[str, Any]:
 def runtime_class_body(found: Configured[RuntimeClassSpec]) -> dict[str, Any]:
     """The fields of a RuntimeClass, which stand beside its metadata."""
     overhead = quantities(found.spec.overhead)
+    scheduling = _scheduling(found.spec.scheduling)
     return {
         "handler": found.spec.handler,
         **({"overhead": {"podFixed": overhead}} if overhead else {}),
+        **({"scheduling": scheduling} if scheduling else {}),
     }
 
 
 def quantities(amounts: Mapping[str, int]) -> dict[str, str]:
     """Amounts by resource as quantities."""
     return {resource: quantity_of(resource, amount) for resource, amount in amounts.items()}
+
+
+def _scheduling(scheduling: RuntimeScheduling) -> dict[str, Any]:
+    fields = {
+        "nodeSelector": scheduling.node_selector,
+        "tolerations": [toleration_fields(toleration) for toleration in scheduling.tolerations],
+    }
+    return {name: value for name, value in fields.items() if value}
 
 
 def _item(item: LimitRangeItem) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from headgate.adapters.manifests.rendering.metadata import rendered_condition
 from headgate.adapters.manifests.rendering.selectors import (
     rendered_selector,
     rendered_taint,
-    rendered_toleration,
 )
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.checks.specs import AdmissionCheckSpec
@@ -17,6 +16,7 @@ from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
 from headgate.domain.scheduling.preemption.disruption import BudgetStanding
 from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
 from headgate.domain.values.amounts import quantity_of
+from headgate.domain.values.selectors import toleration_fields
 
 
 def resource_flavor_body(flavor: Configured[ResourceFlavorSpec]) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def resource_flavor_body(flavor: Configured[ResourceFlavorSpec]) -> dict[str, An
     fields: dict[str, Any] = {
         "nodeLabels": spec.node_labels,
         "nodeTaints": [rendered_taint(taint) for taint in spec.node_taints],
-        "tolerations": [rendered_toleration(toleration) for toleration in spec.tolerations],
+        "tolerations": [toleration_fields(toleration) for toleration in spec.tolerations],
         "topologyName": spec.topology_name,
     }
     return {"spec": {name: value for name, value in fields.items() if value}}

@@ -1,8 +1,8 @@
-"""Selectors, taints and tolerations in their Kubernetes form."""
+"""Selectors and taints in their Kubernetes form."""
 
 from typing import Any
 
-from headgate.domain.values.selectors import LabelSelector, Taint, Toleration
+from headgate.domain.values.selectors import LabelSelector, Taint
 
 
 def rendered_selector(selector: LabelSelector) -> dict[str, Any]:
@@ -23,16 +23,3 @@ def rendered_taint(taint: Taint) -> dict[str, str]:
     """A taint."""
     value = {"value": taint.value} if taint.value else {}
     return {"key": taint.key, **value, "effect": taint.effect}
-
-
-def rendered_toleration(toleration: Toleration) -> dict[str, Any]:
-    """A toleration."""
-    rendered: dict[str, Any] = {"key": toleration.key} if toleration.key else {}
-    rendered["operator"] = toleration.operator
-    if toleration.value:
-        rendered["value"] = toleration.value
-    if toleration.effect:
-        rendered["effect"] = toleration.effect
-    if toleration.seconds is not None:
-        rendered["tolerationSeconds"] = toleration.seconds
-    return rendered

@@ -10,12 +10,12 @@ from headgate.adapters.manifests.rendering.preemption_settings import (
     settings_conditions,
     settings_status,
 )
-from headgate.adapters.manifests.rendering.selectors import rendered_toleration
 from headgate.adapters.manifests.times import rfc3339
 from headgate.domain.configuration.quota_amounts import quota_amounts
 from headgate.domain.configuration.specs import ResourceRules
 from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.quantities import Requests, scaled
+from headgate.domain.values.selectors import toleration_fields
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.deciding.checking import state_of
 from headgate.domain.workloads.pods.defaults import completed_template
@@ -134,7 +134,7 @@ def _update(update: PodSetUpdate) -> dict[str, Any]:
         "labels": update.labels,
         "annotations": update.annotations,
         "nodeSelector": update.node_selector,
-        "tolerations": [rendered_toleration(toleration) for toleration in update.tolerations],
+        "tolerations": [toleration_fields(toleration) for toleration in update.tolerations],
     }
     return {"name": update.name, **{name: part for name, part in parts.items() if part}}
 

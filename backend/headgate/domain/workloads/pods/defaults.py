@@ -1,8 +1,9 @@
 """What pods get from their namespace and their runtime (Kueue's AdjustResources, §3.3).
 
-A RuntimeClass adds its overhead to pods that state none, and LimitRanges give requests and limits
-to containers that say nothing of a resource. Both are taken when the workload is submitted and
-stay when the range or the class is changed later, as Kubernetes does with pods.
+A RuntimeClass adds its overhead to pods that state none and steers them to the nodes that have the
+runtime; LimitRanges give requests and limits to containers that say nothing of a resource. Both are
+taken when the workload is submitted and stay when the range or the class is changed later, as
+Kubernetes does with pods.
 """
 
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from headgate.domain.configured import Configured
 from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
 from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.quantities import Requests
+from headgate.domain.values.selectors import toleration_fields
 from headgate.domain.workloads.pods.requests import asked_by, requests_of
 from headgate.domain.workloads.specs import PodDefaults, PodSet, WorkloadSpec
 
@@ -70,6 +72,11 @@ def completed_template(pod_set: PodSet) -> dict[str, Any]:
     filled = dict(pod)
     if defaults.overhead:
         filled["overhead"] = _quantities(defaults.overhead)
+    if defaults.node_selector:
+        filled["nodeSelector"] = {**(pod.get("nodeSelector") or {}), **defaults.node_selector}
+    if defaults.tolerations:
+        added = (toleration_fields(toleration) for toleration in defaults.tolerations)
+        filled["tolerations"] = [*(pod.get("tolerations") or ()), *added]
     if defaults.requests or defaults.limits:
         for field in ("initContainers", "containers"):
             if field in filled:
@@ -81,22 +88,31 @@ def _completed(
     pod_set: PodSet, known: PodSet | None, bounds: Bounds, classes: RuntimeClasses
 ) -> PodSet:
     if known is not None and pod_set.template in (known.template, completed_template(known)):
-        requests = known.scheduling.requests
-        scheduling = replace(pod_set.scheduling, requests=requests)
         return replace(
-            pod_set, template=known.template, defaults=known.defaults, scheduling=scheduling
+            pod_set,
+            template=known.template,
+            defaults=known.defaults,
+            scheduling=known.scheduling,
         )
     pod = pod_set.template.get("spec") or {}
     runtime = classes.get(pod.get("runtimeClassName") or "")
-    overhead = runtime.spec.overhead if runtime is not None and not pod.get("overhead") else {}
-    container = bounds.container
+    given = runtime.spec if runtime is not None else RuntimeClassSpec()
+    container, stated = bounds.container, pod_set.scheduling
     defaults = PodDefaults(
-        overhead=overhead, requests=container.default_request, limits=container.default
+        overhead={} if pod.get("overhead") else given.overhead,
+        requests=container.default_request,
+        limits=container.default,
+        node_selector=given.scheduling.node_selector,
+        tolerations=tuple(t for t in given.scheduling.tolerations if t not in stated.tolerations),
     )
     if defaults == PodDefaults():
         return pod_set
-    requests = requests_of(asked_by(pod, defaults))
-    scheduling = replace(pod_set.scheduling, requests=requests)
+    scheduling = replace(
+        stated,
+        requests=requests_of(asked_by(pod, defaults)),
+        node_selector={**stated.node_selector, **defaults.node_selector},
+        tolerations=(*stated.tolerations, *defaults.tolerations),
+    )
     return replace(pod_set, defaults=defaults, scheduling=scheduling)
 
 

@@ -4258,12 +4258,20 @@ export interface components {
             metadata: components["schemas"]["ObjectMeta"];
             handler: string;
             overhead?: components["schemas"]["RuntimeOverheadShape"] | null;
+            scheduling?: components["schemas"]["RuntimeSchedulingShape"] | null;
         };
         /** RuntimeOverheadShape */
         RuntimeOverheadShape: {
             podFixed?: {
                 [key: string]: string;
             };
+        };
+        /** RuntimeSchedulingShape */
+        RuntimeSchedulingShape: {
+            nodeSelector?: {
+                [key: string]: string;
+            };
+            tolerations?: components["schemas"]["TolerationShape"][];
         };
         /** SchedulingStatsShape */
         SchedulingStatsShape: {
