@@ -35,6 +35,7 @@ Object = dict[str, Any]
 RunSeconds = Annotated[
     int | None, typer.Option(min=0, help="How long a simulated executor runs it.")
 ]
+Unconstrained = Annotated[bool, typer.Option(help="Pods anywhere in the topology.")]
 Preemptibility = Annotated[str, typer.Option(help="Preemptible, NonPreemptible, SemiPreemptible.")]
 MaximumSeconds = Annotated[int | None, typer.Option(min=1, help="Stop it after that long.")]
 
@@ -72,9 +73,7 @@ def submit(
     priority_class: Annotated[str, typer.Option(help="A WorkloadPriorityClass.")] = "",
     required_topology: Annotated[str, typer.Option(help="All pods in one such domain.")] = "",
     preferred_topology: Annotated[str, typer.Option(help="In one such domain if possible.")] = "",
-    unconstrained_topology: Annotated[
-        bool, typer.Option(help="Pods anywhere in the topology.")
-    ] = False,
+    unconstrained_topology: Unconstrained = False,
     label: Annotated[list[str], typer.Option(help="A label, KEY=VALUE.")] = [],  # noqa: B006
     run_seconds: RunSeconds = None,
     max_execution_seconds: MaximumSeconds = None,
