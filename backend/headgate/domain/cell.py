@@ -124,9 +124,7 @@ class Cell:
         """Fold the next event of the log; a gap, or a step back, is a bug and crashes."""
         assert self._journal is None, "the log cannot be followed during a trial"
         expected = self.position + 1
-        assert recorded.position == expected, (
-            f"expected position {expected}, got {recorded.position}"
-        )
+        assert recorded.position == expected, f"expected {expected}, got {recorded.position}"
         self.fold(recorded)
 
     def fold(self, recorded: Recorded) -> None:
@@ -157,7 +155,7 @@ class Cell:
         """A stretch of events on approval: everything assumed inside is undone on leaving."""
         assert self._journal is None, "trials do not nest"
         trial = Trial(self)
-        self._tell()
+        self.tell()
         self._journal = []
         self.base_position = self.position
         try:
@@ -171,20 +169,21 @@ class Cell:
     @property
     def partitioning(self) -> Partitioning:
         """All partitions, up to date; built anew after a change of configuration."""
-        if self._untold:
-            self._tell()
-        return self.layout
+        if self._untold.before:
+            self.tell()
+        return self._partitioning or self._build()
 
     @property
     def layout(self) -> Partitioning:
         """The same where only what follows from configuration is asked; workloads may be behind."""
-        if self._partitioning is None:
-            self._untold.take()
-            built = Partitioning(self.config, self.set_aside)
-            for key, reason in built.fill(self.workloads, self.rounds).items():
-                self.set_aside[workload_stream(key)] = reason
-            self._partitioning = built
-        return self._partitioning
+        return self._partitioning or self._build()
+
+    def tell(self) -> None:
+        """Bring the partitions up to date, for those who go on with the one they have."""
+        for key, before in self._untold.take().items():
+            after = self.workloads.get(key)
+            if before is not after:
+                self._index_now("workload", key, before, after)
 
     def partition(self, key: str) -> Partition:
         """One partition, up to date."""
@@ -228,7 +227,7 @@ class Cell:
 
     def _dumped(self, workloads: dict[str, Workload]) -> bytes:
         assert self._journal is None, "what is only assumed is not kept"
-        self._tell()
+        self.tell()
         folded = _Dump(
             position=self.position,
             config_position=self.config_position,
@@ -245,7 +244,7 @@ class Cell:
     def fork(self) -> "Cell":
         """Another cell with the same states, going its own way; cheap, as states are shared."""
         assert self._journal is None, "what is only assumed is not forked"
-        self._tell()
+        self.tell()
         forked = Cell()
         forked.position = forked.base_position = self.position
         forked.config_position = self.config_position
@@ -274,6 +273,13 @@ class Cell:
         rules = folded.config.configuration.admission_fair_sharing
         cell.usage_history = UsageHistory.load(rules, folded.used)
         return cell
+
+    def _build(self) -> Partitioning:
+        self._untold.take()
+        self._partitioning = built = Partitioning(self.config, self.set_aside)
+        for key, reason in built.fill(self.workloads, self.rounds).items():
+            self.set_aside[workload_stream(key)] = reason
+        return built
 
     def _change(self, stream: str, event: DomainEvent, at: Instant) -> Before:
         self.position += 1
@@ -321,23 +327,18 @@ class Cell:
             self._index(kind, key, before)
 
     def _index(self, kind: str, key: str, before: Any) -> None:  # noqa: ANN401 - same
-        """In a trial at once; else the partitions are told of workloads when somebody asks."""
-        if kind == "workload" and self._journal is None:
-            first = self._untold.put(key, before)
+        """Of workloads the partitions are told when somebody asks, or before anything else."""
+        after = self._states(kind).get(key)
+        if kind == "workload":
+            first = self._untold.put(key, before, after)
             if first is not None:
                 self._index_now(kind, key, first, before)
             if self._untold.is_full:
-                self._tell()
+                self.tell()
             return
-        if kind == "node":
-            self._tell()
-        self._index_now(kind, key, before, self._states(kind).get(key))
-
-    def _tell(self) -> None:
-        for key, before in self._untold.take().items():
-            after = self.workloads.get(key)
-            if before is not after:
-                self._index_now("workload", key, before, after)
+        if kind == "node" or self._journal is not None:
+            self.tell()
+        self._index_now(kind, key, before, after)
 
     def _index_now(self, kind: str, key: str, before: Any, after: Any) -> None:  # noqa: ANN401 - same
         partitioning = self._partitioning

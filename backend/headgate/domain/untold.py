@@ -1,5 +1,6 @@
 """Changes of workloads that the partitions have not been told of yet."""
 
+from headgate.domain.scheduling.partition.claimed import takes_the_same
 from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.state import Workload
 
@@ -13,29 +14,28 @@ class Untold:
     Most workloads change several times before anybody asks, and only the last state matters then:
     what partitions keep of a workload follows from its state alone. What is remembered of one that
     waits does not, as each change of it is a reason to look again; so its changes are told one by
-    one.
+    one, up to the one that gives it a place, and what then changes nothing of what it takes.
     """
 
     def __init__(self) -> None:
-        self._before: dict[str, Workload | None] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._before)
+        self.before: dict[str, Workload | None] = {}
 
     @property
     def is_full(self) -> bool:
         """Whether the partitions should be told now."""
-        return len(self._before) >= MOST_UNTOLD
+        return len(self.before) >= MOST_UNTOLD
 
-    def put(self, key: str, before: Workload | None) -> Workload | None:
+    def put(self, key: str, before: Workload | None, after: Workload | None) -> Workload | None:
         """Note a change; what the workload was before, if its change to `before` is told first."""
-        first = self._before.setdefault(key, before)
+        first = self.before.setdefault(key, before)
         if first is None or first is before or holds_quota(first):
             return None
-        self._before[key] = before
+        if before is not None and holds_quota(before) and takes_the_same(before, after):
+            return None
+        self.before[key] = before
         return first
 
     def take(self) -> dict[str, Workload | None]:
         """All of them with what they were, to be told now."""
-        taken, self._before = self._before, {}
+        taken, self.before = self.before, {}
         return taken

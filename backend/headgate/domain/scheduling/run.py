@@ -61,6 +61,7 @@ class CycleRun:
         for stream, event in events:
             wakes.append(wakes_of(self.cell, stream, event))
             self.cell.assume(stream, event, self.at)
+        self.cell.tell()
         self.decisions.append(Decision(expected, events, tuple(wakes)))
 
     def _is_news(self, stream: str, event: DomainEvent) -> bool:
