@@ -3,7 +3,7 @@
 from typing import Any
 
 from headgate.adapters.manifests.desired import as_written, named
-from headgate.domain.rejection import InvalidObject
+from headgate.domain.rejection import InvalidObject, Violation
 from headgate.domain.spec_rules import spec_violations
 from headgate.domain.workloads.specs import PriorityClassReference, SliceLayer, TopologyRequest
 from tests.manifests.reading import a_manifest, read, refused
@@ -94,3 +94,17 @@ def test_a_job_set_has_a_pod_set_for_each_replicated_job() -> None:
     same = [replicated("a", 1, 1), replicated("a", 1, 1)]
     bad = job_set | {"spec": {"replicatedJobs": same, "networks": {}}}
     assert sorted(refused(bad)) == ["/spec/networks", "/spec/replicatedJobs/1/name"]
+
+
+def test_a_class_that_does_not_exist_is_told_where_the_job_names_it() -> None:
+    def place(job: str) -> str:
+        wrong = Violation(pointer="/spec/priorityClassRef/name", rule="There is none.", remedy="")
+        problem = InvalidObject("x", remedy="", violations=(wrong,))
+        return as_written(problem, read(job)).violations[0].pointer
+
+    assert place(JOB) == "/metadata/labels/kueue.x-k8s.io~1priority-class"
+    unlabelled = JOB.replace("    kueue.x-k8s.io/priority-class: high\n", "")
+    of_pods = unlabelled.replace(
+        "restartPolicy: Never", "restartPolicy: Never\n      priorityClassName: high"
+    )
+    assert place(of_pods) == "/spec/template/spec/priorityClassName"

@@ -1,5 +1,7 @@
 """The manifest of the Configuration, in Kueue's form and in ours."""
 
+from typing import Any
+
 import pytest
 
 from headgate.adapters.manifests.desired import Desired
@@ -153,3 +155,20 @@ def test_a_rule_about_kueues_file_points_into_that_file() -> None:
         "multikueue": {},
     }
     assert "/resources/transformations/1/input" in refused(body)
+
+
+def preferring(**preemption: object) -> dict[str, Any]:
+    return a_manifest(
+        "Configuration", OURS, metadata={"name": "default"}, spec={"preemption": preemption}
+    )
+
+
+def test_koordinators_arguments_take_the_defaults_of_preemption_away() -> None:
+    found = read(
+        preferring(disableDefaultPreemptiable=True, disableDefaultTriggerPreemption=True)
+    ).spec.preemption
+    assert (found.default_preemptible, found.default_can_preempt) == (False, False)
+    torn = refused(preferring(defaultPreemptible=True, disableDefaultPreemptiable=True))
+    assert list(torn) == ["/spec/preemption/disableDefaultPreemptiable"]
+    told = refused(preferring(podShouldBeDeletedWhenPreempted=False))
+    assert "softEviction" in told["/spec/preemption/podShouldBeDeletedWhenPreempted"]

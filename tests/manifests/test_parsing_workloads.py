@@ -168,6 +168,32 @@ def test_a_word_that_means_nothing_and_templates_that_differ_are_told() -> None:
 def test_the_words_of_the_founding_documents_for_units_are_understood() -> None:
     assert spec_of({"disruptionMode": "Pod"}).pod_sets[0].disruption_mode == "Single"
     assert spec_of({"disruptionMode": "PodGroup"}).pod_sets[0].disruption_mode == "All"
+    assert spec_of({"preemptionMode": "Pod"}).pod_sets[0].disruption_mode == "Single"
+    assert spec_of({"preemptionMode": "PodGroup"}).pod_sets[0].disruption_mode == "All"
+
+
+def test_both_names_of_the_unit_may_stand_together_only_if_they_agree() -> None:
+    agreed = spec_of({"preemptionMode": "Pod", "disruptionMode": "Single"})
+    assert agreed.pod_sets[0].disruption_mode == "Single"
+    torn = refused(a_workload_manifest({"preemptionMode": "Pod", "disruptionMode": "All"}))
+    assert list(torn) == ["/spec/podSets/0/preemptionMode"]
+    assert "set the same thing" in torn["/spec/podSets/0/preemptionMode"]
+    wrong = refused(a_workload_manifest({"preemptionMode": "Podgroup"}))
+    assert "Did you mean PodGroup?" in wrong["/spec/podSets/0/preemptionMode"]
+
+
+def test_the_label_of_kai_names_a_class_unless_kueues_own_field_does() -> None:
+    pods = PriorityClassReference(group="scheduling.k8s.io", kind="PriorityClass", name="train")
+    label = {"labels": {"priorityClassName": "train"}}
+    marked = {"template": TEMPLATE | {"metadata": label}}
+    assert spec_of(None, label).priority_class == spec_of(marked).priority_class == pods
+    other = {"template": {"spec": TEMPLATE["spec"] | {"priorityClassName": "high"}}}
+    assert spec_of(other, label).priority_class == pods
+    own = spec_of(marked, label, priorityClassRef={"name": "urgent"})
+    assert own.priority_class == PriorityClassReference(name="urgent")
+    (place, *_) = read(a_workload_manifest(marked)).places
+    written = "/spec/podSets/0/template/metadata/labels/priorityClassName"
+    assert place == ("/spec/priorityClassRef/name", written)
 
 
 def test_the_spellings_of_kai_are_understood() -> None:

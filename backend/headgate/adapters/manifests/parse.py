@@ -64,7 +64,6 @@ _OLD_NAMES = (
     ("/spec/cohortName", "cohort"),
     ("/spec/parentName", "parent"),
     ("/spec/admissionChecksStrategy/admissionChecks", "admissionChecks"),
-    ("/spec/priorityClassRef/name", "priorityClassName"),
 )
 
 
@@ -198,7 +197,8 @@ def _spec(kind: ManifestKind, root: Fields, metadata: Metadata) -> Read:
         job, places = read_job_set(root, spec, metadata)
         read = (job, ("priority",), places)
     elif kind.name == "Workload":
-        read = (*read_workload(spec, metadata), places)
+        workload, keeps, of_class = read_workload(spec, metadata)
+        read = (workload, keeps, (*of_class, *places))
     elif kind.name == "Node":
         read = (*read_node(spec, root.child_or_empty("status")), places)
     else:

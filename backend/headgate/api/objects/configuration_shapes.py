@@ -65,11 +65,17 @@ class ResourceRulesShape(Shape, kw_only=True, frozen=True):
 
 
 class PreemptionRulesShape(Shape, kw_only=True, frozen=True):
-    """Defaults for workloads that say nothing themselves, and bounds of rounds."""
+    """Defaults for workloads that say nothing themselves, and bounds of rounds.
+
+    Koordinator's `disableDefaultPreemptiable` and `disableDefaultTriggerPreemption` say the
+    opposite of `defaultPreemptible` and `defaultCanPreempt`, and are read instead of them.
+    """
 
     default_preemptible: bool | None = None
+    disable_default_preemptiable: bool | None = None
     legacy_non_preemptible_from: int | None = None
     default_can_preempt: bool = True
+    disable_default_trigger_preemption: bool | None = None
     priority_divergence: Literal["Report", "Reject"] = "Report"
     round_time_to_live: Duration = "1h0m0s"
     most_domains: int = 32

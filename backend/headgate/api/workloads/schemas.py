@@ -31,7 +31,10 @@ class PriorityClassRefShape(Shape, kw_only=True, frozen=True):
 
 
 class PodSetShape(Shape, kw_only=True, frozen=True):
-    """`count` equal pods; `template` is a pod template."""
+    """`count` equal pods; `template` is a pod template.
+
+    `preemptionMode` is another name of `disruptionMode`.
+    """
 
     name: str = "main"
     count: int = 1
@@ -39,6 +42,7 @@ class PodSetShape(Shape, kw_only=True, frozen=True):
     template: Free
     topology_request: Free | None = None
     disruption_mode: str | None = None
+    preemption_mode: str | None = None
     priority_class_name: str | None = None
 
 

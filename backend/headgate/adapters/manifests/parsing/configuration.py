@@ -1,6 +1,7 @@
 """The Configuration's manifest: Kueue's fields and ours (reference queueing.md §1.8)."""
 
 from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.parsing.synonyms import either
 from headgate.adapters.manifests.parsing.waiting import read_seconds, read_wait
 from headgate.domain.configuration.specs import (
     DEFAULT_FAIR_STRATEGIES,
@@ -137,14 +138,16 @@ def _transformation(fields: Fields) -> Transformation:
 def _preemption(fields: Fields) -> PreemptionRules:
     usual = PreemptionRules()
     time_to_live = read_seconds(fields, "roundTimeToLive")
+    can_preempt = _default(fields, "defaultCanPreempt", "disableDefaultTriggerPreemption")
+    fields.refuse_if_given(
+        "podShouldBeDeletedWhenPreempted",
+        "How victims leave their ClusterQueue says.",
+        "Set preemption.softEviction.default of the ClusterQueues to Immediate or Soft.",
+    )
     read = PreemptionRules(
-        default_preemptible=(
-            fields.flag("defaultPreemptible", default=True)
-            if fields.has("defaultPreemptible")
-            else None
-        ),
+        default_preemptible=_default(fields, "defaultPreemptible", "disableDefaultPreemptiable"),
         legacy_non_preemptible_from=fields.optional_integer("legacyNonPreemptibleFrom"),
-        default_can_preempt=fields.flag("defaultCanPreempt", default=usual.default_can_preempt),
+        default_can_preempt=usual.default_can_preempt if can_preempt is None else can_preempt,
         priority_divergence=fields.choice(
             "priorityDivergence", ("Report", "Reject"), usual.priority_divergence
         ),
@@ -154,6 +157,17 @@ def _preemption(fields: Fields) -> PreemptionRules:
     )
     fields.close()
     return read
+
+
+def _default(fields: Fields, name: str, disabled: str) -> bool | None:
+    """A default under its name, or under Koordinator's argument that takes it away."""
+
+    def read(field: str) -> bool | None:
+        return (
+            fields.flag(field, default=True) != (field == disabled) if fields.has(field) else None
+        )
+
+    return either(fields, name, disabled, read)
 
 
 def _retention(fields: Fields) -> Retention:

@@ -12,18 +12,15 @@ from headgate.adapters.manifests.parsing.known_fields import (
 from headgate.adapters.manifests.parsing.metadata import Metadata
 from headgate.adapters.manifests.parsing.pod_templates import Template, read_template
 from headgate.adapters.manifests.parsing.preemption_settings import settings_of
+from headgate.adapters.manifests.parsing.priority_classes import NamedClass, class_of_job
 from headgate.adapters.manifests.parsing.topology_requests import (
     ANNOTATION_PLACES,
     request_of_annotations,
 )
-from headgate.adapters.manifests.parsing.workloads import (
-    class_of_pods,
-)
 from headgate.domain.values.pointers import child
-from headgate.domain.workloads.specs import PodIndex, PodSet, PriorityClassReference, WorkloadSpec
+from headgate.domain.workloads.specs import PodIndex, PodSet, WorkloadSpec
 
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
-PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
 MAXIMUM_EXECUTION_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
 MINIMUM_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
@@ -35,7 +32,6 @@ Places = tuple[tuple[str, str], ...]
 _LABELS = "/metadata/labels"
 _LABEL_PLACES: Places = (
     ("/spec/queueName", child(_LABELS, QUEUE_NAME)),
-    ("/spec/priorityClassRef", child(_LABELS, PRIORITY_CLASS)),
     ("/spec/maximumExecutionTimeSeconds", child(_LABELS, MAXIMUM_EXECUTION_TIME)),
     ("/spec/preemptionPriorityClassName", child(_LABELS, PREEMPTION_PRIORITY_CLASS)),
 )
@@ -55,8 +51,14 @@ def read_job(root: Fields, spec: Fields, metadata: Metadata) -> tuple[WorkloadSp
     minimum = _minimum(root, metadata)
     pod_set = msgspec.structs.replace(pods.pod_set, min_count=minimum)
     minimum_place = child("/metadata/annotations", MINIMUM_PARALLELISM)
-    places = (("/spec/podSets/0/minCount", minimum_place), *pods.places, *_LABEL_PLACES)
-    return _workload(root, metadata, [pod_set], [pods.template]), places
+    named = class_of_job(metadata, [pods.template])
+    places = (
+        ("/spec/podSets/0/minCount", minimum_place),
+        *pods.places,
+        *named.places,
+        *_LABEL_PLACES,
+    )
+    return _workload(root, metadata, [(pod_set, pods.template)], named), places
 
 
 def read_job_set(root: Fields, spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, Places]:
@@ -66,9 +68,10 @@ def read_job_set(root: Fields, spec: Fields, metadata: Metadata) -> tuple[Worklo
         _replicated(fields, index) for index, fields in enumerate(spec.children("replicatedJobs"))
     ]
     places = tuple(place for pods in found for place in pods.places)
-    places += (("/spec/podSets", "/spec/replicatedJobs"), *_LABEL_PLACES)
-    pod_sets = [pods.pod_set for pods in found]
-    return _workload(root, metadata, pod_sets, [pods.template for pods in found]), places
+    named = class_of_job(metadata, [pods.template for pods in found])
+    places += (("/spec/podSets", "/spec/replicatedJobs"), *named.places, *_LABEL_PLACES)
+    all_pods = [(pods.pod_set, pods.template) for pods in found]
+    return _workload(root, metadata, all_pods, named), places
 
 
 def _replicated(fields: Fields, index: int) -> PodsOfJob:
@@ -127,16 +130,14 @@ def _pods_of_job(spec: Fields, place: str, *, name: str, replicas: int) -> PodsO
 
 
 def _workload(
-    root: Fields, metadata: Metadata, pod_sets: list[PodSet], templates: list[Template]
+    root: Fields, metadata: Metadata, pods: list[tuple[PodSet, Template]], named: NamedClass
 ) -> WorkloadSpec:
     labels = metadata.labels
-    class_name = labels.get(PRIORITY_CLASS, "")
-    named = PriorityClassReference(name=class_name) if class_name else class_of_pods(templates)
-    settings = settings_of(None, metadata, templates)
+    settings = settings_of(None, metadata, [template for _, template in pods])
     return WorkloadSpec(
-        pod_sets=tuple(pod_sets),
+        pod_sets=tuple(pod_set for pod_set, _ in pods),
         queue_name=labels.get(QUEUE_NAME, "") or metadata.annotations.get(QUEUE_NAME, ""),
-        priority_class=named,
+        priority_class=named.reference,
         preemption_priority_class_name=labels.get(PREEMPTION_PRIORITY_CLASS, ""),
         can_preempt=settings.can_preempt,
         can_preempt_source=settings.can_preempt_source,

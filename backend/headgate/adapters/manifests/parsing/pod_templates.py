@@ -23,6 +23,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     preemption_policy: str = ""
     labels: dict[str, str]
     annotations: dict[str, str]
+    pointer: str
 
 
 def read_template(fields: Fields) -> Template:
@@ -40,6 +41,7 @@ def read_template(fields: Fields) -> Template:
         preemption_policy=pod.choice("preemptionPolicy", ("PreemptLowerPriority", "Never"), ""),
         labels=labels,
         annotations=annotations,
+        pointer=fields.pointer,
     )
     pod.close()
     fields.close()

@@ -2,6 +2,7 @@
 
 from headgate.adapters.manifests.durations import seconds_of
 from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.parsing.synonyms import either
 from headgate.domain.queues.specs import RequeuingStrategy, WaitForPodsReady
 
 
@@ -30,15 +31,8 @@ def read_wait(fields: Fields) -> WaitForPodsReady:
 
 def _limit_count(strategy: Fields) -> int | None:
     """The count under Kueue's name, or under the one of KEP-1282."""
-    limit = strategy.optional_integer("backoffLimitCount")
-    also = strategy.optional_integer("maxBackOffRetryCount")
-    if limit is not None and also is not None and limit != also:
-        strategy.note(
-            "maxBackOffRetryCount",
-            "maxBackOffRetryCount is another name of backoffLimitCount.",
-            "Give only one of them.",
-        )
-    return also if limit is None else limit
+    read = strategy.optional_integer
+    return either(strategy, "backoffLimitCount", "maxBackOffRetryCount", read)
 
 
 def _length(strategy: Fields, name: str) -> int | None:

@@ -10,11 +10,13 @@ from headgate.adapters.manifests.parsing.preemption_settings import (
     read_gates,
     settings_of,
 )
+from headgate.adapters.manifests.parsing.priority_classes import class_of_workload
+from headgate.adapters.manifests.parsing.synonyms import either
 from headgate.adapters.manifests.parsing.topology_requests import (
     read_pod_index,
     read_topology_request,
 )
-from headgate.domain.workloads.specs import PodSet, PriorityClassReference, WorkloadSpec
+from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 
 _DISRUPTION_MODES: dict[str, Literal["All", "Single"]] = {
     "All": "All",
@@ -22,9 +24,12 @@ _DISRUPTION_MODES: dict[str, Literal["All", "Single"]] = {
     "Single": "Single",
     "Pod": "Single",
 }
+"""The words of Kueue's fields, and those of KEP-5710's preemptionMode."""
+
+Places = tuple[tuple[str, str], ...]
 
 
-def read_workload(spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, tuple[str, ...]]:
+def read_workload(spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, tuple[str, ...], Places]:
     """The spec of a Workload; `priority` is kept if it is neither stated nor implied by a class."""
     pod_sets = []
     templates = []
@@ -35,10 +40,11 @@ def read_workload(spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, tuple
     states_priority = spec.has("priority")
     settings = settings_of(spec, metadata, templates)
     eviction = spec.child("evictionPolicy")
+    named = class_of_workload(spec, metadata, templates)
     read = WorkloadSpec(
         pod_sets=tuple(pod_sets),
         queue_name=spec.text("queueName"),
-        priority_class=_named_class(spec) or class_of_pods(templates),
+        priority_class=named.reference,
         priority=spec.integer("priority", 0),
         preemption_priority_class_name=spec.text("preemptionPriorityClassName"),
         preemption_policy=spec.choice(
@@ -54,17 +60,7 @@ def read_workload(spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, tuple
         active=spec.flag("active", default=True),
         maximum_execution_time_seconds=spec.optional_integer("maximumExecutionTimeSeconds"),
     )
-    return read, () if states_priority else ("priority",)
-
-
-def class_of_pods(templates: list[Template]) -> PriorityClassReference | None:
-    """The PriorityClass of the first pod set that names one."""
-    for template in templates:
-        if template.priority_class_name:
-            return PriorityClassReference(
-                group="scheduling.k8s.io", kind="PriorityClass", name=template.priority_class_name
-            )
-    return None
+    return read, () if states_priority else ("priority",), named.places
 
 
 def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
@@ -81,50 +77,16 @@ def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
         template=template_fields.values if template_fields else {},
         pod_index=read_pod_index(topology) if topology else None,
         topology_request=read_topology_request(topology) if topology else None,
-        disruption_mode=_DISRUPTION_MODES[
-            fields.choice("disruptionMode", tuple(_DISRUPTION_MODES), "All")
-        ],
+        disruption_mode=_disruption_mode(fields),
         priority_class_name=fields.text("priorityClassName"),
     )
     fields.close()
     return read, template
 
 
-def _named_class(spec: Fields) -> PriorityClassReference | None:
-    reference = spec.child("priorityClassRef")
-    name = spec.text("priorityClassName")
-    source = spec.choice(
-        "priorityClassSource",
-        ("kueue.x-k8s.io/workloadpriorityclass", "scheduling.k8s.io/priorityclass", ""),
-        "",
-    )
-    if reference is None:
-        of_pods = source == "scheduling.k8s.io/priorityclass"
-        return _reference("PriorityClass" if of_pods else "WorkloadPriorityClass", name)
-    if name:
-        spec.note(
-            "priorityClassName",
-            "A workload names one priority class.",
-            "Keep priorityClassRef or priorityClassName.",
-        )
-    return _read_reference(reference)
+def _disruption_mode(fields: Fields) -> Literal["All", "Single"]:
+    def read(name: str) -> Literal["All", "Single"] | None:
+        given = fields.choice(name, tuple(_DISRUPTION_MODES), None)
+        return None if given is None else _DISRUPTION_MODES[given]
 
-
-def _read_reference(fields: Fields) -> PriorityClassReference | None:
-    kind = fields.choice(
-        "kind", ("WorkloadPriorityClass", "PriorityClass"), "WorkloadPriorityClass"
-    )
-    wanted = "scheduling.k8s.io" if kind == "PriorityClass" else "kueue.x-k8s.io"
-    if fields.text("group", wanted) != wanted:
-        fields.note("group", f"A {kind} is of group {wanted}.", f"Set group: {wanted}.")
-    name = fields.required_text("name")
-    fields.close()
-    return _reference(kind, name)
-
-
-def _reference(kind: str, name: str) -> PriorityClassReference | None:
-    if not name:
-        return None
-    if kind == "PriorityClass":
-        return PriorityClassReference(group="scheduling.k8s.io", kind="PriorityClass", name=name)
-    return PriorityClassReference(name=name)
+    return either(fields, "disruptionMode", "preemptionMode", read) or "All"

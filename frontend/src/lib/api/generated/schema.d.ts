@@ -124,7 +124,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Everything that happened to it, oldest first
+         * What happened to it, newest first
          * @description One entry for each event of its stream.
          */
         get: operations["readTimeline"];
@@ -4393,6 +4393,8 @@ export interface components {
              */
             position: number;
             entries: components["schemas"]["TimelineEntry"][];
+            earlier: number;
+            continue?: string | null;
         };
         /** TimelineEntry */
         TimelineEntry: {
@@ -5490,6 +5492,12 @@ export interface operations {
     readTimeline: {
         parameters: {
             query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description `Whole`: every field of every event; `Brief`: without what is in the way and the hosts, which the explanation and the workload tell `at` the position of the entry */
+                data?: "Brief" | "Whole";
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -5505,7 +5513,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A workload's life, oldest first. */
+            /** @description A page of a workload's life, newest first; `earlier` facts happened before those on it. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
