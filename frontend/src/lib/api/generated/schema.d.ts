@@ -3754,6 +3754,7 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             disruptionMode?: string | null;
+            preemptionMode?: string | null;
             priorityClassName?: string | null;
         };
         /** PodSetUpdateShape */
@@ -3802,9 +3803,11 @@ export interface components {
         /** PreemptionRulesShape */
         PreemptionRulesShape: {
             defaultPreemptible?: boolean | null;
+            disableDefaultPreemptiable?: boolean | null;
             legacyNonPreemptibleFrom?: number | null;
             /** @default true */
             defaultCanPreempt?: boolean;
+            disableDefaultTriggerPreemption?: boolean | null;
             /**
              * @default Report
              * @enum {string}
