@@ -55,15 +55,12 @@ class FlavorTry(msgspec.Struct, frozen=True):
         """The worst of its resources."""
         if self.refusal:
             return Mode.NO_FIT
-        worst = Mode.FIT
-        for answer in self.answers.values():
-            worst = min(worst, answer.mode)
-        return worst
+        return min([answer.mode for answer in self.answers.values()], default=Mode.FIT)
 
     @property
     def level(self) -> int:
         """The farthest that anything would be borrowed from."""
-        return max((answer.level for answer in self.answers.values()), default=0)
+        return max([answer.level for answer in self.answers.values()], default=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ def countable(amount: int) -> int:
     Kueue's rule for the totals of a workload. What asks for more than can be counted fits nowhere
     but where quota has no end, and can be written down like any other.
     """
-    return max(0, min(amount, MAXIMUM_AMOUNT))
+    return amount if 0 <= amount <= MAXIMUM_AMOUNT else max(0, min(amount, MAXIMUM_AMOUNT))
 
 
 def scaled(requests: Mapping[str, int], count: int) -> Requests:

@@ -67,26 +67,31 @@ def choose_flavors(offer: FlavorOffer, pod_sets: tuple[PodSet, ...], ask: Ask) -
     tries: list[FlavorTry] = []
     taken: dict[FlavorResource, int] = {}
     per_pod = {pod_set.name: offer.per_pod(pod_set) for pod_set in pod_sets}
-    groups, best_of_all = _groups(pod_sets, per_pod), []
+    groups = _groups(pod_sets, per_pod)
+    best_of_all: list[FlavorTry] = []
+    is_short = False
     for group in groups:
         needed = group.together()
         for number, resources in enumerate(offer.spec.resource_groups):
-            requests = {r: needed[r] for r in needed if r in resources.covered_resources}
+            covered = resources.covered_resources
+            requests = {name: amount for name, amount in needed.items() if name in covered}
             if not requests:
                 continue
             best = _choose(offer, (number, resources), (group, requests), (taken, ask), tries)
+            if best is None:
+                is_short = True
+                continue
             best_of_all.append(best)
-            if best is not None:
-                _give(group, best.flavor, requests, taken)
+            _give(group, best.flavor, requests, taken)
     chosen = _chosen(groups, pod_sets)
     unserved = _undeclared(offer, per_pod)
-    if None not in best_of_all:
+    if not is_short:
         unserved += _without_hosts(offer, chosen)
     tries.extend(unserved)
-    if unserved or None in best_of_all:
+    if unserved or is_short:
         return FlavorChoice(Mode.NO_FIT, 0, chosen, tuple(tries))
-    mode = min((best.mode for best in best_of_all if best), default=Mode.FIT)
-    level = max((best.level for best in best_of_all if best), default=0)
+    mode = min([best.mode for best in best_of_all], default=Mode.FIT)
+    level = max([best.level for best in best_of_all], default=0)
     return FlavorChoice(mode, level, chosen, tuple(tries))
 
 
