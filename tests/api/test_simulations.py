@@ -158,6 +158,6 @@ def test_a_reason_that_nobody_recorded_holds_since_what_brought_it_about(admin: 
     admin.post(HERE, workload("held-back"))
     admin.post(f"{path}/hold", {"reason": "for now"})
     held = admin.get(f"{path}/explanation").json()
-    fact = admin.get(f"{path}/timeline").json()["entries"][-1]
+    fact = admin.get(f"{path}/timeline").json()["entries"][0]
     assert held["since"] == {"position": fact["position"], "time": fact["at"]}
     admin.delete(path)

@@ -172,13 +172,13 @@ def test_a_timeline_tells_every_fact(admin: Api) -> None:
     admin.delete(f"{HERE}/told")
     entries = admin.get(f"{HERE}/told/timeline").json()["entries"]
     assert [entry["type"] for entry in entries] == [
-        "workload.submitted",
-        "workload.held",
         "workload.deleted",
+        "workload.held",
+        "workload.submitted",
     ]
     assert entries[1]["title"] == "Held by admin:admin"
     assert entries[1]["reason"] == "for a while"
-    assert entries[0]["actor"] == "user:admin"
+    assert entries[2]["actor"] == "user:admin"
     assert admin.get(f"{HERE}/never-was/timeline").status_code == 404
 
 

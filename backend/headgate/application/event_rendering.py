@@ -1,5 +1,6 @@
 """An event as JSON, the same wherever it is shown."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -18,10 +19,16 @@ def render_event(recorded: Recorded) -> bytes:
     return _ENCODER.encode(_envelope(recorded, kind, msgspec.Raw(fields)))
 
 
-def shown_event(recorded: Recorded, tenants: Tenants, scope: Scope) -> dict[str, Any]:
-    """The event as someone may see it, as JSON values."""
+def _whole(data: Any) -> Any:  # noqa: ANN401 - JSON
+    return data
+
+
+def shown_event(
+    recorded: Recorded, tenants: Tenants, scope: Scope, cut: Callable[[Any], Any] = _whole
+) -> dict[str, Any]:
+    """The event as someone may see it, as JSON values; `cut` leaves out some of its fields."""
     kind, _, fields = encode(recorded.event)
-    data = tenants.redacted(msgspec.json.decode(fields), scope)
+    data = tenants.redacted(cut(msgspec.json.decode(fields)), scope)
     envelope = _envelope(recorded, kind, data)
     envelope["reason"] = tenants.redacted(recorded.origin.reason, scope)
     return envelope

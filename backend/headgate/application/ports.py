@@ -166,6 +166,12 @@ class EventLog(Protocol):
     def read_stream(self, stream: str, after_version: int = 0) -> list[Recorded]:
         """One stream from its beginning, or after a version."""
 
+    def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[Recorded]:
+        """The newest events of one stream, before a version, newest first.
+
+        It reads no more of the stream than the page, however long the stream is.
+        """
+
     def positions_of(self, places: Sequence[tuple[str, int]]) -> list[int]:
         """The position of each event, given by stream and version; 0 where there is none."""
 

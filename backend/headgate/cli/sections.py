@@ -1,7 +1,7 @@
 """Under which heading each command stands in the help of the program."""
 
 SECTIONS = {
-    "Work": ("submit", "why", "wait", "simulate", "cancel", "hold", "release"),
+    "Work": ("submit", "why", "timeline", "wait", "simulate", "cancel", "hold", "release"),
     "Objects": ("apply", "lint", "get", "list", "describe", "delete", "history", "revert"),
     "What happens": ("watch", "events", "preemptions", "evictions", "cycles"),
     "Who uses what": ("tree", "top", "usage", "topology"),

@@ -47,6 +47,13 @@ class MemoryEventLog:
         with self._database.lock:
             return self._database.by_stream.get(stream, [])[after_version:]
 
+    def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[Recorded]:
+        """The newest events of one stream, before a version, newest first."""
+        with self._database.lock:
+            events = self._database.by_stream.get(stream, [])
+            end = len(events) if before is None else min(max(before - 1, 0), len(events))
+            return events[max(end - limit, 0) : end][::-1]
+
     def positions_of(self, places: Sequence[tuple[str, int]]) -> list[int]:
         """The position of each event, given by stream and version; 0 where there is none."""
         with self._database.lock:

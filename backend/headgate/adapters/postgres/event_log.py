@@ -8,6 +8,7 @@ from headgate.adapters.postgres.connections import Pool, connection_of
 from headgate.adapters.postgres.filtering import matching
 from headgate.adapters.postgres.reading import (
     COLUMNS,
+    STREAM_PAGE,
     begins_late,
     gapless,
     recorded_of,
@@ -34,6 +35,9 @@ _POSITIONS = """
 _READ_STREAM = (
     f"SELECT {COLUMNS} FROM event_whole WHERE stream = %s AND version > %s ORDER BY version"
 )
+
+_PAST_ALL = 2**31 - 1
+"""More than any version."""
 
 
 class PostgresEventLog:
@@ -91,6 +95,13 @@ class PostgresEventLog:
         """One stream from its beginning, or after a version."""
         with connection_of(self._pool) as connection:
             rows = connection.execute(_READ_STREAM, (stream, after_version)).fetchall()
+        return [recorded_of(row) for row in rows]
+
+    def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[Recorded]:
+        """The newest events of one stream, before a version, newest first."""
+        end = _PAST_ALL if before is None else before
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(STREAM_PAGE, (stream, end, limit)).fetchall()
         return [recorded_of(row) for row in rows]
 
     def positions_of(self, places: Sequence[tuple[str, int]]) -> list[int]:

@@ -13,6 +13,16 @@ COLUMNS = (
     "actor, reason, causation, correlation, trace"
 )
 
+STREAM_PAGE = (
+    f"SELECT {COLUMNS} FROM event_whole WHERE stream = %s AND version < %s "
+    "ORDER BY version DESC LIMIT %s"
+)
+"""The newest rows of a stream before a version.
+
+The index of each part of the log on stream and version gives the order, so that reading ends with
+the page, however long the stream is.
+"""
+
 
 def recorded_of(row: Sequence[Any]) -> Recorded:
     """One event from a row of `COLUMNS`."""

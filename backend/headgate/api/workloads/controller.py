@@ -1,6 +1,6 @@
 """Submit, list, read, change, delete and explain workloads."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from litestar import Controller, delete, get, post, put
 from litestar.params import PathParameter, QueryParameter, RawBody
@@ -38,6 +38,16 @@ QueueName = Annotated[
 ClusterQueueName = Annotated[str | None, QueryParameter(name="clusterQueue")]
 Contains = Annotated[
     str | None, QueryParameter(name="name", description="A part of the workload's name")
+]
+TimelineDetail = Annotated[
+    Literal["Brief", "Whole"],
+    QueryParameter(
+        name="data",
+        description=(
+            "`Whole`: every field of every event; `Brief`: without what is in the way and the "
+            "hosts, which the explanation and the workload tell `at` the position of the entry"
+        ),
+    ),
 ]
 
 
@@ -194,9 +204,16 @@ class Workloads(Controller):
     @get(
         "/{name:str}/timeline",
         operation_id="readTimeline",
-        summary="Everything that happened to it, oldest first",
+        summary="What happened to it, newest first",
         responses=shows(Timeline),
     )
-    async def timeline(self, request: Caller, name: Name) -> Answer:
+    async def timeline(
+        self,
+        request: Caller,
+        name: Name,
+        limit: Limit = 100,
+        after: Continue = None,
+        detail: TimelineDetail = "Brief",
+    ) -> Answer:
         """One entry for each event of its stream."""
-        return await reading.timeline(request, name)
+        return await reading.timeline(request, name, limit=limit, after=after, detail=detail)

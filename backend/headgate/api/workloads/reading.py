@@ -18,8 +18,9 @@ from headgate.api.workloads.schemas import PHASES
 from headgate.application.installation import Installation
 from headgate.application.ports import Loaded, WorkloadQuery
 from headgate.application.queries.nearest import meant
+from headgate.application.queries.workloads import timelines
 from headgate.application.queries.workloads.explanations import explanation_view
-from headgate.application.queries.workloads.timelines import timeline as timeline_of
+from headgate.application.queries.workloads.timelines import Detail
 from headgate.domain.configured import Absent
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.streams import workload_stream
@@ -62,10 +63,19 @@ async def explanation(request: Caller, name: str) -> Answer:
     return answer(view, position=view.as_of.position)
 
 
-async def timeline(request: Caller, name: str) -> Answer:
-    """What happened to it; also of one that is gone."""
+async def timeline(
+    request: Caller, name: str, *, limit: int, after: str | None, detail: Detail
+) -> Answer:
+    """A page of what happened to it, newest first; also of one that is gone."""
     key = f"{request.path_params['namespace']}/{name}"
-    return answer_view(await timeline_of(installation_of(request), key, request.user.namespaces))
+    question = f"timeline|{key}"
+    before = after_token(after, question, int)
+    wanted = timelines.Wanted(limit=limit, before=before, detail=detail)
+    scope = request.user.namespaces
+    page, following = await timelines.timeline(installation_of(request), key, scope, wanted)
+    if following is not None:
+        page = msgspec.structs.replace(page, continue_=continue_token(following, question))
+    return answer_view(page)
 
 
 async def list_workloads(

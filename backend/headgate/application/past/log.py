@@ -1,6 +1,6 @@
 """The log as it was: the same log, ending at a position."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -13,10 +13,14 @@ from headgate.domain.values.instants import Instant
 
 @dataclass(frozen=True, slots=True)
 class PastLog:
-    """Fills the port `EventLog`; nothing can be appended to the past."""
+    """Fills the port `EventLog`; nothing can be appended to the past.
+
+    `version_of` tells how many events a stream had at the moment.
+    """
 
     live: EventLog
     moment: Moment
+    version_of: Callable[[str], int]
 
     def append(self, units: Sequence[Unit]) -> list[Verdict]:
         """A bug: whoever writes must do so on the live log."""
@@ -46,6 +50,12 @@ class PastLog:
         """One stream from its beginning, or after a version."""
         found = self.live.read_stream(stream, after_version)
         return [recorded for recorded in found if recorded.position <= self.moment.position]
+
+    def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[Recorded]:
+        """The newest events of one stream, before a version, newest first."""
+        end = self.version_of(stream) + 1
+        first = end if before is None else min(before, end)
+        return self.live.stream_page(stream, before=first, limit=limit)
 
     def positions_of(self, places: Sequence[tuple[str, int]]) -> list[int]:
         """The position of each event, given by stream and version."""

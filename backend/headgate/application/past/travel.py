@@ -31,7 +31,7 @@ async def as_it_was(installation: Installation, wish: Wish) -> Installation:
     """
     machine = installation.past
     moment, cell = await machine.backstage.do(lambda: _tell(installation, machine.cells, wish))
-    log = PastLog(installation.log, moment)
+    log = PastLog(installation.log, moment, cell.version_of)
     return replace(
         installation,
         log=log,

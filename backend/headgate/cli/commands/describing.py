@@ -6,6 +6,7 @@ import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.commands.explaining import blocker_table
+from headgate.cli.commands.timelines import HEADERS, earlier_words, latest, rows_of
 from headgate.cli.kinds import WORKLOAD, Kind, placed, references
 from headgate.cli.options import DEFAULT_NAMESPACE, Names, Namespace
 from headgate.cli.presentation.ages import age_of
@@ -62,7 +63,7 @@ def _describe_workload(client: HeadgateClient, found: Object, namespace: str, na
     if explanation["blockers"]:
         show("\nIn the way:")
         show(blocker_table(explanation["blockers"]))
-    _describe_timeline(client.read(f"{path}/timeline")["entries"])
+    _describe_timeline(client, namespace, name)
 
 
 def _describe_pod_sets(spec: Object, admission: Object) -> None:
@@ -98,15 +99,11 @@ def _describe_conditions(conditions: list[Object]) -> None:
     show(columns(["type", "status", "reason", "since", "message"], rows))
 
 
-def _describe_timeline(entries: list[Object]) -> None:
-    now = wall_clock()
-    rows = [
-        [age_of(each["at"], now), each["title"], each["actor"], each.get("detail", "")]
-        for each in entries[-TIMELINE_TAIL:]
-    ]
-    earlier = len(entries) - len(rows)
-    show(f"\nTimeline ({earlier} earlier):" if earlier > 0 else "\nTimeline:")
-    show(columns(["age", "what", "who", "detail"], rows))
+def _describe_timeline(client: HeadgateClient, namespace: str, name: str) -> None:
+    found = latest(client, namespace, name, TIMELINE_TAIL)
+    told = f" ({earlier_words(found, namespace, name)})" if found["earlier"] else ""
+    show(f"\nTimeline{told}:")
+    show(columns(HEADERS, rows_of(found["entries"])))
 
 
 def _describe_object(client: HeadgateClient, kind: Kind, found: Object) -> None:

@@ -17,11 +17,13 @@ export type PodSetAssignment = Schemas["PodSetAssignmentShape"];
 export type Eviction = Schemas["EvictionShape"];
 export type Explanation = Schemas["ExplanationView"];
 export type Blocker = Schemas["BlockerView"];
+export type TimelinePage = Schemas["Timeline"];
 export type TimelineEntry = Schemas["TimelineEntry"];
 
 export type Case = Schemas["CaseView"];
 export type Clinic = Schemas["Clinic"];
 export type BulkResult = Schemas["BulkResult"];
+export type Batch = Schemas["Batch"];
 
 export type QueueNode = Schemas["QueueNode"];
 export type QuotaLine = Schemas["QueueLine"];

@@ -1,6 +1,9 @@
-"""Everything that happened to a workload, told to a person."""
+"""What happened to a workload, told to a person page by page."""
 
 import asyncio
+from typing import Any, Literal
+
+import msgspec
 
 from headgate.application.event_rendering import shown_event
 from headgate.application.installation import Installation
@@ -11,27 +14,76 @@ from headgate.domain.facts import Recorded
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import workload_stream
 
+Detail = Literal["Brief", "Whole"]
+KEPT_OF_EXPLANATIONS = ("dominant", "sentence", "evaluated")
 
-async def timeline(installation: Installation, key: str, scope: Scope) -> Timeline:
-    """Its whole life, oldest first; raises `NotFound` for one that never was."""
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which page: so many facts before a version of the stream, or the newest ones."""
+
+    limit: int
+    before: int | None = None
+    detail: Detail = "Brief"
+
+
+async def timeline(
+    installation: Installation, key: str, scope: Scope, wanted: Wanted
+) -> tuple[Timeline, int | None]:
+    """A page of its life, newest first, and the version that the next page lies before, if any.
+
+    Raises `NotFound` for one that never was.
+    """
     position = installation.reader.position
-    events = await asyncio.to_thread(installation.log.read_stream, workload_stream(key))
-    if not events:
+    stream, before = workload_stream(key), wanted.before
+    read = installation.log.stream_page
+    # One more than is shown tells whether there is a next page.
+    events = await asyncio.to_thread(read, stream, before=before, limit=wanted.limit + 1)
+    if not events and before is None:
         raise NotFound(f"There was never a workload {key}.", remedy="Check its name and namespace.")
-    entries = [_entry(installation, recorded, scope) for recorded in events]
-    return Timeline(position=max(position, events[-1].position), entries=entries)
+    shown = events[: wanted.limit]
+    page = Timeline(
+        position=max(position, events[0].position if events else 0),
+        entries=[_entry(installation, recorded, scope, wanted.detail) for recorded in shown],
+        earlier=shown[-1].version - 1 if shown else 0,
+    )
+    return page, shown[-1].version if len(events) > len(shown) else None
 
 
-def _entry(installation: Installation, recorded: Recorded, scope: Scope) -> TimelineEntry:
-    event = shown_event(recorded, installation.tenants, scope)
-    title, detail = told(recorded.event)
+def _entry(
+    installation: Installation, recorded: Recorded, scope: Scope, detail: Detail
+) -> TimelineEntry:
+    tenants = installation.tenants
+    event = (
+        shown_event(recorded, tenants, scope)
+        if detail == "Whole"
+        else shown_event(recorded, tenants, scope, in_brief)
+    )
+    title, more = told(recorded.event)
     return TimelineEntry(
         position=recorded.position,
         at=event["at"],
         type=event["type"],
         actor=event["actor"],
         reason=event["reason"],
-        title=installation.tenants.redacted(title, scope),
-        detail=installation.tenants.redacted(detail, scope),
+        title=tenants.redacted(title, scope),
+        detail=tenants.redacted(more, scope),
         data=event["data"],
     )
+
+
+def in_brief(data: dict[str, Any]) -> dict[str, Any]:
+    """An event's fields without those that grow with the cluster and come again and again."""
+    brief = dict(data)
+    if "explanation" in data:
+        brief["explanation"] = {name: data["explanation"][name] for name in KEPT_OF_EXPLANATIONS}
+    if "admission" in data:
+        given = data["admission"]["pod_set_assignments"]
+        brief["admission"] = {
+            **data["admission"],
+            "pod_set_assignments": [_without_hosts(each) for each in given],
+        }
+    return brief
+
+
+def _without_hosts(assignment: dict[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in assignment.items() if name != "topology_assignment"}

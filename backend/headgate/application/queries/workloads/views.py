@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+import msgspec
+
 from headgate.application.queries.views import Free, Position, Shape, Timestamp
 from headgate.application.queries.workloads.expected import ExpectedStart
 from headgate.domain.workloads.state import Phase
@@ -91,7 +93,12 @@ class ExplanationView(Shape, kw_only=True, frozen=True):
 
 
 class TimelineEntry(Shape, kw_only=True, frozen=True):
-    """One fact of a workload's life, told to a person."""
+    """One fact of a workload's life, told to a person.
+
+    Unless it was asked for whole, `data` leaves out what grows with the cluster: of an explanation
+    what is in the way and would help, of an admission the hosts. Reads with `at` this position tell
+    them.
+    """
 
     position: Position
     at: Timestamp
@@ -104,7 +111,9 @@ class TimelineEntry(Shape, kw_only=True, frozen=True):
 
 
 class Timeline(Shape, kw_only=True, frozen=True):
-    """A workload's life, oldest first."""
+    """A page of a workload's life, newest first; `earlier` facts happened before those on it."""
 
     position: Position
     entries: list[TimelineEntry]
+    earlier: int
+    continue_: str | None = msgspec.field(default=None, name="continue")

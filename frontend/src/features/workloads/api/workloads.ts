@@ -6,8 +6,10 @@ import { api, contentOf } from "@/lib/api/request";
 
 import type { WorkloadAction } from "../model/actions";
 import type { WorkloadFilters } from "../model/filters";
+import { lifeOf } from "../model/life";
 
 const PAGE_SIZE = 100;
+const EARLIER_PAGE_SIZE = 500;
 const ONE = "/v1/namespaces/{namespace}/workloads/{name}";
 
 /** The pages of the list, newest submission first. */
@@ -61,11 +63,17 @@ export function explanationQuery(key: string) {
   });
 }
 
-/** Everything that happened to it, oldest first. */
+/** What happened to it: the latest at once, earlier pages on demand and longer, as whoever wants them wants many. */
 export function timelineQuery(key: string) {
-  return queryOptions({
+  return infiniteQueryOptions({
     queryKey: ["workload", key, "timeline"],
-    queryFn: ({ signal }) => contentOf(api.GET(`${ONE}/timeline`, { params: { path: partsOf(key) }, signal })),
+    queryFn: ({ pageParam, signal }) => {
+      const query = pageParam === "" ? { limit: PAGE_SIZE } : { limit: EARLIER_PAGE_SIZE, continue: pageParam };
+      return contentOf(api.GET(`${ONE}/timeline`, { params: { path: partsOf(key), query }, signal }));
+    },
+    initialPageParam: "",
+    getNextPageParam: (page) => page.continue,
+    select: ({ pages }) => lifeOf(pages),
   });
 }
 

@@ -1,7 +1,7 @@
 // What happened to a workload: its life as one strip, and every event with an address of its own.
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { ChevronDown, ChevronRight, Link2 } from "lucide-react";
-import { useEffect, useState } from "react";
+import { type ReactElement, type ReactNode, useEffect, useRef, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { FactBadge } from "@/components/ui/event-line";
@@ -13,26 +13,32 @@ import { workloadAddress } from "@/lib/events";
 import { formatDuration } from "@/lib/format/times";
 import { useNow } from "@/lib/hooks/use-now";
 import { useUrl } from "@/lib/hooks/use-url";
-import type { TimelineEntry } from "@/lib/api/types";
 
 import { timelineQuery } from "../api/workloads";
-import { foldReasons, type Mark, type MarkGroup, marksOf, stretchesOf } from "../model/life";
+import { foldReasons, isEarlier, type Life, type Mark, type MarkGroup, marksOf, stretchesOf } from "../model/life";
 import styles from "./workload-timeline.module.css";
 
 export function WorkloadTimeline({ workloadKey }: { workloadKey: string }) {
-  const timeline = useQuery(timelineQuery(workloadKey));
+  const timeline = useInfiniteQuery(timelineQuery(workloadKey));
   const chosen = useUrl().get("event");
+  const { data: life, hasNextPage, isFetching, fetchNextPage } = timeline;
+  const isFarther = life !== undefined && isEarlier(life, chosen);
+  useEffect(() => {
+    if (isFarther && hasNextPage && !isFetching) void fetchNextPage();
+  }, [isFarther, hasNextPage, isFetching, fetchNextPage]);
   return (
-    <Card title="Timeline" aside={timeline.data && countWords(timeline.data.entries.length)}>
+    <Card title="Timeline" aside={life && countWords(life.entries.length + life.earlier)}>
       <View query={timeline}>
-        {({ entries }) => (
+        {(found) => (
           <>
-            <LifeStrip entries={entries} />
-            <ol className={styles.marks} aria-label="Events, newest first">
-              {foldReasons(marksOf(entries)).map((group) => (
-                <GroupLines key={group.at(-1)?.entry.position} group={group} workloadKey={workloadKey} chosen={chosen} />
-              ))}
-            </ol>
+            <LifeStrip life={found} />
+            <Marks
+              life={found}
+              workloadKey={workloadKey}
+              chosen={chosen}
+              isLoading={timeline.isFetchingNextPage}
+              more={hasNextPage ? () => fetchNextPage().then((result) => result.hasNextPage) : undefined}
+            />
           </>
         )}
       </View>
@@ -44,12 +50,19 @@ function countWords(count: number): string {
   return count === 1 ? "1 event" : `${count} events`;
 }
 
-function LifeStrip({ entries }: { entries: TimelineEntry[] }) {
+function LifeStrip({ life: { entries, earlier } }: { life: Life }) {
   const now = new Date(useNow()).toISOString();
   const stretches = stretchesOf(entries, now);
   const words = stretches.map((stretch) => `${stretch.words} ${formatDuration(stretch.seconds)}`);
+  const before = earlier > 0 ? [`${countWords(earlier)} before`] : [];
   return (
-    <div className={styles.strip} role="img" aria-label={words.join(", then ")}>
+    <div className={styles.strip} role="img" aria-label={[...before, ...words].join(", then ")}>
+      {earlier > 0 && (
+        <div className={`${styles.stretch ?? ""} ${styles.idle ?? ""} ${styles.before ?? ""}`} title={before[0]}>
+          <span>Before</span>
+          <span className="number">{countWords(earlier)}</span>
+        </div>
+      )}
       {stretches.map((stretch, index) => (
         <div
           key={stretch.from}
@@ -65,29 +78,75 @@ function LifeStrip({ entries }: { entries: TimelineEntry[] }) {
   );
 }
 
-// A group is known by its oldest mark, which stays while newer ones come.
-function GroupLines({ group, workloadKey, chosen }: { group: MarkGroup; workloadKey: string; chosen: string }) {
-  const [newest, ...earlier] = group;
-  const [unfolded, setUnfolded] = useState(false);
+interface MarksProps {
+  life: Life;
+  workloadKey: string;
+  chosen: string;
+  isLoading: boolean;
+  /** Loads earlier entries and tells whether there are still more; undefined where there are none. */
+  more: (() => Promise<boolean>) | undefined;
+}
+
+function Marks({ life, workloadKey, chosen, isLoading, more }: MarksProps) {
+  const list = useRef<HTMLOListElement>(null);
+  const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set());
   const line = (mark: Mark) => <MarkLine key={mark.entry.position} mark={mark} workloadKey={workloadKey} chosen={chosen} />;
-  if (earlier.length === 0) return line(newest);
-  const open = unfolded || earlier.some((mark) => chosen === String(mark.entry.position));
-  const oldest = earlier.at(-1) ?? newest;
+  const groups = foldReasons(marksOf(life.entries));
+  const showMore = async () => {
+    // The button goes with the last page: who pressed it by key goes on in the list.
+    if (more !== undefined && !(await more())) list.current?.focus();
+  };
   return (
     <>
-      {line(open ? newest : { ...newest, idleSeconds: 0 })}
-      <li className={styles.fold}>
-        <Button look="quiet" aria-expanded={open} onClick={() => setUnfolded(!open)}>
-          {open ? <ChevronDown aria-hidden="true" /> : <ChevronRight aria-hidden="true" />}
-          {earlier.length === 1 ? "1 earlier reason" : `${earlier.length} earlier reasons`}
-        </Button>
-        <span className={styles.when}>
-          the first <Moment at={oldest.entry.at} />
-        </span>
-      </li>
-      {open ? earlier.map(line) : <Idle seconds={oldest.idleSeconds} />}
+      <ol ref={list} tabIndex={-1} className={styles.marks} aria-label="Events, newest first">
+        {groups.map((group) => {
+          const isOpen = group.some(({ entry }, index) => unfolded.has(entry.position) || (index > 0 && chosen === String(entry.position)));
+          return linesOf(group, isOpen, line, () => setUnfolded(toggled(unfolded, group, isOpen)));
+        })}
+      </ol>
+      {life.earlier > 0 && (
+        <p className={styles.earlier}>
+          {more === undefined ? (
+            `${countWords(life.earlier)} before these can no longer be read: that part of the log was archived.`
+          ) : (
+            <Button onClick={() => void showMore()} refusal={isLoading ? "They are on their way." : undefined}>
+              Show earlier ({countWords(life.earlier)})
+            </Button>
+          )}
+        </p>
+      )}
     </>
   );
+}
+
+/** A group is open as long as one of its marks is among these: it stays so while it grows at either end. */
+function toggled(unfolded: ReadonlySet<number>, group: MarkGroup, isOpen: boolean): ReadonlySet<number> {
+  const changed = new Set(unfolded);
+  for (const { entry } of group) {
+    if (isOpen) changed.delete(entry.position);
+    else changed.add(entry.position);
+  }
+  return changed;
+}
+
+// Lines of one list, each known by its own position: a group that grows makes none of them anew.
+function linesOf(group: MarkGroup, isOpen: boolean, line: (mark: Mark) => ReactElement, onToggle: () => void): ReactNode[] {
+  const [newest, ...earlier] = group;
+  const oldest = earlier.at(-1);
+  if (oldest === undefined) return [line(newest)];
+  return [
+    line(isOpen ? newest : { ...newest, idleSeconds: 0 }),
+    <li key={`fold-${oldest.entry.position}`} className={styles.fold}>
+      <Button look="quiet" aria-expanded={isOpen} onClick={onToggle}>
+        {isOpen ? <ChevronDown aria-hidden="true" /> : <ChevronRight aria-hidden="true" />}
+        {earlier.length === 1 ? "1 earlier reason" : `${earlier.length} earlier reasons`}
+      </Button>
+      <span className={styles.when}>
+        the first <Moment at={oldest.entry.at} />
+      </span>
+    </li>,
+    ...(isOpen ? earlier.map(line) : [<Idle key={`idle-${oldest.entry.position}`} seconds={oldest.idleSeconds} />]),
+  ];
 }
 
 function MarkLine({ mark, workloadKey, chosen }: { mark: Mark; workloadKey: string; chosen: string }) {

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import type { TimelineEntry } from "@/lib/api/types";
+import type { TimelineEntry, TimelinePage } from "@/lib/api/types";
 
-import { foldReasons, marksOf, stretchesOf } from "./life";
+import { foldReasons, isEarlier, lifeOf, marksOf, stretchesOf } from "./life";
 
 function entry(type: string, at: string): TimelineEntry {
   return { position: Date.parse(at), at, type: `workload.${type}`, actor: "scheduler", title: type, data: {} };
@@ -51,4 +51,44 @@ test("reasons that followed each other are folded under the newest, and nothing 
     ["submitted", 1],
   ]);
   expect(groups[2]?.[0].entry.at).toBe("2026-05-04T00:00:03Z");
+});
+
+const reasons = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => entry("explained", `2026-05-04T00:00:${String(from + index).padStart(2, "0")}Z`));
+const SUBMITTED = entry("submitted", "2026-05-04T00:00:00Z");
+const NEWEST_PAGE: TimelinePage = { position: 9, entries: reasons(21, 40).reverse(), earlier: 21, continue: "token" };
+const EARLIER_PAGE: TimelinePage = { position: 9, entries: [...reasons(1, 20).reverse(), SUBMITTED], earlier: 0 };
+
+test("pages make one life, oldest first, and the last of them tells how much is missing", () => {
+  expect(lifeOf([NEWEST_PAGE]).earlier).toBe(21);
+  const whole = lifeOf([NEWEST_PAGE, EARLIER_PAGE]);
+  expect(whole.earlier).toBe(0);
+  expect(whole.entries).toHaveLength(41);
+  expect(whole.entries[0]).toBe(SUBMITTED);
+  expect(whole.entries.map(({ position }) => position)).toEqual(whole.entries.map(({ position }) => position).sort((a, b) => a - b));
+});
+
+test("reasons that a page ends in are folded together with those of the page before", () => {
+  const lengths = (pages: TimelinePage[]) => foldReasons(marksOf(lifeOf(pages).entries)).map((group) => group.length);
+  expect(lengths([NEWEST_PAGE])).toEqual([20]);
+  expect(lengths([NEWEST_PAGE, EARLIER_PAGE])).toEqual([40, 1]);
+});
+
+test("where only reasons are known yet, it waited", () => {
+  const stretches = stretchesOf(lifeOf([NEWEST_PAGE]).entries, "2026-05-04T00:01:21Z");
+  expect(stretches.map(({ words, seconds }) => [words, seconds])).toEqual([["Waiting", 60]]);
+});
+
+test("a reason told under a hold does not end it", () => {
+  const held = [SUBMITTED, entry("held", "2026-05-04T00:00:01Z"), ...reasons(2, 3)];
+  expect(stretchesOf(held, "2026-05-04T00:01:00Z").map(({ words }) => words)).toEqual(["Waiting", "Held"]);
+});
+
+test("an event before all that are there is known by its position", () => {
+  const life = lifeOf([NEWEST_PAGE]);
+  const oldest = Date.parse("2026-05-04T00:00:21Z");
+  expect(isEarlier(life, String(oldest - 1))).toBe(true);
+  expect(isEarlier(life, String(oldest))).toBe(false);
+  expect(isEarlier(life, "")).toBe(false);
+  expect(isEarlier({ entries: [], earlier: 0 }, "1")).toBe(false);
 });

@@ -1,7 +1,18 @@
 // A workload's life as stretches of time, with long idle ones folded so that everything is seen at once.
 import type { Tone } from "@/components/ui/badge";
-import type { TimelineEntry } from "@/lib/api/types";
+import type { TimelineEntry, TimelinePage } from "@/lib/api/types";
 import { secondsBetween } from "@/lib/format/times";
+
+/** What is known of a life: its entries, oldest first, and how many happened before them. */
+export interface Life {
+  entries: TimelineEntry[];
+  earlier: number;
+}
+
+/** The life that pages tell together; the first has the newest entries, and each is newest first. */
+export function lifeOf(pages: TimelinePage[]): Life {
+  return { entries: pages.flatMap((page) => page.entries).reverse(), earlier: pages.at(-1)?.earlier ?? 0 };
+}
 
 export interface Stretch {
   tone: Tone;
@@ -29,11 +40,13 @@ const AFTER: Record<string, [Tone, string]> = {
   "workload.deactivated": ["idle", "Inactive"],
   "workload.activated": ["wait", "Waiting"],
 };
+const AFTER_REASON: [Tone, string] = ["wait", "Waiting"];
+const FOLDED = "workload.explained";
 const ENDS = new Set(["workload.finished", "workload.deleted"]);
 const OF_THE_LINE = new Set(["workload.held", "workload.released", "workload.requeued"]);
 const WITH_PLACE: readonly Tone[] = ["run", "move", "bad"];
 
-/** The stretches from submission to the end, or to `now` while it lives. */
+/** The stretches from submission, or from the first entry that tells how it stood, to the end, or to `now` while it lives. */
 export function stretchesOf(entries: TimelineEntry[], now: string): Stretch[] {
   const raw: Omit<Stretch, "share">[] = [];
   let current: { tone: Tone; words: string; from: string } | null = null;
@@ -46,7 +59,8 @@ export function stretchesOf(entries: TimelineEntry[], now: string): Stretch[] {
       close(entry.at);
       continue;
     }
-    const after = AFTER[entry.type];
+    // Only who waits is given reasons: where earlier entries are not known, one tells as much.
+    const after: [Tone, string] | undefined = AFTER[entry.type] ?? (entry.type === FOLDED && current === null ? AFTER_REASON : undefined);
     if (after === undefined) continue;
     const before: Tone | undefined = (current as { tone: Tone } | null)?.tone;
     // A hold on what has a place changes nothing until the place is given up.
@@ -73,6 +87,12 @@ export interface Mark {
 
 const WORTH_A_WORD_SECONDS = 30;
 
+/** Whether an event, known by its position, lies before all entries that are there. */
+export function isEarlier({ entries }: Life, position: string): boolean {
+  const oldest = entries[0];
+  return oldest !== undefined && position !== "" && Number(position) < oldest.position;
+}
+
 /** The entries with the folded time between them, newest first. */
 export function marksOf(entries: TimelineEntry[]): Mark[] {
   return entries
@@ -86,8 +106,6 @@ export function marksOf(entries: TimelineEntry[]): Mark[] {
 
 /** Marks that are shown together: the newest, and earlier ones that say the same kind of thing. */
 export type MarkGroup = [Mark, ...Mark[]];
-
-const FOLDED = "workload.explained";
 
 /** The marks with reasons that followed each other under the newest of them, so that what happened is seen. */
 export function foldReasons(marks: Mark[]): MarkGroup[] {

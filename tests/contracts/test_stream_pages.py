@@ -1,0 +1,86 @@
+"""What every log promises of reading one stream page by page."""
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from headgate.adapters.postgres.reading import STREAM_PAGE
+from tests.contracts.adapters import Adapters, on_postgres
+from tests.contracts.building import event, unit
+
+LONG = "workload/a/long"
+LENGTH = 30
+
+
+def fill(adapters: Adapters) -> None:
+    """A long stream, with others before, between and after its events."""
+    others = [event(f"workload/a/{number}") for number in range(LENGTH)]
+    adapters.log.append(
+        [
+            unit(other, event(LONG, note=str(number)), expected={LONG: number})
+            for number, other in enumerate(others)
+        ]
+    )
+
+
+def versions(
+    adapters: Adapters, before: int | None, limit: int = 10, stream: str = LONG
+) -> list[int]:
+    page = adapters.log.stream_page(stream, before=before, limit=limit)
+    assert {recorded.stream for recorded in page} <= {stream}
+    return [recorded.version for recorded in page]
+
+
+def test_the_pages_of_a_stream_go_back_in_time(adapters: Adapters) -> None:
+    fill(adapters)
+
+    assert versions(adapters, None, limit=4) == [30, 29, 28, 27]
+    assert versions(adapters, 27, limit=3) == [26, 25, 24]
+    assert versions(adapters, 3) == [2, 1]
+    assert versions(adapters, None, limit=LENGTH + 1) == list(range(LENGTH, 0, -1))
+
+
+@pytest.mark.parametrize("before", [1, 0, -5])
+def test_before_the_first_event_there_is_nothing(adapters: Adapters, before: int) -> None:
+    fill(adapters)
+
+    assert versions(adapters, before) == []
+
+
+def test_a_place_past_the_end_is_the_end(adapters: Adapters) -> None:
+    fill(adapters)
+
+    assert versions(adapters, 10**12, limit=2) == [30, 29]
+
+
+def test_a_stream_that_never_was_has_no_page(adapters: Adapters) -> None:
+    fill(adapters)
+
+    assert versions(adapters, None, stream="workload/a") == []
+
+
+def test_a_page_tells_the_same_as_the_stream(adapters: Adapters) -> None:
+    fill(adapters)
+
+    whole = adapters.log.read_stream(LONG)
+    assert adapters.log.stream_page(LONG, before=None, limit=LENGTH) == whole[::-1]
+
+
+def test_on_postgres_a_page_touches_no_more_rows_than_it_has(fresh_database_url: str) -> None:
+    with on_postgres(fresh_database_url) as adapters:
+        fill(adapters)
+    explained = f"EXPLAIN (ANALYZE, FORMAT JSON) {STREAM_PAGE}"
+    with psycopg.connect(fresh_database_url) as connection:
+        row = connection.execute(explained, (LONG, 25, 5)).fetchone()
+    assert row is not None
+    plan = row[0][0]["Plan"]
+    assert plan["Actual Rows"] == 5
+    scans = _scans(plan)
+    assert scans
+    assert {scan["Node Type"] for scan in scans} == {"Index Scan"}
+    assert sum(scan["Actual Rows"] for scan in scans) <= 5 + len(scans)
+
+
+def _scans(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    return [scan for below in plan.get("Plans", []) for scan in _scans(below)] or [plan]
