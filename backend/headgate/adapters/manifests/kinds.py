@@ -5,6 +5,9 @@ from typing import Literal
 import msgspec
 
 KUEUE = ("kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1")
+KUEUE_ALPHA = "kueue.x-k8s.io/v1alpha1"
+"""Where Topology and Cohort began, with the fields that they have now."""
+
 OURS = "headgate.dev/v1"
 KUEUE_CONFIGURATION = ("config.kueue.x-k8s.io/v1beta2", "config.kueue.x-k8s.io/v1beta1")
 
@@ -42,9 +45,9 @@ class ManifestKind(msgspec.Struct, frozen=True, kw_only=True):
 _KINDS = (
     ManifestKind(name="ClusterQueue", versions=(*KUEUE, OURS), becomes="ClusterQueue"),
     ManifestKind(name="LocalQueue", versions=(*KUEUE, OURS), becomes="LocalQueue", namespaced=True),
-    ManifestKind(name="Cohort", versions=(*KUEUE, OURS), becomes="Cohort"),
+    ManifestKind(name="Cohort", versions=(*KUEUE, KUEUE_ALPHA, OURS), becomes="Cohort"),
     ManifestKind(name="ResourceFlavor", versions=(*KUEUE, OURS), becomes="ResourceFlavor"),
-    ManifestKind(name="Topology", versions=(*KUEUE, OURS), becomes="Topology"),
+    ManifestKind(name="Topology", versions=(*KUEUE, KUEUE_ALPHA, OURS), becomes="Topology"),
     ManifestKind(
         name="WorkloadPriorityClass", versions=(*KUEUE, OURS), becomes="WorkloadPriorityClass"
     ),

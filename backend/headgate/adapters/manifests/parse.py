@@ -1,7 +1,6 @@
 """From the text of manifests to what is wanted: each document by itself, with all its problems."""
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -9,9 +8,10 @@ import msgspec
 from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.documents import Document, read_documents
 from headgate.adapters.manifests.fields import Fields, Problems
-from headgate.adapters.manifests.kinds import KUEUE_CONFIGURATION, MANIFEST_KINDS, ManifestKind
+from headgate.adapters.manifests.kinds import KUEUE_CONFIGURATION, ManifestKind
 from headgate.adapters.manifests.parsing.configuration import read_configuration
 from headgate.adapters.manifests.parsing.jobs import Places, read_job, read_job_set
+from headgate.adapters.manifests.parsing.kind_of import read_kind
 from headgate.adapters.manifests.parsing.limits import read_limit_range, read_runtime_class
 from headgate.adapters.manifests.parsing.metadata import Metadata, read_metadata
 from headgate.adapters.manifests.parsing.policies import (
@@ -134,7 +134,7 @@ def _parsed(document: Document, namespace: str) -> Desired | Refused:
         problems.append(_violation("", "A manifest is a mapping with apiVersion and kind."))
         return _refused(document, problems, None, "")
     root = Fields(value, "", problems)
-    kind = _kind(root)
+    kind = read_kind(root)
     if kind is None:
         return _refused(document, problems, None, root.text("kind"))
     metadata = read_metadata(root, kind, namespace)
@@ -164,23 +164,6 @@ def _annotations(kind: ManifestKind, metadata: Metadata) -> dict[str, str]:
     if kind.name in {"Job", "JobSet"}:
         return {**metadata.annotations, SUBMITTED_AS: f"{kind.versions[0]} {kind.name}"}
     return metadata.annotations
-
-
-def _kind(root: Fields) -> ManifestKind | None:
-    name = root.text("kind")
-    version = root.text("apiVersion")
-    kind = MANIFEST_KINDS.get(name)
-    if kind is None:
-        near = get_close_matches(name, MANIFEST_KINDS, 1)
-        known = ", ".join(MANIFEST_KINDS)
-        remedy = f"Did you mean {near[0]}?" if near else f"Accepted are {known} and List."
-        root.note("kind", f"There is no kind {name!r:.80} here.", remedy)
-        return None
-    if version not in kind.versions:
-        accepted = ", ".join(kind.versions)
-        rule = f"{name} is not known in apiVersion {version!r:.80}."
-        root.note("apiVersion", rule, f"Use one of {accepted}.")
-    return kind
 
 
 def _spec(kind: ManifestKind, root: Fields, metadata: Metadata) -> Read:

@@ -34,6 +34,7 @@ _OF_KUBERNETES = (
     "metrics",
     "namespace",
     "pprofBindAddress",
+    "queueVisibility",
     "tls",
     "visibilityServer",
     "webhook",
