@@ -8,11 +8,12 @@ from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse_value
 from headgate.api.installing import install
 from headgate.api.manifests import wanted_of
-from headgate.application.changes.deciding import decided, unit_of_changes, unused
+from headgate.application.changes.deciding import Basis, decided, unit_of_changes, unused
 from headgate.application.changes.submit_workloads import submission
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.installation import Installation
 from headgate.application.ports import Appended, Unit
+from headgate.application.slices import at_once
 from headgate.application.warm.reader import WarmReader
 from headgate.bootstrap import open_platform
 from headgate.domain.facts import Origin
@@ -47,9 +48,10 @@ def decided_submit(installation: Installation, name: str) -> Unit:
     desired = parse_value(manifest(name))
     assert isinstance(desired, Desired)
     change = submission(installation, wanted_of(installation, desired))
-    at = installation.clock.now()
-    changes = decided(installation.reader.cell, [change], unused([change]), at)
-    return unit_of_changes(installation, changes, at, Origin(actor="user:bench"))
+    cell = installation.reader.cell
+    basis = Basis(installation.clock.now(), Origin(actor="user:bench"), cell.config_position)
+    changes = list(decided(cell, [change], unused([change]), basis.at))
+    return at_once(unit_of_changes(cell, changes, basis))
 
 
 async def append_all(installation: Installation, left: Iterator[Unit]) -> None:

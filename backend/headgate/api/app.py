@@ -167,6 +167,7 @@ def _living(installation: Installation, close: Callable[[], None]) -> Lifespan:
             hub.close()
             in_step.cancel()
             installation.past.backstage.close()
+            installation.reading.close()
             await reader.stop()
             close()
 

@@ -6,10 +6,11 @@ from typing import Any
 import msgspec
 
 from headgate.adapters.manifests.desired import Desired, as_written, named
-from headgate.adapters.manifests.parse import parse_object
+from headgate.adapters.manifests.parse import DEFAULT_NAMESPACE
 from headgate.adapters.manifests.render import Extras, render
 from headgate.adapters.manifests.rendering.queues import QueueStatus
 from headgate.api.callers import Caller, installation_of
+from headgate.api.documents import parsed_object
 from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID, ApiFailure
 from headgate.api.shapes import ProblemError
@@ -19,6 +20,7 @@ from headgate.application.installation import Installation
 from headgate.application.queries.queues.consumption import Consumed, consumed_by
 from headgate.application.queries.queues.status import Status, status_of, weighted_share_of
 from headgate.application.rights.visibility import Scope
+from headgate.application.slices import Steps
 from headgate.application.turns.position_marks import OPEN_RESOURCE_VERSION
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Absent, Configured
@@ -34,11 +36,7 @@ ENDING_LENGTH = 5
 async def read_wanted(request: Caller, body: bytes, kind: str) -> tuple[Wanted, Desired]:
     """The one object a body asks for, in the namespace and with the name of the path."""
     namespace = str(request.path_params.get("namespace", ""))
-    content_type = request.headers.get("content-type", "")
-    if namespace:
-        desired = parse_object(body, kind, content_type=content_type, namespace=namespace)
-    else:
-        desired = parse_object(body, kind, content_type=content_type)
+    desired = await parsed_object(request, body, kind, namespace or DEFAULT_NAMESPACE)
     name = str(request.path_params.get("name", ""))
     _must_agree("/metadata/name", desired.name, name)
     _must_agree("/metadata/namespace", desired.namespace, namespace)
@@ -66,7 +64,8 @@ def wanted_of(installation: Installation, desired: Desired) -> Wanted:
 def object_writer(request: Caller, kind: str, status: int = 200) -> Writer:
     """Answers with the only object changed; with what it was last if it is gone."""
 
-    def write(results: Sequence[Changed]) -> Written:
+    def write(results: Sequence[Changed]) -> Steps[Written]:
+        yield
         after = _manifest_after(kind, results[0])
         shown = _for_reader(after, installation_of(request), request.user.namespaces)
         return Written(status=status, body=msgspec.json.encode(shown))

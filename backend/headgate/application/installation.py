@@ -1,8 +1,9 @@
 """Everything the use cases of an API process work with, as one value."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from headgate.application.backstage import Backstage
 from headgate.application.backtests.book import BacktestBook
 from headgate.application.cycles.book import CycleBook
 from headgate.application.database_clock import DatabaseClock
@@ -23,6 +24,8 @@ from headgate.application.ports import (
 from headgate.application.rights.token_book import TokenBook
 from headgate.application.rights.visibility import Tenants
 from headgate.application.warm.reader import WarmReader
+
+BUSY_READING = "Too many long requests are being read."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +52,4 @@ class Installation:
     ui_directory: Path
     version: str
     started_at: float
+    reading: Backstage = field(default_factory=lambda: Backstage("reading", BUSY_READING))

@@ -1,36 +1,35 @@
 """Applying documents: parse them all, apply what may be tried, tell of each."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from headgate.adapters.manifests.parse import parse
 from headgate.api.answers import Answer
 from headgate.api.callers import Caller, installation_of
 from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.documents import parsed
 from headgate.api.problems import FORBIDDEN, INVALID_REQUEST, ApiFailure, problem_of
 from headgate.api.workloads.batch import Entry, entry_of, failure_of, status_of
 from headgate.application.changes.apply_objects import apply as apply_objects
 from headgate.application.changes.commands import Changed, Written
 from headgate.application.queries.overview.advice import advice_about
+from headgate.application.slices import Steps, each, in_slices
 from headgate.application.turns.position_marks import OPEN_POSITION, OPEN_RESOURCE_VERSION
 from headgate.domain.configured import Absent
 
 
 async def apply(request: Caller, body: bytes, asking: Asking) -> Answer:
     """Apply every document of a body."""
-    content_type = request.headers.get("content-type", "")
-    entries = [
-        _allowed(request, entry_of(request, d)) for d in parse(body, content_type=content_type)
-    ]
+    found = await parsed(request, body)
+    entries = await in_slices(each(_allowed(request, entry_of(request, one)) for one in found))
     if not entries:
         raise ApiFailure(INVALID_REQUEST, "The body holds no object.", remedy="Send at least one.")
 
     installation = installation_of(request)
 
-    def write(results: Sequence[Changed]) -> Written:
-        outcomes = _outcomes(entries, results, dry_run=asking.is_dry_run)
+    def write(results: Sequence[Changed]) -> Steps[Written]:
+        outcomes = yield from each(_outcomes(entries, results, dry_run=asking.is_dry_run))
         content = {
             "position": OPEN_POSITION,
             "results": outcomes,
@@ -55,11 +54,10 @@ def _allowed(request: Caller, entry: Entry) -> Entry:
 
 def _outcomes(
     entries: Sequence[Entry], results: Sequence[Changed], *, dry_run: bool
-) -> list[dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     tried = iter(results)
-    return [
-        _outcome(entry, next(tried) if entry.wanted else None, dry_run=dry_run) for entry in entries
-    ]
+    for entry in entries:
+        yield _outcome(entry, next(tried) if entry.wanted else None, dry_run=dry_run)
 
 
 def _outcome(entry: Entry, changed: Changed | None, *, dry_run: bool) -> dict[str, Any]:

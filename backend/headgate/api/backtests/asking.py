@@ -32,7 +32,7 @@ class Question(NamedTuple):
 async def ask(request: Caller, question: Question) -> Backtest:
     """A new job; raises what is wrong with it."""
     installation = installation_of(request)
-    entries = entries_of(request, question.body)
+    entries = await entries_of(request, question.body)
     end = wish_of(question.end) if question.end else Wish(position=installation.reader.position)
     asked = asking.Asked(
         begin=wish_of(question.begin),

@@ -1,5 +1,6 @@
 """The clinic, and bulk actions."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from litestar import Controller, get, post
@@ -24,10 +25,11 @@ from headgate.application.bulk.acting import (
 from headgate.application.bulk.batches import batch_of, undo, undoing
 from headgate.application.bulk.selection import Query
 from headgate.application.bulk.views import Batch, BulkResult
-from headgate.application.changes.commands import Call, Written
+from headgate.application.changes.commands import Call, Changed, Written
 from headgate.application.changes.deciding import catch_up
 from headgate.application.queries.workloads.clinic import case_with_forecast, clinic
 from headgate.application.queries.workloads.clinic_views import CaseView, Clinic
+from headgate.application.slices import Steps
 from headgate.domain.rejection import InvalidObject, Violation
 
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
@@ -82,7 +84,8 @@ class ClinicPage(Controller):
         )
         installation = installation_of(request)
         await catch_up(installation)
-        return answer_view(clinic(installation, query, request.user.namespaces, limit=limit))
+        steps = clinic(installation, query, request.user.namespaces, limit=limit)
+        return answer_view(await installation.reader.while_still(steps))
 
     @get(
         "/namespaces/{namespace:str}/workloads/{name:str}/clinic",
@@ -161,7 +164,12 @@ class ClinicPage(Controller):
 async def _call(request: Caller, reason: str, key: str | None) -> Call:
     """Who asks and why; bulk actions answer with views of their own."""
     asking = Asking(reason=reason, key=key)
-    return await call_of(request, lambda _: Written(status=200, body=b""), asking)
+    return await call_of(request, _nothing_written, asking)
+
+
+def _nothing_written(_: Sequence[Changed]) -> Steps[Written]:
+    yield
+    return Written(status=200, body=b"")
 
 
 def _bulk(data: BulkAction) -> Bulk:

@@ -1,6 +1,6 @@
 """Reports of executors, one by one and many at once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -24,6 +24,7 @@ from headgate.api.workloads.batch import status_of
 from headgate.application.changes import reports
 from headgate.application.changes.commands import Changed, Written
 from headgate.application.changes.reports import ReportCommand
+from headgate.application.slices import Steps, each, in_slices
 from headgate.application.turns.position_marks import OPEN_POSITION
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
@@ -88,8 +89,8 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
         (report.workload, _command(report, releases_quota=free_early)) for report in data.reports
     ]
 
-    def write(results: Sequence[Changed]) -> Written:
-        outcomes = _outcomes(data.reports, results)
+    def write(results: Sequence[Changed]) -> Steps[Written]:
+        outcomes = yield from each(_outcomes(data.reports, results))
         content = {"position": OPEN_POSITION, "results": outcomes}
         return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
 
@@ -98,7 +99,7 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
     if key is not None:
         return answer_handled(await reports.report_together(installation, call, told))
     results, position = await reports.report_each(installation, call, told)
-    outcomes = _outcomes(data.reports, results)
+    outcomes = await in_slices(each(_outcomes(data.reports, results)))
     content = {"position": position, "results": outcomes}
     return answer(content, position=position, status=status_of(outcomes))
 
@@ -161,8 +162,8 @@ def _command(report: Report, *, releases_quota: bool) -> ReportCommand:
             )
 
 
-def _outcomes(told: Sequence[Report], results: Sequence[Changed]) -> list[dict[str, Any]]:
-    return [_outcome(report, changed) for report, changed in zip(told, results, strict=True)]
+def _outcomes(told: Sequence[Report], results: Sequence[Changed]) -> Iterator[dict[str, Any]]:
+    return (_outcome(report, changed) for report, changed in zip(told, results, strict=True))
 
 
 def _outcome(report: Report, changed: Changed) -> dict[str, Any]:

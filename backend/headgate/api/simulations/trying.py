@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from headgate.adapters.manifests.desired import Desired
-from headgate.adapters.manifests.parse import parse
 from headgate.adapters.manifests.rendering.workloads import rendered_admission
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, installation_of, need_namespace, origin_of
+from headgate.api.documents import parsed
 from headgate.api.manifests import as_caller_wrote, read_wanted
 from headgate.api.parameters import listed, whole_number
 from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
@@ -21,6 +21,7 @@ from headgate.application.rights.visibility import allows
 from headgate.application.simulations.changes import cordoning, deletion, new_priority
 from headgate.application.simulations.simulate import Viewer
 from headgate.application.simulations.simulate import simulate as foresee
+from headgate.application.slices import each, in_slices
 from headgate.domain.rejection import Rejection
 
 
@@ -36,7 +37,7 @@ class Asked(NamedTuple):
 async def simulate(request: Caller, asked: Asked) -> Answer:
     """What would happen if all of it were done, one after the other."""
     installation = installation_of(request)
-    entries = entries_of(request, asked.body)
+    entries = await entries_of(request, asked.body)
     changes = [
         *(_change_of(request, entry) for entry in entries),
         *_other_changes(request, installation, asked),
@@ -64,12 +65,12 @@ async def tried(request: Caller, changes: Sequence[Change], desired: Desired | N
     return answer(view, position=view.as_of.position)
 
 
-def entries_of(request: Caller, body: bytes) -> list[Entry]:
+async def entries_of(request: Caller, body: bytes) -> list[Entry]:
     """The documents of a body, none of them refused; raises the first failure."""
     if not body.strip():
         return []
-    content_type = request.headers.get("content-type", "")
-    entries = [entry_of(request, found) for found in parse(body, content_type=content_type)]
+    found = await parsed(request, body)
+    entries = await in_slices(each(entry_of(request, one) for one in found))
     for entry in entries:
         if entry.failure is not None:
             raise entry.failure

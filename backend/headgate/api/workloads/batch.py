@@ -1,23 +1,24 @@
 """Submitting many workloads at once, each decided by itself."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from headgate.adapters.manifests.desired import Desired, Refused
-from headgate.adapters.manifests.documents import read_documents
 from headgate.adapters.manifests.parse import parse_value
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, installation_of, need_namespace, origin_of
 from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.documents import documents_of
 from headgate.api.manifests import as_caller_wrote, wanted_of
 from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of
 from headgate.api.shapes import ProblemError
 from headgate.application.changes import submit_workloads
 from headgate.application.changes.commands import Changed, Written
 from headgate.application.changes.wanted import Wanted
+from headgate.application.slices import Steps, each, in_slices
 from headgate.application.turns.position_marks import OPEN_POSITION
 from headgate.domain.rejection import InvalidObject
 
@@ -39,17 +40,17 @@ class Entry(msgspec.Struct, frozen=True):
 
 async def submit_batch(request: Caller, body: bytes, key: str | None) -> Answer:
     """Submit every item; the answer tells of each, in order."""
-    items = _items(request, body)
+    items = await _items(request, body)
     if key is None:
         return await _submit_in_parts(request, items)
     return await _submit_together(request, items, key)
 
 
 async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> Answer:
-    entries = [_entry(request, value) for value in items]
+    entries = await in_slices(each(_entry(request, value) for value in items))
 
-    def write(results: Sequence[Changed]) -> Written:
-        outcomes = outcomes_of(entries, results)
+    def write(results: Sequence[Changed]) -> Steps[Written]:
+        outcomes = yield from each(outcomes_of(entries, results))
         content = {"position": OPEN_POSITION, "results": outcomes}
         return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
 
@@ -65,18 +66,20 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
     parts: list[list[Entry]] = []
     writing: list[asyncio.Task[tuple[list[Changed], int]]] = []
     for start in range(0, len(items), ITEMS_IN_PART):
-        entries = [_entry(request, value) for value in items[start : start + ITEMS_IN_PART]]
+        part = items[start : start + ITEMS_IN_PART]
+        entries = await in_slices(each(_entry(request, value) for value in part))
         submits = submit_workloads.submit_each(installation, origin, _wanted_by(entries))
         parts.append(entries)
         writing.append(asyncio.create_task(submits))
         await asyncio.sleep(0)
     written = await asyncio.gather(*writing)
     position = max((position for _, position in written), default=installation.reader.position)
-    outcomes = [
+    told = (
         outcome
         for entries, (results, _) in zip(parts, written, strict=True)
         for outcome in outcomes_of(entries, results)
-    ]
+    )
+    outcomes = await in_slices(each(told))
     content = {"position": position, "results": outcomes}
     return answer(content, position=position, status=status_of(outcomes))
 
@@ -85,10 +88,11 @@ def _wanted_by(entries: Sequence[Entry]) -> list[Wanted]:
     return [entry.wanted for entry in entries if entry.wanted is not None]
 
 
-def outcomes_of(entries: Sequence[Entry], results: Sequence[Changed]) -> list[dict[str, Any]]:
+def outcomes_of(entries: Sequence[Entry], results: Sequence[Changed]) -> Iterator[dict[str, Any]]:
     """What became of each entry; `results` are those of the entries that were tried."""
     tried = iter(results)
-    return [_outcome(entry, next(tried) if entry.wanted else None) for entry in entries]
+    for entry in entries:
+        yield _outcome(entry, next(tried) if entry.wanted else None)
 
 
 def status_of(outcomes: Sequence[dict[str, Any]]) -> int:
@@ -139,8 +143,8 @@ def _outcome(entry: Entry, changed: Changed | None) -> dict[str, Any]:
     return {**outcome, "outcome": "created" if created else "unchanged"}
 
 
-def _items(request: Caller, body: bytes) -> list[Any]:
-    documents = read_documents(body, request.headers.get("content-type", ""))
+async def _items(request: Caller, body: bytes) -> list[Any]:
+    documents = await documents_of(request, body)
     value = documents[0].value if len(documents) == 1 else None
     items = value.get("items") if isinstance(value, dict) else None
     if not isinstance(items, list):

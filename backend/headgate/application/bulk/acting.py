@@ -15,6 +15,7 @@ from headgate.application.changes.commands import Call, Change, Changed, Handled
 from headgate.application.changes.deciding import SECONDS_TO_CATCH_UP, catch_up
 from headgate.application.changes.handle_command import handle, handle_each
 from headgate.application.installation import Installation
+from headgate.application.slices import Steps, each, in_slices
 from headgate.domain.facts import Origin
 from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection, Violation
 from headgate.domain.streams import workload_stream
@@ -54,10 +55,22 @@ class Bulk(msgspec.Struct, frozen=True, kw_only=True):
 async def preview(installation: Installation, call: Call, bulk: Bulk) -> BulkResult:
     """What each would answer, and what it would do then; nothing is changed."""
     await catch_up(installation)
+    position = installation.reader.position if bulk.position is None else bulk.position
+    items = await in_slices(_previewed(installation, call, bulk))
+    return _result("", bulk.verb, position, items)
+
+
+def _previewed(installation: Installation, call: Call, bulk: Bulk) -> Steps[list[BulkItem]]:
+    """One after the other, each as it stands when it is its turn.
+
+    Who changes after the preview began is refused when the same is asked for in earnest.
+    """
     cell, at = installation.reader.cell, installation.clock.now()
-    position = cell.position if bulk.position is None else bulk.position
-    items, foretold = [], 0
-    for key, uid, workload in _frozen(installation, call, bulk):
+    items: list[BulkItem] = []
+    foretold = 0
+    for key, uid in (yield from _frozen(installation, call, bulk)):
+        yield
+        workload = cell.workloads.get(key)
         events, refusal = _answer(call, bulk, workload, uid, at)
         items.append(_item(key, uid, workload, "ineligible" if refusal else "eligible", refusal))
         if not events:
@@ -65,7 +78,7 @@ async def preview(installation: Installation, call: Call, bulk: Bulk) -> BulkRes
         then = forecast(cell, key, events, at) if foretold < MOST_FORECASTS else NOT_FORETOLD
         items[-1] = msgspec.structs.replace(items[-1], next=then)
         foretold += 1
-    return _result("", bulk.verb, position, items)
+    return items
 
 
 async def act_on_all(installation: Installation, call: Call, bulk: Bulk) -> BulkResult:
@@ -75,15 +88,16 @@ async def act_on_all(installation: Installation, call: Call, bulk: Bulk) -> Bulk
     if planned.changes:
         results, recorded = await handle_each(installation, planned.origin, planned.changes)
         await installation.reader.reached(recorded, within_seconds=SECONDS_TO_CATCH_UP)
-    return planned.told(results)
+    return await in_slices(planned.told(results))
 
 
 async def act_on_all_once(installation: Installation, call: Call, bulk: Bulk) -> Handled:
     """The same under the caller's key, recorded all together; asked again, answered as before."""
     planned = await _planned(installation, call, bulk)
 
-    def write(results: Sequence[Changed]) -> Written:
-        return Written(status=200, body=msgspec.json.encode(planned.told(results)))
+    def write(results: Sequence[Changed]) -> Steps[Written]:
+        told = yield from planned.told(results)
+        return Written(status=200, body=msgspec.json.encode(told))
 
     keyed = msgspec.structs.replace(call, origin=planned.origin, answer=write, tells_failures=True)
     handled = await handle(installation, keyed.command(*planned.changes))
@@ -101,40 +115,40 @@ class _Planned(msgspec.Struct, frozen=True, kw_only=True):
     changes: list[Change]
     origin: Origin
 
-    def told(self, results: Sequence[Changed]) -> BulkResult:
+    def told(self, results: Sequence[Changed]) -> Steps[BulkResult]:
         """What became of each, in order."""
         pairs = zip(self.targets, results, strict=True)
-        items = [_told(key, uid, changed) for (key, uid), changed in pairs]
+        items = yield from each(_told(key, uid, changed) for (key, uid), changed in pairs)
         return _result(self.batch, self.verb, self.position, items)
 
 
 async def _planned(installation: Installation, call: Call, bulk: Bulk) -> _Planned:
     await catch_up(installation)
     batch = installation.ids.new()
-    targets = [(key, uid) for key, uid, _ in _frozen(installation, call, bulk)]
+    position = installation.reader.position if bulk.position is None else bulk.position
+    targets = await in_slices(_frozen(installation, call, bulk))
+    changes = (_change(call, bulk, key, uid, installation.ids.new()) for key, uid in targets)
     return _Planned(
         batch=batch,
         verb=bulk.verb,
-        position=installation.reader.position if bulk.position is None else bulk.position,
+        position=position,
         targets=targets,
-        changes=[_change(call, bulk, key, uid, installation.ids.new()) for key, uid in targets],
+        changes=await in_slices(each(changes)),
         origin=msgspec.structs.replace(
             call.origin, correlation=batch, causation=f"batch:{bulk.verb}", reason=bulk.reason
         ),
     )
 
 
-def _frozen(
-    installation: Installation, call: Call, bulk: Bulk
-) -> list[tuple[str, str, Workload | None]]:
-    """Key, uid and state of everyone it is about."""
+def _frozen(installation: Installation, call: Call, bulk: Bulk) -> Steps[list[tuple[str, str]]]:
+    """Key and uid of everyone it is about."""
     cell, scope = installation.reader.cell, call.identity.namespaces
     if bulk.query is not None:
-        found = selected(cell, bulk.query, scope, installation.clock.now())
+        found = yield from selected(cell, bulk.query, scope, installation.clock.now())
         _refuse_too_many(len(found))
-        return [(w.key, w.uid, w) for w in found]
+        return [(workload.key, workload.uid) for workload in found]
     seen = (c for c in bulk.chosen if call.identity.sees(c.workload.partition("/")[0]))
-    return [(c.workload, c.uid, cell.workloads.get(c.workload)) for c in seen]
+    return [(c.workload, c.uid) for c in seen]
 
 
 def _refuse_too_many(count: int) -> None:

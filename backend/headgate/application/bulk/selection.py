@@ -3,6 +3,7 @@
 import msgspec
 
 from headgate.application.rights.visibility import Scope
+from headgate.application.slices import Steps
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.matching import matches_selector
@@ -28,10 +29,15 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     since: Instant | None = None
 
 
-def selected(cell: Cell, query: Query, scope: Scope, at: Instant) -> list[Workload]:
-    """Those that match now and may be seen, by key."""
-    found = (w for w in cell.workloads.values() if scope is None or w.namespace in scope)
-    return sorted((w for w in found if _matches(cell, query, w, at)), key=lambda w: w.key)
+def selected(cell: Cell, query: Query, scope: Scope, at: Instant) -> Steps[list[Workload]]:
+    """Those that match now and may be seen, by key; in steps, as all are looked at."""
+    found = []
+    for workload in tuple(cell.workloads.values()):
+        is_seen = scope is None or workload.namespace in scope
+        if is_seen and _matches(cell, query, workload, at):
+            found.append(workload)
+        yield
+    return sorted(found, key=lambda workload: workload.key)
 
 
 def _matches(cell: Cell, query: Query, workload: Workload, at: Instant) -> bool:

@@ -8,13 +8,15 @@ from headgate.application.changes.handle_command import handle
 from headgate.application.changes.submit_workloads import change_of_spec, submission
 from headgate.application.changes.wanted import Wanted
 from headgate.application.installation import Installation
+from headgate.application.slices import each, in_slices
 from headgate.domain.configured import Absent
 from headgate.domain.facts import DomainEvent
 
 
 async def apply(installation: Installation, call: Call, wanted: Sequence[Wanted]) -> Handled:
     """All accepted objects in one append, so that nobody sees half of a configuration."""
-    changes = [change_to(installation, call.origin.actor, one) for one in wanted]
+    actor = call.origin.actor
+    changes = await in_slices(each(change_to(installation, actor, one) for one in wanted))
     return await handle(installation, call.command(*changes))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from headgate.application.rights.access import Identity
+from headgate.application.slices import Steps
 from headgate.domain.cell import Cell
 from headgate.domain.config import Config
 from headgate.domain.configured import Absent
@@ -77,7 +78,8 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
 
 
-Writer = Callable[[Sequence[Changed]], Written]
+Writer = Callable[[Sequence[Changed]], Steps[Written]]
+"""Writes the answer in steps, as there may be very many changes to tell of."""
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):

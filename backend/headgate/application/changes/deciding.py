@@ -1,17 +1,18 @@
 """Deciding changes on loaded objects, each after those before it, and making them a unit."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from headgate.application.changes.commands import Change, Changed, Situation
-from headgate.application.changes.units import unit_of
+from headgate.application.changes.units import unit_in_steps
 from headgate.application.failures import StaleVersion
 from headgate.application.installation import Installation
 from headgate.application.ports import Loaded, Unit
+from headgate.application.slices import Steps
 from headgate.domain.cell import Cell
 from headgate.domain.config import CONFIGURED_EVOLVE, Config
 from headgate.domain.configured import Absent
@@ -52,38 +53,51 @@ def unused(changes: Iterable[Change]) -> dict[str, Loaded]:
 
 
 def decided(
-    cell: Cell, changes: Sequence[Change], loaded: dict[str, Loaded], at: Instant
-) -> list[Changed]:
-    """What becomes of each change; what was decided on earlier is there for later ones."""
+    cell: Cell, changes: Iterable[Change], loaded: dict[str, Loaded], at: Instant
+) -> Iterator[Changed]:
+    """What becomes of each change; what was decided on earlier is there for later ones.
+
+    Where the cell moves on between two of them, what was decided holds for the configuration that
+    stood at the first: bind the unit to that one.
+    """
     known = dict(loaded)
     config = cell.config
-    results = []
     for change in changes:
         state = known[change.stream].state
         situation = Situation(state=state, at=at, cell=cell, config=config)
         changed = _decided_one(change, known[change.stream], situation)
-        results.append(changed)
         if changed.events:
             known[change.stream] = _loaded_after(changed)
             config = _learned(cell, config, changed)
-    return results
+        yield changed
 
 
-def unit_of_changes(
-    installation: Installation, changes: Sequence[Changed], at: Instant, origin: Origin
-) -> Unit:
+class Basis(msgspec.Struct, frozen=True):
+    """What changes are decided on: when, for whom, and under the configuration of which position.
+
+    The position is taken before the first of them is decided: if the configuration moves while
+    they are, nothing of it is recorded.
+    """
+
+    at: Instant
+    origin: Origin
+    config_position: int
+
+
+def unit_of_changes(cell: Cell, changes: Sequence[Changed], basis: Basis) -> Steps[Unit]:
     """The unit that records these changes if the configuration is still the one we know.
 
     Which partitions an event wakes follows from the configuration, so that every unit is bound to
     it, save those that wake all partitions anyway and were decided without looking at it.
     """
-    cell = installation.reader.cell
     states = {changed.stream: changed.after for changed in changes}
-    unit = unit_of(changes, states.__getitem__, partial(wakes_of, cell), at=at, origin=origin)
+    unit = yield from unit_in_steps(
+        changes, states.__getitem__, partial(wakes_of, cell), at=basis.at, origin=basis.origin
+    )
     wakes_everyone = all("*" in new.wakes for new in unit.events)
     if wakes_everyone and not any(changed.reads_config for changed in changes):
         return unit
-    return msgspec.structs.replace(unit, config_position=cell.config_position)
+    return msgspec.structs.replace(unit, config_position=basis.config_position)
 
 
 def _decided_one(change: Change, loaded: Loaded, situation: Situation) -> Changed:

@@ -6,10 +6,25 @@ from collections.abc import Sequence
 import msgspec
 
 from headgate.application.changes.commands import Change, Changed, Command, Handled, Key, Written
-from headgate.application.changes.deciding import catch_up, decided, load, unit_of_changes, unused
+from headgate.application.changes.deciding import (
+    Basis,
+    catch_up,
+    decided,
+    load,
+    unit_of_changes,
+    unused,
+)
 from headgate.application.failures import Contended, KeyUsedDifferently
 from headgate.application.installation import Installation
-from headgate.application.ports import Appended, Conflict, IdempotencyKey, KeyReused, Replayed
+from headgate.application.ports import (
+    Appended,
+    Conflict,
+    IdempotencyKey,
+    KeyReused,
+    Replayed,
+    Unit,
+)
+from headgate.application.slices import Steps, each, in_slices
 from headgate.application.turns.position_marks import filled
 from headgate.domain.facts import Origin
 
@@ -47,10 +62,10 @@ async def handle_each(
         tried = [changes[index] for index in left]
         is_blind = attempt == 0 and all(change.is_new for change in tried)
         known = unused(tried) if is_blind else await load(installation, (c.stream for c in tried))
-        at = installation.clock.now()
-        found = decided(installation.reader.cell, tried, known, at)
+        basis = _basis(installation, origin)
+        found = await in_slices(each(decided(installation.reader.cell, tried, known, basis.at)))
         conflicts = []
-        verdicts = await _append_each(installation, found, at, origin)
+        verdicts = await _append_each(installation, found, basis)
         for index, changed, verdict in zip(left, found, verdicts, strict=True):
             results[index] = changed
             if isinstance(verdict, Appended):
@@ -67,16 +82,27 @@ async def handle_each(
 
 
 async def _append_each(
-    installation: Installation, found: Sequence[Changed], at: int, origin: Origin
+    installation: Installation, found: Sequence[Changed], basis: Basis
 ) -> list[Appended | Conflict | None]:
-    units = {
-        index: unit_of_changes(installation, [changed], at, origin)
-        for index, changed in enumerate(found)
-        if changed.events
-    }
+    units = await in_slices(_units_of_each(installation, found, basis))
     given = await installation.commits.append_each(list(units.values()))
     verdicts = dict(zip(units, given, strict=True))
     return [verdicts.get(index) for index in range(len(found))]  # type: ignore[misc]
+
+
+def _units_of_each(
+    installation: Installation, found: Sequence[Changed], basis: Basis
+) -> Steps[dict[int, Unit]]:
+    units = {}
+    for index, changed in enumerate(found):
+        if changed.events:
+            units[index] = yield from unit_of_changes(installation.reader.cell, [changed], basis)
+    return units
+
+
+def _basis(installation: Installation, origin: Origin) -> Basis:
+    """What is decided on from now on."""
+    return Basis(installation.clock.now(), origin, installation.reader.cell.config_position)
 
 
 async def _attempt(
@@ -90,17 +116,17 @@ async def _attempt(
     changes = command.changes
     is_blind = is_first and command.is_all_new
     known = unused(changes) if is_blind else await load(installation, (c.stream for c in changes))
-    at = installation.clock.now()
-    results = decided(installation.reader.cell, changes, known, at)
+    cell, basis = installation.reader.cell, _basis(installation, command.origin)
+    results = await in_slices(each(decided(cell, changes, known, basis.at)))
     if is_first and any(changed.failure is not None for changed in results):
         return None
     if len(results) == 1 and results[0].failure is not None and not command.tells_failures:
         raise results[0].failure
-    written = command.answer(results)
+    written = await in_slices(command.answer(results))
     recorded = [changed for changed in results if changed.events]
     if command.is_dry_run or not recorded:
         return _unrecorded(installation, results, written)
-    unit = unit_of_changes(installation, recorded, at, command.origin)
+    unit = await in_slices(unit_of_changes(cell, recorded, basis))
     unit = msgspec.structs.replace(unit, idempotency=_key(command, written))
     match await installation.commits.append(unit):
         case Appended(last_position=position):

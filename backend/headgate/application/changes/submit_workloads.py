@@ -6,6 +6,7 @@ from headgate.application.changes.commands import Call, Change, Changed, Handled
 from headgate.application.changes.handle_command import handle, handle_each
 from headgate.application.changes.wanted import Wanted
 from headgate.application.installation import Installation
+from headgate.application.slices import each, in_slices
 from headgate.domain.config import Config
 from headgate.domain.facts import Origin
 from headgate.domain.metadata import refuse
@@ -41,7 +42,7 @@ async def submit_together(
     installation: Installation, call: Call, wanted: Sequence[Wanted]
 ) -> Handled:
     """The same under an idempotency key: one append, so that the answer is kept with it."""
-    changes = [submission(installation, one) for one in wanted]
+    changes = await in_slices(each(submission(installation, one) for one in wanted))
     return await handle(installation, call.command(*changes))
 
 

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from headgate.application.ports import NewEvent, Row, Unit
 from headgate.application.rows import rows_of
+from headgate.application.slices import Steps, at_once
 from headgate.domain.cell import REPORTS
 from headgate.domain.config import CONFIGURED_EVOLVE
 from headgate.domain.facts import DomainEvent, Origin
@@ -44,6 +45,18 @@ def unit_of(
 
     Add a fence, a configuration position or a key with `msgspec.structs.replace`.
     """
+    return at_once(unit_in_steps(decisions, state_of, wakes_of, at=at, origin=origin))
+
+
+def unit_in_steps(
+    decisions: Iterable[Decided],
+    state_of: StateOf,
+    wakes_of: WakesOf,
+    *,
+    at: Instant,
+    origin: Origin,
+) -> Steps[Unit]:
+    """The same in steps, for very many decisions."""
     expected: dict[str, int] = {}
     versions: dict[str, int] = {}
     events: list[NewEvent] = []
@@ -55,12 +68,14 @@ def unit_of(
         for stream, event in decision.events:
             versions[stream] += 1
             events.append(_new_event(stream, event, wakes_of))
+        yield
+    rows = yield from _rows(events, state_of)
     return Unit(
         at=at,
         origin=origin,
         expected=expected,
         events=tuple(events),
-        rows=_rows(events, state_of),
+        rows=rows,
     )
 
 
@@ -81,6 +96,9 @@ def _new_event(stream: str, event: DomainEvent, wakes_of: WakesOf) -> NewEvent:
     )
 
 
-def _rows(events: Iterable[NewEvent], state_of: StateOf) -> tuple[Row, ...]:
-    touched = dict.fromkeys(new.stream for new in events)
-    return tuple(row for stream in touched for row in rows_of(stream, state_of(stream)))
+def _rows(events: Iterable[NewEvent], state_of: StateOf) -> Steps[tuple[Row, ...]]:
+    rows: list[Row] = []
+    for stream in dict.fromkeys(new.stream for new in events):
+        rows += rows_of(stream, state_of(stream))
+        yield
+    return tuple(rows)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from headgate.application.slices import Found, Steps, in_slices
 from headgate.domain.cell import Cell
 from headgate.domain.values.instants import Instant
 
@@ -29,6 +30,10 @@ class PastReader:
     def position(self) -> int:
         """The position of the moment."""
         return self.cell.position
+
+    async def while_still(self, steps: Steps[Found]) -> Found:
+        """The result of work in slices; the past stands still anyway."""
+        return await in_slices(steps)
 
     async def reached(self, position: int, *, within_seconds: float) -> bool:
         """Whether that position lies in this past; waiting would not help."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from headgate.application.ports import GapInLog, Tail
+from headgate.application.slices import Found, Steps, in_slices
 from headgate.application.warm.cell import WarmCell
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
@@ -22,6 +23,7 @@ class WarmReader:
         self._listeners: list[Listener] = []
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         self._following: asyncio.Task[None] | None = None
+        self._still = asyncio.Lock()
         self.ready = False
 
     @property
@@ -62,13 +64,26 @@ class WarmReader:
                 self._waiting.remove(entry)
         return True
 
+    async def while_still(self, steps: Steps[Found]) -> Found:
+        """The result of work in slices, between which nothing is folded: it is of one position.
+
+        Others read meanwhile, and may try something out on the cell and take it back: what is
+        gone through must not be a container of the cell itself.
+        """
+        async with self._still:
+            return await in_slices(steps)
+
     async def _follow(self) -> None:
         async for batch in self._tail.follow(self.cell.position):
-            for recorded in batch:
-                if recorded.position != self.cell.position + 1:
-                    raise GapInLog(f"{recorded.position} follows {self.cell.position}")
-                self.cell.apply(recorded)
-            self._tell(batch)
+            async with self._still:
+                self._fold(batch)
+
+    def _fold(self, batch: Sequence[Recorded]) -> None:
+        for recorded in batch:
+            if recorded.position != self.cell.position + 1:
+                raise GapInLog(f"{recorded.position} follows {self.cell.position}")
+            self.cell.apply(recorded)
+        self._tell(batch)
 
     def _tell(self, batch: Sequence[Recorded]) -> None:
         for listener in self._listeners:

@@ -9,6 +9,7 @@ from headgate.application.installation import Installation
 from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.application.queries.workloads.clinic_views import CaseView, Clinic, LimitView
 from headgate.application.rights.visibility import Scope
+from headgate.application.slices import Steps, each
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.values.instants import Instant
 from headgate.domain.views.clinic import PATIENT_PHASES, Case, case_of
@@ -27,19 +28,21 @@ HELP: dict[str, WorkloadEvent] = {
 }
 
 
-def clinic(installation: Installation, query: Query, scope: Scope, *, limit: int) -> Clinic:
+def clinic(installation: Installation, query: Query, scope: Scope, *, limit: int) -> Steps[Clinic]:
     """Those that match, who have been so the longest first."""
     cell, at = installation.reader.cell, installation.clock.now()
     phases = query.phases or PATIENT_PHASES
-    found = selected(cell, msgspec.structs.replace(query, phases=phases), scope, at)
-    cases = [case for w in found if (case := case_of(cell, w, at)) is not None]
+    wanted = msgspec.structs.replace(query, phases=phases)
+    found = yield from selected(cell, wanted, scope, at)
+    looked_at = yield from each(case_of(cell, workload, at) for workload in found)
+    cases = [case for case in looked_at if case is not None]
     cases.sort(key=lambda case: (case.since or 0, case.workload.key))
     return Clinic(
         position=cell.position,
         at=timestamp(at),
         causes=dict(sorted(Counter(case.cause for case in cases).items())),
         more=max(0, len(cases) - limit),
-        items=[_view(installation, case, scope) for case in cases[:limit]],
+        items=(yield from each(_view(installation, case, scope) for case in cases[:limit])),
     )
 
 

@@ -1,0 +1,42 @@
+"""A thread for work that would hold up the event loop."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from headgate.application.failures import Overloaded
+
+MOST_WAITING = 32
+Found = TypeVar("Found")
+
+
+@dataclass(slots=True)
+class Backstage:
+    """One thread of a process for one sort of work; it never holds up the event loop.
+
+    Whoever comes when too many wait already is turned away, and told that `busy`.
+    """
+
+    name: str
+    busy: str
+    _waiting: int = 0
+    _thread: ThreadPoolExecutor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"headgate-{self.name}")
+
+    async def do(self, work: Callable[[], Found]) -> Found:
+        """The result of some work; raises `Overloaded` if too much is waiting."""
+        if self._waiting >= MOST_WAITING:
+            raise Overloaded(self.busy)
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        finally:
+            self._waiting -= 1
+
+    def close(self) -> None:
+        """Take no more work."""
+        self._thread.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,49 @@
+"""Long work on the event loop, cut into slices: between two of them everyone else has a turn."""
+
+import asyncio
+from collections.abc import Generator, Iterable
+from typing import TypeAlias, TypeVar
+
+Found = TypeVar("Found")
+Steps: TypeAlias = Generator[None, None, Found]
+"""Work that may be left after each of its small steps; what it returns is its result."""
+
+SLICE_SECONDS = 0.005
+
+
+def each(items: Iterable[Found]) -> Steps[list[Found]]:
+    """All of them, one step for each."""
+    found = []
+    for item in items:
+        found.append(item)
+        yield
+    return found
+
+
+def at_once(steps: Steps[Found]) -> Found:
+    """The result without leaving the work."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: Found = end.value
+            return result
+
+
+async def in_slices(steps: Steps[Found], seconds: float = SLICE_SECONDS) -> Found:
+    """The result; after so many seconds of work at a time others have their turn.
+
+    What the work looks at may have moved by its next step: bind what is decided so to what it was
+    decided on, or hold it still (`WarmReader.while_still`).
+    """
+    now = asyncio.get_running_loop().time
+    ends = now() + seconds
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: Found = end.value
+            return result
+        if now() >= ends:
+            await asyncio.sleep(0)
+            ends = now() + seconds
