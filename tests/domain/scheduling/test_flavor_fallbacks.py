@@ -147,7 +147,7 @@ def test_what_can_never_be_had_is_told_before_what_is_only_taken_now() -> None:
     assert found.dominant == "ExceedsMaxQuota"
     assert found.sentence == "Needs 6 gpu of flavor one; ClusterQueue q can never use more than 4"
     assert found.would_unblock == (
-        "a quota or borrowing limit higher by 2 gpu, or a request of at most 4",
+        "a nominal quota higher by 2 gpu of flavor one, or a request of at most 4",
         "1 slots more of flavor one, held by team/old",
     )
 

@@ -58,6 +58,51 @@ def test_work_with_an_immune_core_that_fits_in_time_is_not_told_that_it_never_wi
     assert key in world.admitted()
 
 
+def test_immune_work_is_told_that_only_a_higher_nominal_quota_helps_it() -> None:
+    world = two_queues()
+    large = world.submit("large", "a", {"gpu": 5}, preemptibility="NonPreemptible")
+    world.settle()
+    assert told(world, large).would_unblock == (
+        "a nominal quota higher by 1 gpu of flavor default, or a request of at most 4",
+    )
+    world.change_cluster_queue("a", resource_groups=quotas(default=5))
+    world.settle()
+    assert world.admitted() == [large]
+
+
+def test_immune_work_is_told_who_of_its_own_queue_holds_its_nominal_quota() -> None:
+    world = two_queues()
+    world.submit("lender", "b", {"gpu": 1})
+    world.submit("np", "a", {"gpu": 3}, preemptibility="NonPreemptible")
+    world.settle()
+    key = world.submit("np2", "a", {"gpu": 2}, preemptibility="NonPreemptible")
+    world.settle()
+    assert told(world, key).would_unblock == (
+        "a nominal quota higher by 1 gpu of flavor default, or as much given back by team/np",
+    )
+
+
+def test_who_finds_quota_kept_for_immune_work_is_told_so_and_that_more_borrowing_helps() -> None:
+    world = World()
+    world.flavor("default")
+    keeps = ClusterQueuePreemption(reserve_for_pending_non_preemptible=True)
+    world.cluster_queue("b", quotas(default=9), cohort_name="c")
+    world.cluster_queue("a", quotas(default=(2, 1, None)), cohort_name="c", preemption=keeps)
+    held = world.submit("held", "a", {"gpu": 3}, preemptibility="NonPreemptible")
+    key = world.submit("other", "a", {"gpu": 2})
+    world.settle()
+    assert told(world, held).dominant == "ExceedsMaxQuota"
+    found = told(world, key)
+    assert found.sentence == (
+        "Needs 2 gpu of flavor default; ClusterQueue a has 1 free beside what it keeps for work "
+        "that waits and may not be preempted (nominal quota 2)"
+    )
+    assert found.would_unblock == ("a borrowing limit higher by 1 gpu of flavor default",)
+    world.change_cluster_queue("a", resource_groups=quotas(default=(2, 2, None)))
+    world.settle()
+    assert world.admitted() == [key]
+
+
 def test_who_may_not_preempt_is_told_so_where_others_of_its_queue_might() -> None:
     for policy, reasons in ((LOWER, ["PreemptionNotAllowed"]), (ClusterQueuePreemption(), [])):
         world = World()

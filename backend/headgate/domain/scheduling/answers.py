@@ -25,7 +25,9 @@ class Mode(IntEnum):
 class QuotaAnswer(msgspec.Struct, frozen=True, gc=False):
     """The mode, the borrowing level, and the numbers behind them; `reason` is Kueue's word.
 
-    `is_immune` if they are about what may not be preempted, which only nominal quota pays for.
+    `is_immune` if they are about what may not be preempted, which only nominal quota pays for;
+    `is_kept` if quota is there and kept for such work that waits. `debt` is how much more is used
+    already than there is: whoever wants room has to make up for that as well.
     """
 
     mode: Mode
@@ -36,12 +38,15 @@ class QuotaAnswer(msgspec.Struct, frozen=True, gc=False):
     most: int
     reason: str = ""
     is_immune: bool = False
+    is_kept: bool = False
+    debt: int = 0
 
 
 class FlavorTry(msgspec.Struct, frozen=True):
     """One flavor looked at for one pod set: why it is out, or how quota answered.
 
-    `group` is the number of the resource group it was to serve; -1 for resources that none covers.
+    `remedy` is what would end that refusal, where something would. `group` is the number of the
+    resource group it was to serve; -1 for resources that none covers.
     """
 
     pod_set: str
@@ -49,6 +54,7 @@ class FlavorTry(msgspec.Struct, frozen=True):
     refusal: str = ""
     answers: dict[str, QuotaAnswer] = {}
     group: int = -1
+    remedy: str = ""
 
     @property
     def mode(self) -> Mode:

@@ -10,9 +10,10 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer, Unplaced, VictimSearch
-from headgate.domain.scheduling.explanation.amounts import written_amount, written_level
+from headgate.domain.scheduling.explanation.amounts import written_amount
 from headgate.domain.scheduling.explanation.amounts import written_number as number
 from headgate.domain.scheduling.explanation.no_place import without_place
+from headgate.domain.scheduling.explanation.remedies import Supply, more_quota, more_room
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.explanation import Blocker, Explanation, Refused
 
@@ -29,15 +30,17 @@ SEVERITY = (
 Need: TypeAlias = tuple[str, int]
 """A pod set and the number of a resource group: all are needed."""
 
-NeededBlocker: TypeAlias = tuple[Need, Blocker]
+NeededBlocker: TypeAlias = tuple[Need, Blocker, tuple[str, ...]]
+"""With what would help against it."""
+
+AskSupply: TypeAlias = Callable[[FlavorResource, QuotaAnswer], Supply]
 
 
 class Finding(msgspec.Struct, frozen=True, gc=False):
     """What a look at a workload found, as far as it matters to people.
 
     `leaving` names those whose leaving will make room, and `pods` how many of theirs do where they
-    go on with the others; `holders` tells who holds most of a flavor's resource where this workload
-    would get it from.
+    go on with the others.
     """
 
     cluster_queue: str
@@ -50,21 +53,19 @@ class Finding(msgspec.Struct, frozen=True, gc=False):
     pods: dict[str, int] = {}
 
 
-def explain_finding(
-    finding: Finding, holders: Callable[[FlavorResource], tuple[str, ...]]
-) -> Explanation:
-    """The explanation of one look."""
-    needed = (*_flavor_blockers(finding, holders), *_topology_blockers(finding))
-    blockers = (*(blocker for _, blocker in needed), *_victim_blockers(finding))
+def explain_finding(finding: Finding, supply: AskSupply) -> Explanation:
+    """The explanation of one look; `supply` tells where more quota could come from."""
+    needed = (*_flavor_blockers(finding, supply), *_topology_blockers(finding))
+    blockers = (*(blocker for _, blocker, _ in needed), *_victim_blockers(finding))
     if finding.is_deferred:
         return _deferred(finding, blockers)
     deciding = _deciding(needed)
-    in_order = blockers if deciding is None else (deciding, *blockers)
+    in_order = sorted(needed, key=lambda each: each[1] is not deciding)
     return Explanation(
         dominant=deciding.reason if deciding else "WaitingForQuota",
         sentence=deciding.message if deciding else "It does not fit",
         blockers=blockers,
-        would_unblock=tuple(dict.fromkeys(help_ for b in in_order for help_ in _would_help(b))),
+        would_unblock=tuple(dict.fromkeys(help_ for _, _, helps in in_order for help_ in helps)),
     )
 
 
@@ -104,7 +105,7 @@ def _pods(count: int) -> str:
 def _deciding(needed: tuple[NeededBlocker, ...]) -> Blocker | None:
     """Flavors of a resource group are alternatives; its resources, groups and pod sets are not."""
     worst: dict[tuple[Need, str], Blocker] = {}
-    for need, blocker in needed:
+    for need, blocker, _ in needed:
         known = worst.setdefault((need, blocker.flavor), blocker)
         worst[need, blocker.flavor] = min(known, blocker, key=_mildness)
     mildest: dict[Need, Blocker] = {}
@@ -117,19 +118,19 @@ def _mildness(blocker: Blocker) -> int:
     return SEVERITY.index(blocker.reason)
 
 
-def _flavor_blockers(
-    finding: Finding, holders: Callable[[FlavorResource], tuple[str, ...]]
-) -> list[NeededBlocker]:
-    found = []
+def _flavor_blockers(finding: Finding, supply: AskSupply) -> list[NeededBlocker]:
+    found: list[NeededBlocker] = []
     for looked_at in finding.tries:
         need = (looked_at.pod_set, looked_at.group)
         if looked_at.refusal:
-            found.append((need, _refused_flavor(looked_at)))
+            remedies = (looked_at.remedy,) if looked_at.remedy else ()
+            found.append((need, _refused_flavor(looked_at), remedies))
         for resource, answer in sorted(looked_at.answers.items()):
             if answer.mode < Mode.DEFERRED and answer.need > answer.have:
                 key = (looked_at.flavor, resource)
-                short = _short_of_quota(finding, looked_at, resource, answer, holders(key))
-                found.append((need, short))
+                known = supply(key, answer)
+                short = _short_of_quota(finding, looked_at, resource, answer, known.held_by)
+                found.append((need, short, more_quota(key, answer, known)))
     return found
 
 
@@ -177,6 +178,11 @@ def _too_little(queue: str, resource: str, answer: QuotaAnswer) -> str:
             return f"{queue} can never use more than {number(resource, answer.most)}"
         return f"{queue} has a nominal quota of {nominal} for what may not be preempted"
     free = number(resource, answer.have)
+    if answer.is_kept:
+        return (
+            f"{queue} has {free} free beside what it keeps for work that waits and may not be "
+            f"preempted (nominal quota {nominal})"
+        )
     if answer.is_immune:
         return (
             f"{queue} has {free} of its nominal quota {nominal} left for what may not be preempted"
@@ -187,7 +193,11 @@ def _too_little(queue: str, resource: str, answer: QuotaAnswer) -> str:
 def _topology_blockers(finding: Finding) -> list[NeededBlocker]:
     groups = {(t.pod_set, t.flavor): t.group for t in finding.tries if not t.refusal}
     return [
-        ((pod_set, groups.get((pod_set, flavor), 0)), without_place(pod_set, flavor, why))
+        (
+            (pod_set, groups.get((pod_set, flavor), 0)),
+            without_place(pod_set, flavor, why),
+            more_room(flavor, why),
+        )
         for pod_set, flavor, why in finding.unplaced
     ]
 
@@ -203,22 +213,6 @@ def _victim_blockers(finding: Finding) -> list[Blocker]:
             refused=tuple(Refused(workload=w, rule=rule) for w, rule in finding.search.refused),
         )
     ]
-
-
-def _would_help(blocker: Blocker) -> tuple[str, ...]:
-    if blocker.reason == "WaitingForQuota" and blocker.short_by is not None:
-        amount = written_amount(blocker.resource, blocker.short_by)
-        held = f", held by {_some(blocker.held_by)}" if blocker.held_by else ""
-        return (f"{amount} more of flavor {blocker.flavor}{held}",)
-    if blocker.reason == "ExceedsMaxQuota" and blocker.short_by is not None:
-        amount = written_amount(blocker.resource, blocker.short_by)
-        smaller = f", or a request of at most {number(blocker.resource, blocker.have or 0)}"
-        return (f"a quota or borrowing limit higher by {amount}{smaller if blocker.have else ''}",)
-    if blocker.type == "Topology" and blocker.short_by is not None:
-        where = f"in one {written_level(blocker.level)}" if blocker.domain else "on any hosts"
-        pods = "pod" if blocker.short_by == 1 else "pods"
-        return (f"room for {blocker.short_by} more {pods} {where}",)
-    return ()
 
 
 def _some(names: tuple[str, ...], most: int = 3) -> str:

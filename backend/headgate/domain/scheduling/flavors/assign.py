@@ -136,7 +136,12 @@ def _chosen(groups: list[_Group], pod_sets: tuple[PodSet, ...]) -> tuple[PodSetF
 
 def _undeclared(offer: FlavorOffer, per_pod: Mapping[str, Requests]) -> list[FlavorTry]:
     return [
-        FlavorTry(pod_set, "", f"ClusterQueue sets no quota for {resource}")
+        FlavorTry(
+            pod_set,
+            "",
+            f"ClusterQueue sets no quota for {resource}",
+            remedy=f"quota for {resource} in its ClusterQueue, or no request for {resource}",
+        )
         for pod_set, requests in per_pod.items()
         for resource in offer.undeclared(requests)
     ]
@@ -165,14 +170,15 @@ def _choose(
     taken, ask = quota
     best: FlavorTry | None = None
     for flavor in resources[1].flavors:
-        reason = refusal(offer, flavor.name, group.pod_sets, group.flavors, requests)
+        refused = refusal(offer, flavor.name, group.pod_sets, group.flavors, requests)
+        why, remedy = (refused.why, refused.remedy) if refused else ("", "")
         answers = {}
-        if not reason:
+        if refused is None:
             for resource, amount in requests.items():
                 key = (flavor.name, resource)
                 answers[resource] = ask(key, countable(amount + taken.get(key, 0)))
         looked_at = [
-            FlavorTry(pod_set.name, flavor.name, reason, answers, resources[0])
+            FlavorTry(pod_set.name, flavor.name, why, answers, resources[0], remedy)
             for pod_set in group.pod_sets
         ]
         tries.extend(looked_at)

@@ -2,12 +2,22 @@
 
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from headgate.domain.scheduling.flavors.offers import FlavorOffer
-from headgate.domain.scheduling.matching import flavor_refusal
+from headgate.domain.scheduling.matching import flavor_refusal, untolerated, written
+from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 
 Given = Mapping[str, str]
 """The flavors chosen so far, by resource."""
+
+
+class Refusal(msgspec.Struct, frozen=True, gc=False):
+    """Why not, as the end of a sentence, and what would end it, where something would."""
+
+    why: str
+    remedy: str = ""
 
 
 def refusal(
@@ -16,20 +26,21 @@ def refusal(
     pod_sets: tuple[PodSet, ...],
     given: Given,
     resources: Iterable[str],
-) -> str:
-    """Why these pod sets may not have the resources from the flavor; empty if all of them may."""
+) -> Refusal | None:
+    """Why these pod sets may not have the resources from the flavor; None if all of them may."""
     if name not in offer.flavors:
-        return "the flavor does not exist"
+        return Refusal("the flavor does not exist", f"a ResourceFlavor {name}")
     if offer.allowed and name not in offer.allowed:
-        return "the workload does not allow it"
+        allowed = f"flavor {name} among those that the workload allows"
+        return Refusal("the workload does not allow it", allowed)
     pinned = _pinned_elsewhere(offer, name, pod_sets, resources)
     if pinned:
-        return f"it is bound to flavor {pinned}"
+        return Refusal(f"it is bound to flavor {pinned}")
     for pod_set in pod_sets:
         reason = _refusal_of_one(offer, name, pod_set, given)
-        if reason:
+        if reason is not None:
             return reason
-    return ""
+    return None
 
 
 def _pinned_elsewhere(
@@ -50,39 +61,67 @@ def asks_for_place(pod_set: PodSet) -> TopologyRequest | None:
     return request if any(asks) else None
 
 
-def _refusal_of_one(offer: FlavorOffer, name: str, pod_set: PodSet, given: Given) -> str:
+def _refusal_of_one(offer: FlavorOffer, name: str, pod_set: PodSet, given: Given) -> Refusal | None:
     if (pod_set.name, name) in offer.unplaceable:
-        return "no place on its hosts"
+        return Refusal("no place on its hosts")
     if (pod_set.name, name) in offer.barren:
-        return "nobody there may be preempted"
+        return Refusal("nobody there may be preempted")
     flavor = offer.flavors[name].spec
     if flavor.topology_name or asks_for_place(pod_set):
         reason = _refusal_of_topology(offer, name, pod_set, given)
-        if reason:
+        if reason is not None:
             return reason
-    return flavor_refusal(flavor, pod_set.scheduling)
+    return _refusal_of_flavor(name, flavor, pod_set)
 
 
-def _refusal_of_topology(offer: FlavorOffer, name: str, pod_set: PodSet, given: Given) -> str:
+def _refusal_of_flavor(name: str, flavor: ResourceFlavorSpec, pod_set: PodSet) -> Refusal | None:
+    """As the flavor's own taints and labels have it."""
+    pod = pod_set.scheduling
+    why = flavor_refusal(flavor, pod)
+    if not why:
+        return None
+    taint = untolerated(flavor.node_taints, (*pod.tolerations, *flavor.tolerations))
+    if taint is not None:
+        wanted = f"a toleration of {written(taint)}"
+    else:
+        wanted = f"no such {'node affinity' if why == 'node affinity' else why}"
+    return Refusal(why, f"{wanted} in pod set {pod_set.name}, for flavor {name}")
+
+
+def _refusal_of_topology(
+    offer: FlavorOffer, name: str, pod_set: PodSet, given: Given
+) -> Refusal | None:
     topology = offer.flavors[name].spec.topology_name
     request = asks_for_place(pod_set)
     if not topology:
-        return "" if _needs_no_hosts(offer, name) else "the flavor has no topology"
+        if _needs_no_hosts(offer, name):
+            return None
+        remedy = f"a topology for flavor {name}, or no topology request in pod set {pod_set.name}"
+        return Refusal("the flavor has no topology", remedy)
     if request is None and not offer.is_topology_only():
-        return "the flavor is for pods that ask for a topology"
+        remedy = f"a topology request in pod set {pod_set.name}, for flavor {name}"
+        return Refusal("the flavor is for pods that ask for a topology", remedy)
     if topology not in offer.topologies:
-        return f"the topology {topology} does not exist"
+        return Refusal(f"the topology {topology} does not exist", f"a Topology {topology}")
     other = with_topology(offer, given)
     if other and other != name:
-        return f"its pods lie on the hosts of {other} already"
-    if request is None:
-        return ""
+        return Refusal(f"its pods lie on the hosts of {other} already")
+    return None if request is None else _missing_level(offer, topology, pod_set, request)
+
+
+def _missing_level(
+    offer: FlavorOffer, topology: str, pod_set: PodSet, request: TopologyRequest
+) -> Refusal | None:
     levels = offer.topologies[topology].spec.levels
     asked = (request.required, request.preferred, *(s.level for s in request.slice_layers))
     missing = next((level for level in asked if level and level not in levels), None)
     if not missing:
-        return ""
-    return f"the topology {topology} has no level {missing}, only {', '.join(levels)}"
+        return None
+    there = ", ".join(levels)
+    return Refusal(
+        f"the topology {topology} has no level {missing}, only {there}",
+        f"another level than {missing} in pod set {pod_set.name}: {there}",
+    )
 
 
 def _needs_no_hosts(offer: FlavorOffer, name: str) -> bool:

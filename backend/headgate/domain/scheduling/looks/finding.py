@@ -1,12 +1,13 @@
 """Bringing an evaluation and the state it was made on to the words of an explanation."""
 
 from collections.abc import Mapping
-from heapq import nsmallest
 
-from headgate.domain.scheduling.answers import Mode, VictimSearch
+from headgate.domain.scheduling.answers import Mode, QuotaAnswer, VictimSearch
 from headgate.domain.scheduling.explanation.explain import Finding, explain_finding
+from headgate.domain.scheduling.explanation.remedies import Supply
 from headgate.domain.scheduling.lines.competing import preempts
 from headgate.domain.scheduling.looks.evaluation import Evaluation
+from headgate.domain.scheduling.looks.holders import supply_of
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.deciding.leaving import is_leaving
@@ -14,7 +15,6 @@ from headgate.domain.workloads.deciding.shrinking import pods_going
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Workload
 
-MOST_HOLDERS = 5
 NOT_ALLOWED = "PreemptionNotAllowed"
 
 
@@ -27,37 +27,12 @@ def explain_evaluation(
 ) -> Explanation:
     """What a look found, for people; naming holders is left out where only the reasons matter."""
 
-    def holders(key: FlavorResource) -> tuple[str, ...]:
+    def supply(key: FlavorResource, answer: QuotaAnswer) -> Supply:
         if not with_holders:
-            return ()
-        return top_holders(partition, evaluation.cluster_queue, key)
+            return Supply()
+        return supply_of(partition, workloads, evaluation.cluster_queue, key, answer)
 
-    return explain_finding(_finding(partition, workloads, evaluation), holders)
-
-
-def top_holders(partition: Partition, cluster_queue: str, key: FlavorResource) -> tuple[str, ...]:
-    """Who holds most of a flavor's resource in the trees this ClusterQueue gets it from.
-
-    Worked out once for all who wait in a tree until anyone's charge changes.
-    """
-    root = partition.tree.root_of(f"clusterqueue/{cluster_queue}")
-    known = partition.charges.known_holders.get((root, key))
-    if known is None:
-        known = partition.charges.known_holders[root, key] = _largest(partition, root, key)
-    return known
-
-
-def _largest(partition: Partition, root: str, key: FlavorResource) -> tuple[str, ...]:
-    held: list[tuple[int, str]] = []
-    for name in partition.cluster_queues:
-        if partition.tree.root_of(f"clusterqueue/{name}") != root:
-            continue
-        held.extend(
-            (-amount, workload_key)
-            for workload_key, charge in partition.charges.holding[name].items()
-            if (amount := charge.amounts.get(key, 0))
-        )
-    return tuple(name for _, name in nsmallest(MOST_HOLDERS, held))
+    return explain_finding(_finding(partition, workloads, evaluation), supply)
 
 
 def _finding(

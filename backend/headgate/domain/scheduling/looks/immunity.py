@@ -36,7 +36,7 @@ class Immunity(msgspec.Struct, frozen=True, gc=False):
         """The answer, or no if the rules on immunity leave less room than quota does."""
         core = immune_requests(self.workload.spec)
         if key[1] in core:
-            left = max(0, answer.nominal - self._immune_usage().get(key, 0))
+            left = answer.nominal - self._immune_usage().get(key, 0)
             asked = min(need, core[key[1]])
             return answer if asked <= left else _unpaid(answer, left, asked)
         if self.spec.preemption.reserve_for_pending_non_preemptible and core == {}:
@@ -51,8 +51,8 @@ class Immunity(msgspec.Struct, frozen=True, gc=False):
         immune = self._immune_usage().get(key, 0)
         others = self.partition.usage[ACTUAL][node].get(key, 0) - immune
         kept = min(answer.nominal, immune + self._immune_and_waiting(key))
-        left = max(0, answer.nominal + limit - kept - others)
-        return answer if need <= left else _refused(answer, left, need, answer.most)
+        left = answer.nominal + limit - kept - others
+        return answer if need <= left else _kept(answer, left, need)
 
     def _immune_usage(self) -> Amounts:
         used: Amounts = {}
@@ -111,22 +111,33 @@ def _immune_part(admission: Admission, spec: WorkloadSpec) -> Iterator[tuple[Fla
             yield (given.flavors.get(resource, ""), resource), part
 
 
-def _refused(answer: QuotaAnswer, left: int, need: int, most: int) -> QuotaAnswer:
-    reason = "ExceedsMaxQuota" if need > most else "WaitingForQuota"
-    return replace(answer, mode=Mode.NO_FIT, have=min(answer.have, left), most=most, reason=reason)
+def _kept(answer: QuotaAnswer, left: int, need: int) -> QuotaAnswer:
+    """No, since what there is beyond `left` is kept for what waits and may not be preempted."""
+    if need > answer.most:
+        return answer
+    told = replace(answer, mode=Mode.NO_FIT, reason="WaitingForQuota")
+    if left >= answer.have - answer.debt:
+        return told
+    have = max(0, left)
+    return replace(told, have=have, is_kept=True, debt=have - left)
 
 
 def _unpaid(answer: QuotaAnswer, left: int, asked: int) -> QuotaAnswer:
-    """No, since `asked` may not be preempted and only so much nominal quota is left for that."""
-    if answer.reason == "ExceedsMaxQuota":
+    """No, since `asked` may not be preempted and only so much nominal quota is left for that.
+
+    Where even borrowing could never be enough, the greater shortage is told.
+    """
+    nominal = answer.nominal
+    if answer.reason == "ExceedsMaxQuota" and asked - nominal < answer.need - answer.most:
         return answer
-    reason = "ExceedsMaxQuota" if asked > answer.nominal else "WaitingForQuota"
+    have = max(0, left)
     return replace(
         answer,
         mode=Mode.NO_FIT,
         need=asked,
-        have=left,
-        most=answer.nominal,
-        reason=reason,
+        have=have,
+        most=nominal,
+        reason="ExceedsMaxQuota" if asked > nominal else "WaitingForQuota",
         is_immune=True,
+        debt=have - left,
     )

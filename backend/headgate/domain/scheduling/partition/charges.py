@@ -53,8 +53,8 @@ class Charges:
     """Usage and hosts of a partition, and who holds what of them.
 
     `holding` is what each holder takes, by ClusterQueue; `divisible` are the parts of those who may
-    lose single pods. `known_holders` is who holds most of something, by tree, until anyone's charge
-    changes.
+    lose single pods. `known_holders` is who holds most of something where others could use it, by
+    where that is, until anyone's charge changes.
     """
 
     def __init__(

@@ -7,7 +7,13 @@ import msgspec
 
 from headgate.domain.scheduling.answers import Mode, QuotaAnswer
 from headgate.domain.scheduling.quota.tree import QuotaTree
-from headgate.domain.scheduling.quota.usage import Usage, available, borrowing_level, potential
+from headgate.domain.scheduling.quota.usage import (
+    Usage,
+    available,
+    balance,
+    borrowing_level,
+    potential,
+)
 from headgate.domain.values.quantities import FlavorResource
 
 Simulate: TypeAlias = Callable[[FlavorResource, int], tuple[Mode, int]]
@@ -41,13 +47,14 @@ class QuotaView(msgspec.Struct, frozen=True, gc=False):
         most = potential(self.tree, node, key)
         nominal = self.tree.nominal(node, key)
         level, is_owned_above = borrowing_level(self.tree, self.actual, node, key, need)
-        later = available(self.tree, self.projected, node, key)
-        have = min(later, available(self.tree, self.actual, node, key))
+        owed_later = balance(self.tree, self.projected, node, key)
+        owed = min(owed_later, balance(self.tree, self.actual, node, key))
+        later, have = max(owed_later, 0), max(owed, 0)
         mode, reason = _mode(need, (have, later, most))
         is_owned = nominal >= need or is_owned_above
         if later < need <= most and (is_owned or oracle.while_borrowing):
             mode, level = oracle.simulate(key, need)
-        return QuotaAnswer(mode, level, need, have, nominal, most, reason)
+        return QuotaAnswer(mode, level, need, have, nominal, most, reason, debt=have - owed)
 
     def has_room(self, node: str, amounts: Mapping[FlavorResource, int]) -> bool:
         """Whether all of it fits in both views."""

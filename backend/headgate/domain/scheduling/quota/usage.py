@@ -47,6 +47,11 @@ def remove_usage(
 
 def available(tree: QuotaTree, usage: Usage, node: str, key: FlavorResource) -> int:
     """How much more a ClusterQueue may use now; never negative."""
+    return max(balance(tree, usage, node, key), 0)
+
+
+def balance(tree: QuotaTree, usage: Usage, node: str, key: FlavorResource) -> int:
+    """How much more a ClusterQueue may use now; negative where too much is used already."""
     root = tree.path[node][-1]
     left = tree.subtree[root].get(key, 0) - usage[root].get(key, 0)
     for step, subtree, local, limits in tree.steps[node]:
@@ -58,7 +63,34 @@ def available(tree: QuotaTree, usage: Usage, node: str, key: FlavorResource) -> 
             left = min(left, lendable + min(unused, 0) + limit)
         if unused > 0:
             left += unused
-    return max(left, 0)
+    return left
+
+
+def scarce_at(tree: QuotaTree, usage: Usage, node: str, key: FlavorResource) -> str:
+    """Where more is needed for a ClusterQueue to get more: at the root, or where a limit holds.
+
+    Only what is given back there or further below is of any use to it.
+    """
+    root = tree.path[node][-1]
+    left, found = tree.subtree[root].get(key, 0) - usage[root].get(key, 0), root
+    for step, subtree, local, limits in tree.steps[node]:
+        kept = local.get(key, 0)
+        unused = kept - usage[step].get(key, 0)
+        limit = limits.get(key)
+        if limit is not None:
+            most = subtree.get(key, 0) - kept + min(unused, 0) + limit
+            if most <= left:
+                left, found = most, step
+        left += max(unused, 0)
+    return found
+
+
+def potential_with_any_limit(tree: QuotaTree, node: str, key: FlavorResource) -> int:
+    """How much it could use if nobody used anything and its own borrowing limit were no bound."""
+    _, *above = tree.path[node]
+    if not above:
+        return potential(tree, node, key)
+    return potential(tree, above[0], key) + tree.local[node].get(key, 0)
 
 
 def potential(tree: QuotaTree, node: str, key: FlavorResource) -> int:

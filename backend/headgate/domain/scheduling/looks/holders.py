@@ -1,0 +1,101 @@
+"""Who holds what another could use: only those whose leaving brings a ClusterQueue nearer to more.
+
+What a queue uses within its guarantee is of no use to others, and where a borrowing limit is what
+ends, only what is used below it counts (queueing.md §4.1).
+"""
+
+from collections.abc import Iterator, Mapping
+from heapq import nsmallest
+
+from headgate.domain.scheduling.answers import QuotaAnswer
+from headgate.domain.scheduling.explanation.remedies import Supply
+from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.quota.usage import potential_with_any_limit, scarce_at
+from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.state import Workload
+
+MOST_HOLDERS = 5
+
+
+def supply_of(
+    partition: Partition,
+    workloads: Mapping[str, Workload],
+    cluster_queue: str,
+    key: FlavorResource,
+    answer: QuotaAnswer,
+) -> Supply:
+    """Where a ClusterQueue could get more of a flavor's resource than it was answered."""
+    if answer.reason == "ExceedsMaxQuota":
+        node = f"clusterqueue/{cluster_queue}"
+        return Supply(most_with_any_limit=potential_with_any_limit(partition.tree, node, key))
+    if answer.is_immune or answer.is_kept:
+        return Supply(_own(partition, workloads, cluster_queue, key, immune=answer.is_immune))
+    return Supply(top_holders(partition, cluster_queue, key))
+
+
+def top_holders(partition: Partition, cluster_queue: str, key: FlavorResource) -> tuple[str, ...]:
+    """Who holds most of a flavor's resource where this ClusterQueue can get it from.
+
+    Worked out once for all who wait in a tree until anyone's charge changes; once for each
+    ClusterQueue where some keep a part of their quota to themselves.
+    """
+    tree, node = partition.tree, f"clusterqueue/{cluster_queue}"
+    limit = scarce_at(tree, partition.usage[ACTUAL], node, key)
+    is_shared = not any(kept.get(key) for kept in tree.local.values())
+    asked = (limit if is_shared else node, key)
+    known = partition.charges.known_holders.get(asked)
+    if known is None:
+        known = partition.charges.known_holders[asked] = _first(
+            _useful(partition, node, limit, key)
+        )
+    return known
+
+
+def _useful(
+    partition: Partition, node: str, limit: str, key: FlavorResource
+) -> Iterator[tuple[int, str]]:
+    """Everyone below the limit, with how much of what each holds would get through to the node."""
+    for name in partition.cluster_queues:
+        most = _passed_on(partition, f"clusterqueue/{name}", (node, limit), key)
+        if most <= 0:
+            continue
+        for workload_key, charge in partition.charges.holding[name].items():
+            if amount := min(most, charge.amounts.get(key, 0)):
+                yield -amount, workload_key
+
+
+def _passed_on(
+    partition: Partition, other: str, between: tuple[str, str], key: FlavorResource
+) -> int:
+    """How much of what a ClusterQueue uses would get through, if given back, to another one."""
+    tree, used = partition.tree, partition.usage[ACTUAL]
+    node, limit = between
+    reach = tree.path[node][: tree.path[node].index(limit) + 1]
+    most = used[other].get(key, 0)
+    for step in tree.path[other]:
+        if step in reach:
+            return most
+        most = min(most, used[step].get(key, 0) - tree.local[step].get(key, 0))
+    return 0
+
+
+def _own(
+    partition: Partition,
+    workloads: Mapping[str, Workload],
+    cluster_queue: str,
+    key: FlavorResource,
+    *,
+    immune: bool,
+) -> tuple[str, ...]:
+    """Who holds most through the same ClusterQueue, of those who may not be preempted or may."""
+    return _first(
+        (-charge.amounts[key], name)
+        for name, charge in partition.charges.holding[cluster_queue].items()
+        if charge.amounts.get(key)
+        and (workloads[name].spec.preemptibility != "Preemptible") is immune
+    )
+
+
+def _first(held: Iterator[tuple[int, str]]) -> tuple[str, ...]:
+    return tuple(name for _, name in nsmallest(MOST_HOLDERS, held))
