@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -67,7 +67,7 @@ class _Dump(msgspec.Struct, kw_only=True):
     used: bytes
 
 
-class _Assumed(NamedTuple):
+class _Assumed(msgspec.Struct, frozen=True, gc=False):
     """What was there before an assumed event."""
 
     stream: str
@@ -363,15 +363,15 @@ class Cell:
         return same and self.partitioning.node_changed(node)
 
     def _undo(self, journal: list[_Assumed]) -> None:
-        for stream, state, version, config_position, changed_at, used in reversed(journal):
-            self._replace(*kind_and_key(stream), state)
-            self.usage_history.restore(used)
-            self.config_position, self.changed_at = config_position, changed_at
+        for assumed in reversed(journal):
+            self._replace(*kind_and_key(assumed.stream), assumed.state)
+            self.usage_history.restore(assumed.used)
+            self.config_position, self.changed_at = assumed.config_position, assumed.changed_at
             self.position -= 1
-            if version:
-                self.versions[stream] = version
+            if assumed.version:
+                self.versions[assumed.stream] = assumed.version
             else:
-                self.versions.pop(stream, None)
+                self.versions.pop(assumed.stream, None)
         self.usage_history.rules = self.config.configuration.admission_fair_sharing
         if journal and self._partitioning is not None:
             # What did not fit beside assumed admissions may fit without them.

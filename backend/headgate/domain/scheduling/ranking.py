@@ -15,8 +15,9 @@ USUAL_WEIGHT_MILLI = 1000
 def ranks_at(cell: Cell, cluster_queue: str, at: Instant) -> Ranks:
     """The ranks of its lanes at an instant, each worked out once; alike where usage has no say."""
     rules = cell.usage_history.rules
-    spec = cell.config.cluster_queues[cluster_queue].spec
-    if rules is None or not shares_by_usage(cell.config, spec):
+    if rules is None:
+        return alike
+    if not shares_by_usage(cell.config, cell.config.cluster_queues[cluster_queue].spec):
         return alike
 
     @cache

@@ -46,7 +46,7 @@ class CycleRun:
     @property
     def partition(self) -> Partition:
         """The partition as it is after the decisions so far."""
-        return self.cell.partition(self.key)
+        return self.cell.partitioning.partitions[self.key]
 
     def new_id(self) -> str:
         """An id that no other cycle gives."""

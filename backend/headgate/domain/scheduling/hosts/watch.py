@@ -167,10 +167,10 @@ def _concerns_hosts(workload: Workload | None) -> bool:
         return False
     if workload.unhealthy_nodes:
         return True
-    return any(
-        given.topology_assignment is not None or given.delayed_topology_request == "Pending"
-        for given in workload.admission.pod_set_assignments
-    )
+    for given in workload.admission.pod_set_assignments:
+        if given.topology_assignment is not None or given.delayed_topology_request == "Pending":
+            return True
+    return False
 
 
 def _is_watched(workload: Workload) -> bool:

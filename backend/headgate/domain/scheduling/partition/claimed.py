@@ -1,11 +1,15 @@
 """What a workload takes in each view, and what a change of it means for those who wait."""
 
+from typing import TypeAlias
+
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.deciding.leaving import holds_quota, is_leaving
 from headgate.domain.workloads.pods.surplus import shrunk
 from headgate.domain.workloads.preemption.preempting import has_released_quota
 from headgate.domain.workloads.state import Workload
+
+Claims: TypeAlias = tuple[Admission | None, Admission | None]
+"""What somebody takes in the actual and in the projected view."""
 
 
 def takes_the_same(old: Workload | None, new: Workload | None) -> bool:
@@ -37,27 +41,23 @@ def is_reclaimed(old: Workload | None, new: Workload | None) -> bool:
     return shrunk or released or old.reclaimable != new.reclaimable
 
 
-def frees_room(old: Workload | None, new: Workload | None) -> bool:
+def frees_room(old: Workload | None, before: Claims, after: Claims) -> bool:
     """Whether someone who did not fit might fit now, or might make room otherwise than before."""
-    if is_reclaimed(old, new):
-        return True
-    before, after = claims(old), claims(new)
+    was, now = before[PROJECTED], after[PROJECTED]
     freed = before[ACTUAL] is not None and after[ACTUAL] is None
-    withdrawn = old is not None and old.nomination is not None and after[PROJECTED] is None
-    moved = (
-        None not in (before[PROJECTED], after[PROJECTED]) and before[PROJECTED] != after[PROJECTED]
-    )
+    withdrawn = old is not None and old.nomination is not None and now is None
+    moved = was is not now and was is not None and now is not None and was != now
     return freed or withdrawn or moved
 
 
-def claims(workload: Workload | None) -> tuple[Admission | None, Admission | None]:
+def claims(workload: Workload | None) -> Claims:
     """What it takes in the actual and in the projected view."""
     if workload is None or workload.finished_at is not None:
         return None, None
-    if not holds_quota(workload):
+    if workload.admission is None:
         return None, workload.nomination
-    if is_leaving(workload):
+    if workload.eviction is not None:
         return workload.admission, None
-    if not workload.shrinkings or workload.admission is None:
+    if not workload.shrinkings:
         return workload.admission, workload.admission
     return workload.admission, shrunk(workload.admission, workload.shrinkings)

@@ -95,17 +95,18 @@ class Partition:
         """
         found = new or old
         assert found is not None, "something must have been or be there"
+        key = found.key
         counts = new is not None and not self._is_aside(new)
         due = due_at(self.config, new) if counts and new is not None else None
         waits = self._waiting(new) if counts and new is not None else None
         if not takes_the_same(old, new):
             self._recharge(old, new)
         elif starts(old, new):
-            self.shields.replace(found.key, new)
+            self.shields.replace(key, new)
         if waits is not None or may_wait(old):
-            self._requeue(found.key, (old, new), waits)
+            self._requeue(key, (old, new), waits)
         host_due = self.watch.replace(old, new)
-        self.timers.set(found.key, _earlier(due, host_due) if counts else None)
+        self.timers.set(key, _earlier(due, host_due) if counts else None)
 
     def replace_round(self, old: Round | None, new: Round | None) -> None:
         """Take into account that a round began, went on or ended."""

@@ -209,7 +209,7 @@ class Partitioning:
     def _charge_strays(self, old: Workload | None, new: Workload | None) -> None:
         """Pods of a workload whose ClusterQueue is gone still stand on hosts: count them there."""
         for workload, view_change in ((old, "give_back"), (new, "take")):
-            if workload is None or not holds_quota(workload) or workload.admission is None:
+            if workload is None or workload.admission is None or not holds_quota(workload):
                 continue
             if workload.admission.cluster_queue in self.of_cluster_queue:
                 continue

@@ -21,6 +21,7 @@ Grant: TypeAlias = tuple[int, str]
 """How many seconds, and the ClusterQueue or Cohort that grants them."""
 
 NOTHING: Grant = (0, "")
+NO_RUNTIME = MinimumRuntime()
 WITHIN = ""
 
 
@@ -36,10 +37,13 @@ class Shields:
         self._grants: dict[str, dict[str, Grant]] = {}
         self._began: dict[str, tuple[str, Instant]] = {}
         self._ends = Timers()
+        self._shields_anyone = any(self._runtime(node) != NO_RUNTIME for node in path)
         self.at: Instant = 0
 
     def replace(self, key: str, new: Workload | None) -> None:
         """Someone got a place, changed, or has none any more."""
+        if not self._shields_anyone:
+            return
         began = None if new is None else self._shielded_from(new)
         if began is not None:
             self._began[key] = began
@@ -83,7 +87,7 @@ class Shields:
         ]
 
     def _shielded_from(self, workload: Workload) -> tuple[str, Instant] | None:
-        if not holds_quota(workload) or is_leaving(workload) or workload.admission is None:
+        if workload.admission is None or not holds_quota(workload) or is_leaving(workload):
             return None
         node = f"clusterqueue/{workload.admission.cluster_queue}"
         if not any(seconds for seconds, _ in self._grants_of(node).values()):
@@ -117,7 +121,7 @@ class Shields:
         if kind == "clusterqueue":
             return self._config.cluster_queues[name].spec.preemption.min_runtime
         cohort = self._config.cohorts.get(name)
-        return cohort.spec.min_runtime if cohort else MinimumRuntime()
+        return cohort.spec.min_runtime if cohort else NO_RUNTIME
 
     def _next_end(self, key: str) -> Instant | None:
         known = self._began.get(key)

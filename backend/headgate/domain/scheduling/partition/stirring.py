@@ -11,7 +11,7 @@ from typing import NamedTuple
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.lines.competing import preempts, reclaims
 from headgate.domain.scheduling.ordering.pending import PendingQueue
-from headgate.domain.scheduling.partition.claimed import claims, frees_room
+from headgate.domain.scheduling.partition.claimed import claims, frees_room, is_reclaimed
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
 from headgate.domain.scheduling.quota.usage import Usage, is_within_quota
@@ -41,11 +41,11 @@ def stirred_by(old: Workload | None, new: Workload | None) -> Stirred:
     evictions may open that kept others from preempting. Within one ClusterQueue nobody gains where
     others take room: who would have to leave again takes no more than was free before.
     """
-    if frees_room(old, new):
+    before, after = claims(old), claims(new)
+    if is_reclaimed(old, new) or frees_room(old, before, after):
         return Stirred.EVERYONE
     if old is None:
         return Stirred.NOBODY if new is None or not holds_quota(new) else Stirred.ALERT
-    before, after = claims(old), claims(new)
     if before[ACTUAL] not in (None, after[ACTUAL]):
         return Stirred.EVERYONE
     leaves = before[PROJECTED] is not None and after[PROJECTED] is None
