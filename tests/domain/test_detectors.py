@@ -7,6 +7,8 @@ from headgate.application.queries.overview.detectors import DRIFT_EVENTS, drifti
 from headgate.application.queries.workloads.expected import expected_start
 from headgate.application.queries.workloads.explanations import explanation_of
 from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.workloads.events import WorkloadHeld
+from headgate.domain.workloads.specs import TopologyRequest
 from tests.builders.world import World, quotas
 
 HOUR = 3_600
@@ -38,6 +40,91 @@ def test_who_is_overtaken_again_and_again_starves() -> None:
 
 def test_who_waits_for_the_more_important_or_for_few_does_not_starve() -> None:
     for world in (_overtaking(6, priority=9), _overtaking(2)):
+        assert findings(world.cell, world.at) == []
+
+
+def _overtaken(needs: int) -> World:
+    """One that needs so many of four waits while six small ones come and go."""
+    world = World()
+    world.flavor("plain")
+    world.cluster_queue("gpu", quotas(plain=4))
+    world.submit("large", "gpu", {"gpu": needs})
+    for number in range(6):
+        world.wait(HOUR // 4)
+        world.submit(f"small-{number}", "gpu", {"gpu": 1})
+        world.settle()
+        world.finish(f"team/small-{number}")
+    world.wait(HOUR)
+    return world
+
+
+def test_who_asks_for_more_than_there_can_be_never_starts_and_does_not_starve() -> None:
+    world = _overtaken(5)
+    (found,) = findings(world.cell, world.at)
+    assert (found.kind, found.about) == ("NeverStarts", "team/large")
+    assert found.sentence == (
+        "Needs 5 gpu of flavor plain; ClusterQueue gpu can never use more than 4. What would help: "
+        "a nominal quota higher by 1 gpu of flavor plain, or a request of at most 4."
+    )
+    assert found.evidence == "workload/team/large"
+    world.change_cluster_queue("gpu", resource_groups=quotas(plain=5))
+    world.settle()
+    assert findings(world.cell, world.at) == []
+
+
+def test_who_asks_for_the_same_and_was_not_looked_at_never_starts_either() -> None:
+    world = _overtaken(5)
+    world.submit("twin", "gpu", {"gpu": 5})
+    world.settle()
+    assert [found.about for found in findings(world.cell, world.at)] == ["team/large", "team/twin"]
+
+
+def test_who_is_held_while_others_start_does_not_starve() -> None:
+    world = _overtaking(6)
+    world.record("workload/team/large", WorkloadHeld(owner="admin", reason="later"))
+    assert findings(world.cell, world.at) == []
+
+
+def test_who_may_start_with_fewer_pods_is_judged_by_the_fewest() -> None:
+    for least, kinds in ((4, []), (5, ["NeverStarts"])):
+        world = World()
+        world.flavor("plain")
+        world.cluster_queue("gpu", quotas(plain=4))
+        world.submit("running", "gpu", {"gpu": 4})
+        world.settle()
+        world.submit("elastic", "gpu", {"gpu": 1}, count=(8, least))
+        world.settle()
+        assert [found.kind for found in findings(world.cell, world.at)] == kinds
+
+
+def _gang(*, ready: bool = True, pods: int = 12, taken: bool = False) -> World:
+    """A gang that must lie in one rack, of which the larger one has room for eight pods."""
+    world = World()
+    world.hosts({"b/r1/h1": 4, "b/r1/h2": 4})
+    world.node("b/r2/h3", allocatable={"cpu": 16, "pods": 110}, ready=ready)
+    world.cluster_queue("q", quotas("cpu", tas=99))
+    if taken:
+        world.submit("before", "q", {"cpu": 1}, count=16, topology=TopologyRequest(required="rack"))
+        world.settle()
+    rack = TopologyRequest(required="rack")
+    world.submit("gang", "q", {"cpu": 1}, count=pods, topology=rack)
+    world.settle()
+    return world
+
+
+def test_a_gang_for_which_no_rack_is_large_enough_even_empty_never_starts() -> None:
+    world = _gang(pods=17)
+    (found,) = findings(world.cell, world.at)
+    assert found.kind == "NeverStarts"
+    assert found.sentence == (
+        "Needs room for 17 pods in one rack; the best rack r2 has room for 16. "
+        "What would help: room for 1 more pod in one rack."
+    )
+
+
+def test_a_gang_whose_rack_is_taken_or_out_may_start_yet() -> None:
+    for world in (_gang(taken=True), _gang(ready=False)):
+        assert world.admitted() in (["team/before"], [])
         assert findings(world.cell, world.at) == []
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import get_args
 
+from headgate.application.queries.overview.never_starting import never_starting
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.waiting import explain_now
@@ -20,7 +21,7 @@ from tests.simulation import city
 from tests.simulation.cluster import SECONDS, Cluster
 from tests.simulation.judging import untruths
 from tests.simulation.life import happen
-from tests.simulation.reckoning import reckon
+from tests.simulation.reckoning import empty, reckon
 
 ENDED_OR_RUNS = {"Starting", "Running", "Evicting", "Succeeded", "Failed", "Cancelled"}
 WAITING = set(get_args(Phase)) - ENDED_OR_RUNS
@@ -53,6 +54,10 @@ class Checker:
             self.checked[found.dominant] += 1
             for what in untruths(cell, workload, found, now):
                 self._contradict(cell, key, f"{found.dominant}: {what}")
+        for workload, _ in never_starting(cell, at):
+            self.checked["NeverStarts"] += 1
+            if empty(cell).fits(cell, workload):
+                self._contradict(cell, workload.key, "it would start where nobody else is")
 
     def _contradict(self, cell: Cell, key: str, what: str) -> None:
         self.contradictions.append(f"at {cell.position} {key}: {what}")

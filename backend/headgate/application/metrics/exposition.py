@@ -18,7 +18,15 @@ from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.quota.fair_share import fair_share
 from headgate.domain.values.quantities import FlavorUsage
 
-DETECTORS = ("Starvation", "Thrash", "LineBlocked", "NotStarted", "Configuration", "FollowerDrift")
+DETECTORS = (
+    "Starvation",
+    "NeverStarts",
+    "Thrash",
+    "LineBlocked",
+    "NotStarted",
+    "Configuration",
+    "FollowerDrift",
+)
 
 
 async def exposition(installation: Installation) -> bytes:

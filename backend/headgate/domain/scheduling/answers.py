@@ -5,6 +5,9 @@ from enum import IntEnum
 
 import msgspec
 
+UNUSABLE_HOSTS = "not ready or cordoned"
+"""Why hosts are left out that may be back any time, among the reasons of `Unplaced.excluded`."""
+
 
 class Mode(IntEnum):
     """How well a request fits, worst first (queueing.md §3.4).

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from headgate.application.queries.overview.advice import advice
+from headgate.application.queries.overview.never_starting import HOPELESS
 from headgate.application.queries.overview.views import Attention
 from headgate.application.rights.visibility import SOMEBODY, Scope
 from headgate.domain.cell import Cell
@@ -18,9 +19,6 @@ LONG_EVICTION_SECONDS = 300
 LONG_HEAD_SECONDS = 3_600
 """A strict line that has not moved for so long is told, whatever its head waits for."""
 MOST_OF_A_KIND = 10
-HOPELESS = ("ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed")
-"""Why a workload waits that no other workload's end can help."""
-
 NEVER_STARTS = "It cannot start as things are configured"
 LONG_AGO = "It has been the first for a long time"
 CRITICAL_LAST = {"critical": 0, "warning": 1, "info": 2}

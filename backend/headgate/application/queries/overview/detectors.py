@@ -2,27 +2,32 @@
 
 Starvation (others of no better claim start before it, again and again) and thrash (the same two
 evict each other) are asked about by users of every queue manager (kueue#3779, volcano#3729,
-kueue#6947). Blocked lines, work that does not start and useless configuration are told beside them.
+kueue#6947). Who can never start as it is does not starve: nobody is served in its place. Blocked
+lines, work that does not start and useless configuration are told beside them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from headgate.application.queries.overview.never_starting import never_starting
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
+from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.state import Workload, condition, phase_of
 
-Kind = Literal["Starvation", "Thrash", "FollowerDrift"]
+Kind = Literal["Starvation", "NeverStarts", "Thrash", "FollowerDrift"]
 LONG_WAIT_SECONDS = 3_600
 OVERTAKERS = 5
 """So many younger ones of no higher priority must have started while it waited."""
 THRASH_SECONDS = 3_600
 THRASH_ROUNDS = 3
 """So many rounds between the same two in an hour are no coincidence."""
+KEPT_OUT = ("Hold", "Queue", "Backoff")
+"""Blockers that others neither cause nor profit from."""
 DRIFT_EVENTS = 10_000
 """A read model that is so far behind is not just catching up."""
 
@@ -40,7 +45,9 @@ class Finding:
 
 def findings(cell: Cell, at: Instant) -> list[Finding]:
     """Everything that the state shows, in a fixed order."""
-    return [*_starving(cell, at), *_thrashing(cell, at)]
+    never = list(_never_starting(cell, at))
+    hopeless = {found.about for found in never}
+    return [*_starving(cell, at, hopeless), *never, *_thrashing(cell, at)]
 
 
 def drifting(positions: Mapping[str, int], head: int) -> list[Finding]:
@@ -52,15 +59,27 @@ def drifting(positions: Mapping[str, int], head: int) -> list[Finding]:
     ]
 
 
-def _starving(cell: Cell, at: Instant) -> Iterator[Finding]:
+def _never_starting(cell: Cell, at: Instant) -> Iterator[Finding]:
+    for workload, why in never_starting(cell, at):
+        helps = f" What would help: {'; '.join(why.would_unblock)}." if why.would_unblock else ""
+        yield Finding(
+            "NeverStarts",
+            workload.key,
+            f"{why.sentence}.{helps}",
+            workload_stream(workload.key),
+            workload.namespace,
+        )
+
+
+def _starving(cell: Cell, at: Instant, hopeless: Container[str]) -> Iterator[Finding]:
     started = _started_by_queue(cell)
     for key, workload in sorted(cell.workloads.items()):
         waited = (at - workload.created_at) // MICROSECONDS_PER_SECOND
-        if phase_of(workload) != "Pending" or waited < LONG_WAIT_SECONDS:
+        if phase_of(workload) != "Pending" or waited < LONG_WAIT_SECONDS or key in hopeless:
             continue
         queue = cluster_queue_of(cell.config, workload)
         overtakers = [other for other in started.get(queue, ()) if _overtook(other, workload)]
-        if len(overtakers) >= OVERTAKERS:
+        if len(overtakers) >= OVERTAKERS and _takes_part(cell, workload, at):
             last = max(overtakers, key=lambda one: (_reserved_at(one), one.key))
             yield Finding(
                 "Starvation",
@@ -70,6 +89,12 @@ def _starving(cell: Cell, at: Instant) -> Iterator[Finding]:
                 workload_stream(last.key),
                 workload.namespace,
             )
+
+
+def _takes_part(cell: Cell, workload: Workload, at: Instant) -> bool:
+    """Whether nothing but its competitors keeps it out: no hold, no gate, no queue of its own."""
+    why = explain_waiting(cell, workload, at)
+    return why is not None and all(b.type not in KEPT_OUT for b in why.blockers)
 
 
 def _started_by_queue(cell: Cell) -> dict[str, list[Workload]]:

@@ -26,6 +26,7 @@ ADMITTED = "workload.admitted"
 MOST_DETECTED = 20
 TITLES = {
     "Starvation": "{} starves",
+    "NeverStarts": "{} can never start as it is",
     "Thrash": "{} and another evict each other again and again",
     "FollowerDrift": "Read model {} has fallen behind",
 }

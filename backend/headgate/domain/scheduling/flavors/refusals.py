@@ -13,6 +13,10 @@ Given = Mapping[str, str]
 """The flavors chosen so far, by resource."""
 
 
+BESIDE_OTHERS = "its pods lie on the hosts of"
+"""How a refusal begins that another choice for the other resources could spare it."""
+
+
 class Refusal(msgspec.Struct, frozen=True, gc=False):
     """Why not, as the end of a sentence, and what would end it, where something would."""
 
@@ -105,7 +109,7 @@ def _refusal_of_topology(
         return Refusal(f"the topology {topology} does not exist", f"a Topology {topology}")
     other = with_topology(offer, given)
     if other and other != name:
-        return Refusal(f"its pods lie on the hosts of {other} already")
+        return Refusal(f"{BESIDE_OTHERS} {other} already")
     return None if request is None else _missing_level(offer, topology, pod_set, request)
 
 

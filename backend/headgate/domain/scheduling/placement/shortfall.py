@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 
-from headgate.domain.scheduling.answers import LayerShort, Unplaced
+from headgate.domain.scheduling.answers import UNUSABLE_HOSTS, LayerShort, Unplaced
 from headgate.domain.scheduling.placement.capacities import Capacities
 from headgate.domain.scheduling.placement.eligibility import eligible_hosts
 from headgate.domain.scheduling.placement.ground import Ground, free_of, per_pod
@@ -59,7 +59,7 @@ def _excluded(ground: Ground, pod_set: PodSet, full: Bools) -> tuple[tuple[str, 
     left_out = np.flatnonzero(usable & ~eligible.mask).tolist()
     counts: Counter[str] = Counter(eligible.reasons[place] for place in left_out)
     if unusable := int((~usable).sum()):
-        counts["not ready or cordoned"] = unusable
+        counts[UNUSABLE_HOSTS] = unusable
     allowed = eligible.mask & usable
     if ground.within is not None:
         if outside := int((allowed & ~ground.within).sum()):

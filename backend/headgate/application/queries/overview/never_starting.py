@@ -1,0 +1,73 @@
+"""Who can never start as it is: it asks for more than there is when nobody else uses anything."""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from headgate.domain.cell import Cell
+from headgate.domain.scheduling.answers import UNUSABLE_HOSTS
+from headgate.domain.scheduling.flavors.refusals import BESIDE_OTHERS
+from headgate.domain.scheduling.lines.standing import cluster_queue_of
+from headgate.domain.scheduling.waiting import explain_now, explain_waiting
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.explanation import Blocker, Explanation
+from headgate.domain.workloads.state import Workload, phase_of
+
+HOPELESS = ("ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed")
+"""Why a workload waits that no other workload's end can help."""
+
+
+def never_starting(cell: Cell, at: Instant) -> Iterator[tuple[Workload, Explanation]]:
+    """Everyone who waits and can never start as it is, with what proves it, by key."""
+    for _, workload in sorted(cell.workloads.items()):
+        if phase_of(workload) == "Pending" and _is_told_so(cell, workload):
+            found = _proof(cell, workload, at)
+            if found is not None:
+                yield workload, found
+
+
+def _is_told_so(cell: Cell, workload: Workload) -> bool:
+    """By what was recorded of it, or of one that asks for the same: cheap enough for everyone."""
+    found = workload.explanation
+    if found is None:
+        partition = cell.partition(cell.partitioning.key_of(workload))
+        line = partition.pending.get(cluster_queue_of(cell.config, workload))
+        other = line.explained_like(workload.key) if line is not None else None
+        found = cell.workloads[other].explanation if other else None
+    return found is not None and found.dominant in HOPELESS
+
+
+def _proof(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
+    """Why it can never start; one that may start with fewer pods is judged by the fewest."""
+    found = explain_waiting(cell, workload, at)
+    if found is not None and found.dominant in HOPELESS:
+        fewest = _with_fewest_pods(workload)
+        if fewest is not workload:
+            found = explain_now(cell, fewest, at)
+    if found is None or found.dominant not in HOPELESS:
+        return None
+    return found if all(map(_is_for_good, found.blockers)) and _is_one_place(found) else None
+
+
+def _with_fewest_pods(workload: Workload) -> Workload:
+    pod_sets = workload.spec.pod_sets
+    fewest = tuple(
+        p if p.min_count is None else replace(p, count=p.min_count, min_count=None)
+        for p in pod_sets
+    )
+    return (
+        workload
+        if fewest == pod_sets
+        else replace(workload, spec=replace(workload.spec, pod_sets=fewest))
+    )
+
+
+def _is_for_good(blocker: Blocker) -> bool:
+    """Hosts that are out may come back, and other choices may leave other hosts to its pods."""
+    return UNUSABLE_HOSTS not in blocker.excluded_hosts and BESIDE_OTHERS not in blocker.message
+
+
+def _is_one_place(found: Explanation) -> bool:
+    """Whether hosts are short in one flavor of each pod set; of several only one is tried empty."""
+    short = {(each.pod_set, each.flavor) for each in found.blockers if each.type == "Topology"}
+    return len(short) == len({pod_set for pod_set, _ in short})
