@@ -203,6 +203,35 @@ def test_story_3_an_admin_reactivates_fifty_workloads_at_once(
     assert status(client, "fifty-00")["requeuedCount"] == 0
 
 
+def test_a_batch_is_taken_back_from_those_who_have_not_moved_on(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    # A queue that is not there: they wait whatever is done to them.
+    client.submit_batch([work(f"pair-{name}", "nowhere") for name in ("moved", "still")])
+    path = f"/v1/namespaces/{NAMESPACE}/workloads/pair-"
+    for name in ("moved", "still"):
+        client.act(f"{path}{name}/deactivate", {"reason": "wrong data"})
+    screen.open("/inbox?name=pair-", "Inbox")
+    screen.page.get_by_role("button", name="Choose all 2").click()
+    screen.page.get_by_role("button", name="Activate", exact=True).click()
+    dialog = screen.page.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill("data is right again")
+    dialog.get_by_role("button", name="Activate 2").click()
+    expect(dialog.get_by_text("2 done, 0 left as they are")).to_be_visible()
+    client.act(f"{path}moved/deactivate", {"reason": "not yet"})
+    dialog.get_by_role("button", name="Take it back").click()
+    expect(dialog.get_by_text("1 of 2 can still be taken back")).to_be_visible()
+    expect(dialog.get_by_text("by admin: data is right again")).to_be_visible()
+    record = screen.page.url
+    dialog.get_by_role("button", name="Take back 1").click()
+    expect(dialog.get_by_text("1 taken back, 1 left as they are")).to_be_visible()
+    left = items_of(dialog).filter(has_text="pair-moved")
+    expect(left).to_contain_text("It has moved on since.")
+    screen.page.goto(record)
+    expect(dialog.get_by_text("Nothing of it can be taken back")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Take back")).to_have_count(0)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_inbox_is_for_everyone(
     browser: Browser, headgate: Up, client: HeadgateClient, scheme: str

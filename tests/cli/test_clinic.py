@@ -46,6 +46,20 @@ def test_a_bulk_action_is_shown_before_it_is_done_and_can_be_taken_back(
     assert "audit" in shown
     assert "2 of 2 done" in headgate("batch", batch, "--undo").output
     assert headgate.json("get", "workload", "many-1")["status"]["phase"] != "Held"
+    again = headgate("batch", batch, "--undo", code=5)
+    assert "It has moved on since." in again.stdout
+    assert "0 of 2 done" in again.stderr
+
+
+def test_taking_back_names_those_who_have_moved_on_and_leaves_them(headgate: Invoker) -> None:
+    submit(headgate, "both-1", "both-2")
+    done = headgate("bulk", "hold", "--name", "both-", "--reason", "audit", "--yes").output
+    batch = done.split("headgate batch ")[1].split()[0]
+    headgate("release", "both-1", "--reason", "seen")
+    undone = headgate("batch", batch, "--undo")
+    rows = {line.split()[0]: line.split()[1] for line in undone.stdout.splitlines()[1:]}
+    assert rows == {"default/both-1": "left", "default/both-2": "done"}
+    assert "1 of 2 done" in undone.stderr
 
 
 def test_a_bulk_action_on_everything_is_refused(headgate: Invoker) -> None:

@@ -1,6 +1,7 @@
 """`clinic`, `bulk` and `batch`: who needs help, and the same action on many workloads."""
 
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import typer
@@ -145,10 +146,11 @@ def batch(
 ) -> None:
     """Show what a bulk action did to each and how each stands now, or take it back."""
     with client_of(ctx) as client:
-        if undo:
-            _conclude(client.act(f"/v1/batches/{batch_id}/undo", {"reason": reason}))
-            return
         found = client.read(f"/v1/batches/{batch_id}")
+        if undo:
+            undone = client.act(f"/v1/batches/{batch_id}/undo", {"reason": reason})
+            _conclude(undone, [item for item in found["items"] if not item["canUndo"]])
+            return
     if show_value(found, output):
         return
     show(f"{found['verb']} by {found['actor']} at {found['at']}: {found['reason']}")
@@ -245,9 +247,15 @@ def _show_items(result: Object) -> None:
     show_rows(["workload", "outcome", "why, or what then"], rows, Format.TABLE)
 
 
-def _conclude(done: Object) -> None:
-    """The result of each; fails if one that should have been changed was not."""
-    _show_items(done)
-    say(f"{done['eligible']} of {len(done['items'])} done; headgate batch {done['batch']}")
-    if any(item["outcome"] == "refused" for item in done["items"]):
+def _conclude(done: Object, left: Sequence[Object] = ()) -> None:
+    """The result of each; fails if one that should have been changed was not, or none was.
+
+    Those in `left` had moved on before a batch was taken back, and stay as they are.
+    """
+    stay = [{**item, "outcome": "left"} for item in left]
+    items = [*done["items"], *stay]
+    _show_items({**done, "items": items})
+    say(f"{done['eligible']} of {len(items)} done; headgate batch {done['batch']}")
+    refused = any(item["outcome"] == "refused" for item in done["items"])
+    if refused or (stay and not done["eligible"]):
         raise typer.Exit(ExitCode.CONFLICT)

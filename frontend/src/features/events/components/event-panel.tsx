@@ -40,6 +40,12 @@ export function EventPanel({ fact, onClose }: { fact: Fact; onClose: () => void 
             <dt>Belongs to</dt>
             <dd className="mono">
               <Go to={`/events?correlation=${encodeURIComponent(fact.correlation)}`}>{fact.correlation}</Go>
+              {fact.causation?.startsWith("batch:") && (
+                <>
+                  {" "}
+                  (<Go to={`/inbox?batch=${encodeURIComponent(fact.correlation)}`}>what became of it, and taking it back</Go>)
+                </>
+              )}
             </dd>
           </>
         )}

@@ -2,7 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "@/lib/api/request";
-import type { BulkResult, Case } from "@/lib/api/types";
+import type { Batch, BulkResult, Case } from "@/lib/api/types";
 
 import { type InboxAction, type InboxFilters, sinceAt } from "../model/cases";
 
@@ -52,9 +52,17 @@ export function actOnAll(asked: Asked): Promise<BulkResult> {
   return contentOf(api.POST("/v1/batches", { body: bodyOf(asked) }));
 }
 
-/** Takes a batch back where it still stands. */
-export function undoBatch(batch: string): Promise<BulkResult> {
-  return contentOf(api.POST("/v1/batches/{batch}/undo", { params: { path: { batch } }, body: { reason: "" } }));
+/** What a batch did to each, and how each stands now. */
+export function batchQuery(batch: string) {
+  return queryOptions({
+    queryKey: ["workloads", "batch", batch],
+    queryFn: ({ signal }): Promise<Batch> => contentOf(api.GET("/v1/batches/{batch}", { params: { path: { batch } }, signal })),
+  });
+}
+
+/** Takes a batch back where it still stands; without a reason the log says which batch it takes back. */
+export function undoBatch(batch: string, reason: string): Promise<BulkResult> {
+  return contentOf(api.POST("/v1/batches/{batch}/undo", { params: { path: { batch } }, body: { reason } }));
 }
 
 function bodyOf({ verb, reason, expiresAt, cases, position }: Asked) {

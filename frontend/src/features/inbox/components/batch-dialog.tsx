@@ -12,7 +12,7 @@ import { EXPIRIES, expiryAt } from "@/lib/actions";
 import { problemOf } from "@/lib/api/problem";
 import type { BulkResult, Case } from "@/lib/api/types";
 
-import { actOnAll, preview, undoBatch } from "../api/inbox";
+import { actOnAll, preview } from "../api/inbox";
 import { ACTION_WORDS, type InboxAction, commandFor, previewWords } from "../model/cases";
 import { BatchItems } from "./batch-items";
 import styles from "./inbox.module.css";
@@ -22,9 +22,11 @@ export interface BatchDialogProps {
   cases: Case[];
   onClose: () => void;
   onDone: () => void;
+  /** Asked to see the record of the batch, where it can be taken back. */
+  onRecord: (batch: string) => void;
 }
 
-export function BatchDialog({ action, cases, onClose, onDone }: BatchDialogProps) {
+export function BatchDialog({ action, cases, onClose, onDone, onRecord }: BatchDialogProps) {
   const words = ACTION_WORDS[action];
   const [done, setDone] = useState<BulkResult | null>(null);
   const subject = cases.length === 1 ? (cases[0]?.workload ?? "") : `${cases.length} workloads`;
@@ -37,7 +39,7 @@ export function BatchDialog({ action, cases, onClose, onDone }: BatchDialogProps
       {done === null ? (
         <Asking action={action} cases={cases} onClose={close} onDone={setDone} />
       ) : (
-        <Done result={done} undoes={["hold", "activate", "deactivate"].includes(action)} onClose={close} />
+        <Done result={done} undoes={["hold", "activate", "deactivate"].includes(action)} onRecord={onRecord} onClose={close} />
       )}
     </Modal>
   );
@@ -113,18 +115,10 @@ function Preview({ shown }: { shown: UseQueryResult<BulkResult> }) {
   return <BatchItems heading={previewWords(shown.data)} items={shown.data.items} />;
 }
 
-function Done({ result, undoes, onClose }: { result: BulkResult; undoes: boolean; onClose: () => void }) {
-  const [running, setRunning] = useState(false);
-  const undo = async () => {
-    setRunning(true);
-    try {
-      const undone = await undoBatch(result.batch);
-      announce(`Taken back: ${undone.eligible} of ${undone.items.length}`, "good");
-      onClose();
-    } catch (error) {
-      announce(problemOf(error).detail, "bad");
-      setRunning(false);
-    }
+function Done({ result, undoes, onRecord, onClose }: { result: BulkResult; undoes: boolean; onRecord: (batch: string) => void; onClose: () => void }) {
+  const record = () => {
+    onClose();
+    onRecord(result.batch);
   };
   return (
     <div className={styles.form}>
@@ -133,11 +127,7 @@ function Done({ result, undoes, onClose }: { result: BulkResult; undoes: boolean
         One batch in the log: <code>{result.batch}</code>
       </p>
       <div className={styles.foot}>
-        {undoes && (
-          <Button refusal={running ? "Working on it." : undefined} onClick={() => void undo()}>
-            Take it back
-          </Button>
-        )}
+        <Button onClick={record}>{undoes ? "Take it back" : "How each stands now"}</Button>
         <Button look="primary" autoFocus onClick={onClose}>
           Close
         </Button>

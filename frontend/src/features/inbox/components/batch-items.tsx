@@ -14,7 +14,7 @@ const LOOKS: Record<Item["outcome"], string | undefined> = {
   refused: styles.bad,
 };
 
-export function BatchItems({ heading, items }: { heading: string; items: Item[] }) {
+export function BatchItems({ heading, items }: { heading: string; items: Pick<Item, "workload" | "outcome" | "reason" | "next">[] }) {
   const id = useId();
   return (
     <div>
@@ -33,7 +33,7 @@ export function BatchItems({ heading, items }: { heading: string; items: Item[] 
   );
 }
 
-function saidOf(item: Item): string {
+function saidOf(item: Pick<Item, "outcome" | "reason" | "next">): string {
   if (item.reason) return item.reason;
   return item.outcome === "done" ? "Done" : (item.next ?? "");
 }

@@ -12,6 +12,7 @@ import { useUrl } from "@/lib/hooks/use-url";
 import { inboxQuery } from "../api/inbox";
 import { FILTER_NAMES, causeWords, filtersIn, keyOf } from "../model/cases";
 import { BatchDialog } from "./batch-dialog";
+import { BatchRecord } from "./batch-record";
 import { CasePanel } from "./case-panel";
 import { CaseTable } from "./case-table";
 import { type AskedBatch, InboxBar } from "./inbox-bar";
@@ -44,8 +45,9 @@ export function InboxPage() {
       </View>
       {/* Beside the list and not in it: what it did is still to be read when it has emptied the list. */}
       {asked !== null && (
-        <BatchDialog action={asked.action} cases={asked.cases} onClose={() => setAsked(null)} onDone={() => setSelection({})} />
+        <BatchDialog action={asked.action} cases={asked.cases} onClose={() => setAsked(null)} onDone={() => setSelection({})} onRecord={(batch) => url.change({ batch })} />
       )}
+      {url.get("batch") !== "" && <BatchRecord key={url.get("batch")} batch={url.get("batch")} onClose={() => url.change({ batch: "" }, "replace")} />}
       {url.get("panel") !== "" && (
         <CasePanel key={url.get("panel")} workloadKey={url.get("panel")} onClose={() => url.change({ panel: "" }, "replace")} />
       )}

@@ -1,6 +1,6 @@
 // What the inbox shows, what it is narrowed to, and the words for causes and limits.
 import { type ActionInput, quoted } from "@/lib/actions";
-import type { BulkResult, Case } from "@/lib/api/types";
+import type { Batch, BulkResult, Case } from "@/lib/api/types";
 import type { UrlState } from "@/lib/hooks/use-url";
 import { formatDuration } from "@/lib/format/times";
 
@@ -77,6 +77,27 @@ export function keyOf(found: Case): string {
 export function previewWords(result: BulkResult): string {
   const all = result.eligible + result.ineligible;
   return `${result.eligible} of ${all} will be changed, as they stood at position ${result.position.toLocaleString("en")}`;
+}
+
+/** What a batch did, by how many: the heading of its record. */
+export function batchTitle(batch: Batch): string {
+  const verb = batch.verb in ACTION_WORDS ? ACTION_WORDS[batch.verb as InboxAction].verb : "Cancel";
+  const [only] = batch.items;
+  return `${verb} ${batch.items.length === 1 && only !== undefined ? only.workload : `${batch.items.length} workloads`}`;
+}
+
+/** Of how many the batch can still be taken back. */
+export function standingWords(batch: Batch): string {
+  const stands = batch.items.filter((item) => item.canUndo).length;
+  if (stands === 0) return "Nothing of it can be taken back";
+  return stands === batch.items.length ? "All of it can still be taken back" : `${stands} of ${batch.items.length} can still be taken back; the others stay as they are`;
+}
+
+/** What came of taking a batch back: first those who were left alone because they had moved on. */
+export function takenBack(undone: BulkResult, before: Batch): BulkResult["items"] {
+  const asked = new Set(undone.items.map((item) => item.workload));
+  const left = before.items.filter((item) => !asked.has(item.workload));
+  return [...left.map(({ workload, phase, reason }) => ({ workload, phase, uid: "", outcome: "ineligible" as const, reason, next: "" })), ...undone.items];
 }
 
 /** The same on the command line. */
