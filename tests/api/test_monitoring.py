@@ -10,7 +10,15 @@ import pytest
 import yaml
 
 from headgate.application.metrics.exposition import DETECTORS
-from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+from tests.api.callers import (
+    Api,
+    admission_check,
+    cluster_queue,
+    flavor,
+    local_queue,
+    open_queue,
+    workload,
+)
 
 HERE = "/v1/namespaces/team-a/workloads"
 BOARD = json.loads(Path("monitoring/board.json").read_text())
@@ -29,9 +37,22 @@ def _questions() -> Iterator[str]:
     yield from (rule["expr"] for rule in RULES)
 
 
+def start_checked(admin: Api, schedule: Callable[[], int]) -> None:
+    """A workload waits for quota, for a check and for its pods."""
+    admin.post("/v1/admissionchecks", admission_check("budget"))
+    open_queue(admin, "checked", admissionChecksStrategy={"admissionChecks": [{"name": "budget"}]})
+    uid = admin.post(HERE, workload("asks", queue="checked")).json()["metadata"]["uid"]
+    schedule()
+    agreed = {"uid": uid, "state": "Ready"}
+    assert admin.post(f"{HERE}/asks/admissionchecks/budget", agreed).status_code == 200
+    schedule()
+    ready = {"uid": uid, "ready": True}
+    assert admin.post(f"{HERE}/asks/pods-ready", ready).status_code == 200
+
+
 @pytest.fixture(scope="module")
 def figures(admin: Api, schedule: Callable[[], int]) -> str:
-    """What Prometheus would read after somebody was evicted and somebody ended."""
+    """What Prometheus would read after an eviction, an end, and a start with a check."""
     own = {"withinClusterQueue": "LowerPriority"}
     admin.post("/v1/resourceflavors", flavor())
     admin.post("/v1/clusterqueues", cluster_queue("cq", cpu="2", preemption=own))
@@ -43,6 +64,7 @@ def figures(admin: Api, schedule: Callable[[], int]) -> str:
     admin.post(HERE, workload("low"))
     schedule()
     admin.post(HERE, workload("high", priority=9))
+    start_checked(admin, schedule)
     reached = schedule()
     assert admin.caught_up("/v1/queues", reached).status_code == 200
     return admin.get("/metrics").text
@@ -53,6 +75,24 @@ def test_every_figure_that_is_asked_for_is_there(figures: str) -> None:
     assert len(wanted) > 15
     told = set(re.findall(r"^([a-z_]+)[ {]", figures, re.MULTILINE))
     assert sorted(wanted - told) == []
+
+
+def test_the_time_of_every_run_that_decided_is_told(figures: str) -> None:
+    counted = {
+        name: sum(map(int, re.findall(rf"^{name}{{.*}} (\d+)$", figures, re.MULTILINE)))
+        for name in (
+            "kueue_admission_attempts_total",
+            "kueue_admission_attempt_duration_seconds_count",
+        )
+    }
+    attempts, timed = counted.values()
+    # A run is counted as an attempt when the next one begins, and timed when it ends.
+    assert 0 < attempts <= timed
+
+
+def test_those_that_ended_are_counted_as_long_as_they_are_kept(figures: str) -> None:
+    assert 'kueue_finished_workloads{cluster_queue="cq"} 1' in figures
+    assert 'kueue_local_queue_finished_workloads{name="main",namespace="team-a"} 1' in figures
 
 
 def test_every_detector_has_its_alert() -> None:

@@ -1,6 +1,8 @@
 """What every store promises of records of cycles."""
 
-from headgate.application.cycles.records import CycleQuery, CycleRecord
+from msgspec.structs import replace
+
+from headgate.application.cycles.records import CycleQuery, CycleRecord, CycleTiming
 from headgate.domain.scheduling.partition.parking import Parked
 from tests.contracts.adapters import Adapters
 
@@ -36,6 +38,18 @@ def test_records_are_paged_newest_first(adapters: Adapters) -> None:
     assert ids(adapters, limit=2, before=(1_003, "run-3")) == ["run-2", "run-1"]
     assert ids(adapters, partition="odd") == ["run-3", "run-1"]
     assert ids(adapters, up_to=20) == ["run-1", "run-0"]
+
+
+def test_how_long_runs_took_is_read_oldest_first_from_an_instant_on(adapters: Adapters) -> None:
+    took = {"reservations": 2, "planning_microseconds": 30, "commit_microseconds": 4}
+    for number in (3, 1, 2, 0):
+        adapters.cycles.put(replace(record(number), **took))
+
+    found = adapters.cycles.timings(1_001, limit=2)
+
+    assert [timing.id for timing in found] == ["run-1", "run-2"]
+    assert found[0] == CycleTiming(id="run-1", at=1_001, outcome="Committed", **took)
+    assert adapters.cycles.timings(1_004, limit=2) == []
 
 
 def test_old_records_are_forgotten(adapters: Adapters) -> None:

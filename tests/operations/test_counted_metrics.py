@@ -4,7 +4,14 @@ from headgate.application.metrics.counted import counted_lines
 from headgate.application.metrics.tally import Tally
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent, Origin, Recorded
-from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadQuotaReserved
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadFinished,
+    WorkloadPodsReady,
+    WorkloadQuotaReserved,
+    WorkloadRequeued,
+)
 from tests.builders.workloads import a_submission, an_admission, an_eviction
 
 STREAM = "workload/team-a/train"
@@ -15,17 +22,17 @@ EVICTED = an_eviction("Preempted")
 
 
 def tallied(*happened: tuple[str, DomainEvent]) -> list[str]:
-    """The lines after these events, each with the run of cycles that decided it."""
-    cell, tally, batch = Cell(), Tally(), []
+    """The lines after these events, a second apart, each with the run of cycles that decided it."""
+    cell, tally = Cell(), Tally()
     submitted = a_submission(queue_name="main")
     for number, (run, event) in enumerate((("", submitted), *happened), 1):
+        at = number * MICROSECONDS_PER_SECOND
         origin = Origin(actor="scheduler" if run else "user:x", correlation=run)
         recorded = Recorded(
-            position=number, stream=STREAM, version=number, event=event, at=number, origin=origin
+            position=number, stream=STREAM, version=number, event=event, at=at, origin=origin
         )
         cell.apply(recorded)
-        batch.append(recorded)
-    tally.count(batch, cell)
+        tally.count([recorded], cell)
     return list(counted_lines(tally))
 
 
@@ -47,3 +54,38 @@ def test_a_run_is_a_success_if_it_gave_quota_to_anyone() -> None:
     lines = tallied(("one", RESERVED), ("one", ADMITTED), ("two", EVICTED), ("", RESERVED))
     assert 'kueue_admission_attempts_total{result="success"} 1' in lines
     assert 'kueue_admission_attempts_total{result="inadmissible"} 1' in lines
+
+
+def test_each_wait_is_told_by_what_it_was_for() -> None:
+    checked = WorkloadQuotaReserved(admission=an_admission("gpu"), checks=("budget",))
+    ready = WorkloadPodsReady()
+    lines = tallied(("one", checked), ("", ready), ("", ADMITTED), ("", ready))
+    queue = 'cluster_queue="gpu"'
+    for line in (
+        f"kueue_quota_reserved_wait_time_seconds_sum{{{queue}}} 1",
+        f"kueue_admission_checks_wait_time_seconds_sum{{{queue}}} 2",
+        f"kueue_ready_wait_time_seconds_sum{{{queue}}} 4",
+        f"kueue_admitted_until_ready_wait_time_seconds_sum{{{queue}}} 1",
+        f"kueue_local_queue_admitted_until_ready_wait_time_seconds_count{{{DOOR}}} 1",
+    ):
+        assert line in lines
+
+
+def test_without_checks_nobody_waits_for_them() -> None:
+    lines = tallied(("one", RESERVED), ("one", ADMITTED))
+    waits = "kueue_admission_checks_wait_time_seconds_count"
+    assert not [line for line in lines if line.startswith(waits)]
+
+
+def test_a_workload_evicted_again_for_the_same_reason_counts_once_beside_all() -> None:
+    again = ("", WorkloadRequeued(reason="Preempted"))
+    lines = tallied(("one", RESERVED), ("one", EVICTED), again, ("two", RESERVED), ("two", EVICTED))
+    labels = 'cluster_queue="gpu",reason="Preempted"'
+    assert f"kueue_evicted_workloads_total{{{labels}}} 2" in lines
+    assert f"kueue_evicted_workloads_once_total{{{labels}}} 1" in lines
+
+
+def test_a_slice_that_another_took_over_is_counted_as_such() -> None:
+    over = WorkloadFinished(reason="WorkloadSliceReplaced", message="")
+    lines = tallied(("one", RESERVED), ("one", ADMITTED), ("", over))
+    assert 'kueue_replaced_workload_slices_total{cluster_queue="gpu"} 1' in lines

@@ -156,6 +156,7 @@ def _living(installation: Installation, close: Callable[[], None]) -> Lifespan:
         await asyncio.to_thread(clock.look)
         await reader.start()
         hub.begin(reader.position)
+        installation.attempts.begin(clock.now())
         installation.tenants.learn(reader.cell.versions)
         reader.listen(installation.tenants.learn_from)
         reader.listen(lambda batch: installation.tally.count(batch, reader.cell))

@@ -12,6 +12,7 @@ from headgate.application.event_hub import EventHub
 from headgate.application.followed.rebuilds import Rebuilds
 from headgate.application.group_commit import GroupCommit
 from headgate.application.installation import Installation
+from headgate.application.metrics.attempts import Attempts
 from headgate.application.metrics.tally import Tally
 from headgate.application.ports import Nudges, Unit
 from headgate.application.rights.token_book import TokenBook
@@ -48,6 +49,7 @@ def install(platform: Platform) -> Installation:
         tenants=tenants,
         rebuilds=Rebuilds(platform.followers),
         tally=Tally(),
+        attempts=Attempts(),
         past=platform.time_machine(),
         ui_directory=platform.settings.ui_directory,
         version=VERSION,

@@ -10,6 +10,7 @@ from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.followed.rebuilds import Rebuilds
 from headgate.application.group_commit import GroupCommit
+from headgate.application.metrics.attempts import Attempts
 from headgate.application.metrics.tally import Tally
 from headgate.application.past.machine import TimeMachine
 from headgate.application.past.reading import PastClock, PastReader
@@ -48,6 +49,7 @@ class Installation:
     tenants: Tenants
     rebuilds: Rebuilds
     tally: Tally
+    attempts: Attempts
     past: TimeMachine
     ui_directory: Path
     version: str

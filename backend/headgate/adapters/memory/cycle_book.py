@@ -1,6 +1,7 @@
 """Records of cycles in memory."""
 
-from headgate.application.cycles.records import CycleQuery, CycleRecord
+from headgate.application.cycles.records import CycleQuery, CycleRecord, CycleTiming
+from headgate.domain.values.instants import Instant
 
 
 class MemoryCycleBook:
@@ -22,6 +23,11 @@ class MemoryCycleBook:
         found = [record for record in self._newest_first() if _matches(query, record)]
         return found[: query.limit]
 
+    def timings(self, since: Instant, *, limit: int) -> list[CycleTiming]:
+        """How long those took that were planned at `since` or later, oldest first."""
+        found = [_timing(record) for record in reversed(self._newest_first()) if record.at >= since]
+        return found[:limit]
+
     def forget(self, *, keep: int) -> int:
         """Delete all but the newest so many; how many went."""
         old = self._newest_first()[keep:]
@@ -31,6 +37,11 @@ class MemoryCycleBook:
 
     def _newest_first(self) -> list[CycleRecord]:
         return sorted(self._kept.values(), key=lambda one: (one.at, one.id), reverse=True)
+
+
+def _timing(record: CycleRecord) -> CycleTiming:
+    fields = CycleTiming.__struct_fields__
+    return CycleTiming(**{name: getattr(record, name) for name in fields})
 
 
 def _matches(query: CycleQuery, record: CycleRecord) -> bool:

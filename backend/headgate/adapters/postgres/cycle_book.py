@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 
 from headgate.adapters.postgres.connections import Pool, connection_of
-from headgate.application.cycles.records import CycleQuery, CycleRecord
+from headgate.application.cycles.records import CycleQuery, CycleRecord, CycleTiming
+from headgate.domain.values.instants import Instant
 
 _PUT = """
     INSERT INTO cycle_record (id, partition, at, input_position, body) VALUES (%s, %s, %s, %s, %s)
@@ -15,7 +16,9 @@ _FORGET = """
     DELETE FROM cycle_record WHERE (at, id) < (
         SELECT at, id FROM cycle_record ORDER BY at DESC, id DESC OFFSET %s - 1 LIMIT 1)
 """
+_TIMINGS = "SELECT body FROM cycle_record WHERE at >= %s ORDER BY at, id LIMIT %s"
 _DECODER = msgspec.msgpack.Decoder(CycleRecord)
+_TIMING = msgspec.msgpack.Decoder(CycleTiming)
 
 
 class PostgresCycleBook:
@@ -50,6 +53,12 @@ class PostgresCycleBook:
             conditions.append("(at, id) < (%s, %s)")
             values.extend(query.before)
         return self._read(" AND ".join(conditions), values, query.limit)
+
+    def timings(self, since: Instant, *, limit: int) -> list[CycleTiming]:
+        """How long those took that were planned at `since` or later, oldest first."""
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(_TIMINGS, (since, limit)).fetchall()
+        return [_TIMING.decode(row[0]) for row in rows]
 
     def forget(self, *, keep: int) -> int:
         """Delete all but the newest so many; how many went."""

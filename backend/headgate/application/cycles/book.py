@@ -2,7 +2,8 @@
 
 from typing import Protocol
 
-from headgate.application.cycles.records import CycleQuery, CycleRecord
+from headgate.application.cycles.records import CycleQuery, CycleRecord, CycleTiming
+from headgate.domain.values.instants import Instant
 
 
 class CycleBook(Protocol):
@@ -16,6 +17,9 @@ class CycleBook(Protocol):
 
     def page(self, query: CycleQuery) -> list[CycleRecord]:
         """Records that match, newest first, keyset paged."""
+
+    def timings(self, since: Instant, *, limit: int) -> list[CycleTiming]:
+        """How long those took that were planned at `since` or later, oldest first."""
 
     def forget(self, *, keep: int) -> int:
         """Delete all but the newest so many; how many went."""

@@ -8,6 +8,7 @@ from headgate.application.cycles.records import CycleRecord
 from headgate.application.ports import Appended, Conflict, Verdict
 from headgate.application.turns.planned import Planned, Planning
 from headgate.domain.scheduling.partition.parking import Parked
+from headgate.domain.workloads.events import WorkloadQuotaReserved
 
 MICROSECONDS = 1_000_000
 
@@ -60,6 +61,12 @@ def record_of(
         cycles=planned.cycles,
         heads=planned.heads,
         decisions=planned.decisions,
+        reservations=_reservations(planned),
         conflict=verdict.reason if isinstance(verdict, Conflict) else "",
         parking=parking,
     )
+
+
+def _reservations(planned: Planned) -> int:
+    events = planned.unit.events if planned.unit else ()
+    return sum(isinstance(new.event, WorkloadQuotaReserved) for new in events)

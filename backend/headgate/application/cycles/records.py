@@ -15,7 +15,8 @@ class CycleRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     `id` is the correlation of the events; they lie from `first_position` to `last_position`, both 0
     after a conflict. Input were the log up to `input_position`, the instant `at` and `parking`.
-    `heads` counts evaluations, `cycles` plans, `microseconds` what planning and committing took.
+    `heads` counts evaluations, `cycles` plans, `reservations` who was given quota, `microseconds`
+    what planning and committing took.
     """
 
     id: str
@@ -29,11 +30,23 @@ class CycleRecord(msgspec.Struct, frozen=True, kw_only=True):
     cycles: int = 0
     heads: int = 0
     decisions: int = 0
+    reservations: int = 0
     planning_microseconds: int = 0
     commit_microseconds: int = 0
     conflicts: int = 0
     conflict: str = ""
     parking: dict[str, Parked] = {}
+
+
+class CycleTiming(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a record that says how long it took."""
+
+    id: str
+    at: Instant
+    outcome: CycleOutcome
+    reservations: int = 0
+    planning_microseconds: int = 0
+    commit_microseconds: int = 0
 
 
 class CycleQuery(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,9 +1,14 @@
 """What happened since the process began, under Kueue's names: by ClusterQueue and by LocalQueue."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from headgate.application.metrics.lines import Labels, Sample, headed, sampled, written
-from headgate.application.metrics.tally import WAIT_BUCKETS, Place, Tally, Waits
+from headgate.application.metrics.histograms import Histogram, histogram_lines
+from headgate.application.metrics.lines import Labels, written
+from headgate.application.metrics.tally import Place, Tally, Why
+from headgate.application.metrics.waits import UNTIL
+
+NO_REASON = Why("", "")
 
 
 def counted_lines(tally: Tally) -> Iterator[str]:
@@ -12,13 +17,13 @@ def counted_lines(tally: Tally) -> Iterator[str]:
         ("quota_reserved_workloads_total", "Reservations of quota", tally.reserved),
         ("admitted_workloads_total", "Admissions", tally.admitted),
         ("finished_workloads_total", "Workloads that ended", tally.finished),
+        ("replaced_workload_slices_total", "Slices that others took over", tally.replaced),
     ):
-        for prefix, samples in _by_queue({(place, ""): n for place, n in counts.items()}):
-            told = f"{text} since the process began"
-            yield from written(f"kueue_{prefix}{name}", "counter", told, samples)
-    for prefix, samples in _by_queue(tally.evicted):
-        name = f"kueue_{prefix}evicted_workloads_total"
-        yield from written(name, "counter", "Evictions since the process began", samples)
+        unlabelled = {(place, NO_REASON): n for place, n in counts.items() if n}
+        yield from _counted(name, text, unlabelled)
+    yield from _counted("evicted_workloads_total", "Evictions", tally.evicted)
+    once = "Workloads evicted for the first time for their reason and cause"
+    yield from _counted("evicted_workloads_once_total", once, tally.evicted_once)
     yield from written(
         "kueue_preempted_workloads_total",
         "counter",
@@ -34,8 +39,12 @@ def counted_lines(tally: Tally) -> Iterator[str]:
         "Runs of cycles that decided anything, by whether they gave quota to anyone",
         [({"result": result}, n) for result, n in sorted(tally.attempts.items())],
     )
-    yield from _waits("", {_cluster_queue(p): w for p, w in _merged(tally.waited, 0)})
-    yield from _waits("local_queue_", {_local_queue(p): w for p, w in _merged(tally.waited, 1)})
+    for figure, text in UNTIL.items():
+        waited = tally.waited[figure]
+        for prefix, part, named in (("", 0, _cluster_queue), ("local_queue_", 1, _local_queue)):
+            found = sorted((named(place), waits) for place, waits in _merged(waited, part))
+            samples = ((dict(labels), waits) for labels, waits in found)
+            yield from histogram_lines(f"kueue_{prefix}{figure}", text, samples)
 
 
 def local_queue_labels(key: str) -> Labels:
@@ -48,14 +57,16 @@ Named = tuple[tuple[str, str], ...]
 """Labels that can be a key."""
 
 
-def _by_queue(counts: Mapping[tuple[Place, str], int]) -> Iterator[tuple[str, list[Sample]]]:
-    """The counts by ClusterQueue and by LocalQueue, with the reason where there is one."""
+def _counted(name: str, text: str, counts: Mapping[tuple[Place, Why], int]) -> Iterator[str]:
+    """Counts by ClusterQueue and by LocalQueue, with reason and cause where there are any."""
     for prefix, named in (("", _cluster_queue), ("local_queue_", _local_queue)):
-        sums: dict[Named, int] = {}
-        for (place, reason), number in counts.items():
-            key = (*named(place), *((("reason", reason),) if reason else ()))
-            sums[key] = sums.get(key, 0) + number
-        yield prefix, [(dict(key), number) for key, number in sorted(sums.items())]
+        sums: Counter[Named] = Counter()
+        for (place, why), number in counts.items():
+            reason = ((key, word) for key, word in why._asdict().items() if word)
+            sums[(*named(place), *reason)] += number
+        told = f"{text} since the process began"
+        samples = [(dict(labels), number) for labels, number in sorted(sums.items())]
+        yield from written(f"kueue_{prefix}{name}", "counter", told, samples)
 
 
 def _cluster_queue(place: Place) -> Named:
@@ -66,22 +77,10 @@ def _local_queue(place: Place) -> Named:
     return tuple(local_queue_labels(place.local_queue).items())
 
 
-def _merged(waited: Mapping[Place, Waits], part: int) -> list[tuple[Place, Waits]]:
+def _merged(waited: Mapping[Place, Histogram], part: int) -> list[tuple[Place, Histogram]]:
     """The waits of all places that are the same in one part of their names."""
-    found: dict[str, tuple[Place, Waits]] = {}
+    found: dict[str, tuple[Place, Histogram]] = {}
     for place, waits in sorted(waited.items()):
-        _, total = found.setdefault(place[part], (place, Waits()))
+        _, total = found.setdefault(place[part], (place, Histogram(waits.bounds)))
         total.merge(waits)
     return list(found.values())
-
-
-def _waits(prefix: str, waited: Mapping[Named, Waits]) -> Iterator[str]:
-    name = f"kueue_{prefix}admission_wait_time_seconds"
-    yield from headed(name, "histogram", "From creation or requeue to admission")
-    for key, waits in sorted(waited.items()):
-        labels = dict(key)
-        for most, number in zip(WAIT_BUCKETS, waits.within, strict=True):
-            yield sampled(f"{name}_bucket", {**labels, "le": str(most)}, number)
-        yield sampled(f"{name}_bucket", {**labels, "le": "+Inf"}, waits.count)
-        yield sampled(f"{name}_sum", labels, waits.total)
-        yield sampled(f"{name}_count", labels, waits.count)

@@ -1,16 +1,17 @@
 """Figures for Prometheus: Kueue's names where we have the same figure, our own beside them."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from headgate.application.installation import Installation
+from headgate.application.metrics.attempts import attempt_lines
 from headgate.application.metrics.counted import counted_lines
 from headgate.application.metrics.lines import Sample, written
-from headgate.application.metrics.local_queues import local_queue_lines
+from headgate.application.metrics.local_queues import FINISHED, local_queue_lines
 from headgate.application.ports import PartitionRow
 from headgate.application.queries.overview.attention import needing_attention
 from headgate.application.queries.overview.detectors import drifting, findings
-from headgate.application.queries.queues.figures import standing_of
+from headgate.application.queries.queues.figures import counts_of, standing_of
 from headgate.application.queries.queues.tree import queue_counts
 from headgate.domain.cell import Cell
 from headgate.domain.queues.activity import cluster_queue_activity
@@ -34,12 +35,20 @@ async def exposition(installation: Installation) -> bytes:
     rows = await asyncio.to_thread(installation.partitions.rows)
     positions = await asyncio.to_thread(installation.followers.positions)
     head = await asyncio.to_thread(installation.log.head)
+    await asyncio.to_thread(installation.attempts.read, installation.cycles)
     cell, tally = installation.reader.cell, installation.tally
     lines = [
         *_queue_lines(cell),
         *_share_lines(cell),
         *local_queue_lines(cell),
         *counted_lines(tally),
+        *attempt_lines(installation.attempts),
+        *written(
+            "headgate_build_info",
+            "gauge",
+            "Which version this process is",
+            [({"version": installation.version}, 1)],
+        ),
         *written("headgate_log_position", "gauge", "Last position of the log", [({}, head)]),
         *written(
             "headgate_reader_lag",
@@ -108,19 +117,22 @@ def _queue_lines(cell: Cell) -> Iterator[str]:
         [({"cluster_queue": n}, c.starting + c.running + c.evicting) for n, c in counts.items()],
     )
     yield from written(
+        "kueue_finished_workloads", "gauge", "Workloads that ended and are kept", _finished(cell)
+    )
+    yield from written(
         "kueue_cluster_queue_status", "gauge", "1 for the status that holds", _statuses(cell)
     )
     yield from written(
         "kueue_cluster_queue_resource_reservation",
         "gauge",
         "Quota reserved, in base units",
-        _usage((name, standing.reserved) for name, standing in standings.items()),
+        _usage(cell, {name: standing.reserved for name, standing in standings.items()}),
     )
     yield from written(
         "kueue_cluster_queue_resource_usage",
         "gauge",
         "Quota of admitted workloads, in base units",
-        _usage((name, standing.admitted) for name, standing in standings.items()),
+        _usage(cell, {name: standing.admitted for name, standing in standings.items()}),
     )
     for figure, field in (
         ("nominal_quota", "nominal_quota"),
@@ -147,6 +159,12 @@ def _share_lines(cell: Cell) -> Iterator[str]:
         yield from written(f"kueue_{figure}_weighted_share", "gauge", text, shares[kind])
 
 
+def _finished(cell: Cell) -> Iterator[Sample]:
+    for name in sorted(cell.config.cluster_queues):
+        phases = counts_of(cell, f"clusterqueue/{name}")
+        yield {"cluster_queue": name}, sum(phases.get(phase, 0) for phase in FINISHED)
+
+
 def _statuses(cell: Cell) -> Iterator[Sample]:
     for name, queue in sorted(cell.config.cluster_queues.items()):
         active = cluster_queue_activity(cell.config, name).active
@@ -171,10 +189,11 @@ def _quotas(cell: Cell, field: str) -> Iterator[Sample]:
                     yield labels, float("inf") if amount is None else amount
 
 
-def _usage(standings: Iterable[tuple[str, FlavorUsage]]) -> Iterator[Sample]:
-    for name, usage in standings:
+def _usage(cell: Cell, usages: Mapping[str, FlavorUsage]) -> Iterator[Sample]:
+    for name, usage in usages.items():
+        own = {"cohort": cell.config.cluster_queues[name].spec.cohort_name, "cluster_queue": name}
         for (flavor, resource), amount in sorted(usage.items()):
-            yield {"cluster_queue": name, "flavor": flavor, "resource": resource}, amount
+            yield {**own, "flavor": flavor, "resource": resource}, amount
 
 
 def _lags(rows: Sequence[PartitionRow]) -> list[Sample]:

@@ -23,7 +23,7 @@ def headed(name: str, kind: str, text: str) -> Iterator[str]:
 def sampled(name: str, labels: Mapping[str, str], value: float) -> str:
     """One sample."""
     inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-    number = "+Inf" if value == float("inf") else f"{value:g}" if value % 1 else str(int(value))
+    number = "+Inf" if value == float("inf") else repr(value) if value % 1 else str(int(value))
     return f"{name}{{{inside}}} {number}" if inside else f"{name} {number}"
 
 

@@ -13,6 +13,7 @@ from headgate.domain.workloads.state import is_admitted
 WAITING = {"active": ("Pending", "Nominated"), "inadmissible": ("BackingOff",)}
 """The phases of those who compete now, and of those who will."""
 
+FINISHED = ("Succeeded", "Failed", "Cancelled")
 ADMITTED = ("Starting", "Running", "Evicting")
 STATES = (("True", True), ("False", False))
 
@@ -23,6 +24,7 @@ def local_queue_lines(cell: Cell) -> Iterator[str]:
         ("pending_workloads", "Workloads that wait", _pending(cell)),
         ("reserving_active_workloads", "Workloads that hold quota", _phases(cell, "QuotaReserved")),
         ("admitted_active_workloads", "Workloads admitted", _phases(cell)),
+        ("finished_workloads", "Workloads that ended and are kept", _finished(cell)),
         ("status", "1 for the status that holds", _statuses(cell)),
     ):
         yield from written(f"kueue_local_queue_{figure}", "gauge", text, samples)
@@ -47,6 +49,12 @@ def _phases(cell: Cell, *others: str) -> Iterator[Sample]:
     for key in sorted(cell.config.local_queues):
         phases = counts_of(cell, f"localqueue/{key}")
         yield local_queue_labels(key), sum(phases.get(p, 0) for p in (*ADMITTED, *others))
+
+
+def _finished(cell: Cell) -> Iterator[Sample]:
+    for key in sorted(cell.config.local_queues):
+        phases = counts_of(cell, f"localqueue/{key}")
+        yield local_queue_labels(key), sum(phases.get(phase, 0) for phase in FINISHED)
 
 
 def _statuses(cell: Cell) -> Iterator[Sample]:

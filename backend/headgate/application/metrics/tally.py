@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from headgate.application.metrics.histograms import Histogram
+from headgate.application.metrics.waits import UNTIL, waits_ended
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.rounds.events import RoundCommitted
@@ -11,11 +13,10 @@ from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadEvicted,
     WorkloadFinished,
+    WorkloadPodsReady,
     WorkloadQuotaReserved,
 )
-
-WAIT_BUCKETS = (1, 5, 15, 60, 300, 900, 3600, 14400, 43200, 86400)
-"""Upper bounds in seconds."""
+from headgate.domain.workloads.state import Workload
 
 SCHEDULER = "scheduler"
 """Who decides; every run of cycles has its own correlation."""
@@ -28,26 +29,14 @@ class Place(NamedTuple):
     local_queue: str
 
 
-class Waits:
-    """How long admissions were waited for, as a histogram; `within` counts up to each bound."""
+class Why(NamedTuple):
+    """What an eviction was for; often there is no cause beside the reason."""
 
-    def __init__(self) -> None:
-        self.within = [0] * len(WAIT_BUCKETS)
-        self.count = 0
-        self.total = 0
+    reason: str
+    underlying_cause: str
 
-    def add(self, seconds: int) -> None:
-        """Count one admission."""
-        self.count += 1
-        self.total += seconds
-        for index, most in enumerate(WAIT_BUCKETS):
-            self.within[index] += seconds <= most
 
-    def merge(self, other: "Waits") -> None:
-        """Count those of another as well."""
-        self.count += other.count
-        self.total += other.total
-        self.within = [mine + its for mine, its in zip(self.within, other.within, strict=True)]
+ENDS_A_WAIT = (WorkloadQuotaReserved, WorkloadAdmitted, WorkloadPodsReady)
 
 
 class Tally:
@@ -61,33 +50,57 @@ class Tally:
         self.reserved: Counter[Place] = Counter()
         self.admitted: Counter[Place] = Counter()
         self.finished: Counter[Place] = Counter()
-        self.evicted: Counter[tuple[Place, str]] = Counter()
+        self.replaced: Counter[Place] = Counter()
+        self.evicted: Counter[tuple[Place, Why]] = Counter()
+        self.evicted_once: Counter[tuple[Place, Why]] = Counter()
         self.preempted: Counter[tuple[str, str]] = Counter()
-        self.waited: dict[Place, Waits] = {}
+        self.waited: dict[str, dict[Place, Histogram]] = {figure: {} for figure in UNTIL}
         self.attempts: Counter[str] = Counter()
         self._run = ""
         self._has_reserved = False
 
     def count(self, batch: Iterable[Recorded], cell: Cell) -> None:
         """Take new events in; `cell` has seen them."""
+        evictions: Counter[tuple[str, Why]] = Counter()
         for recorded in batch:
             self._count_attempt(recorded)
+            self._count_waits(recorded, cell)
             match recorded.event:
                 case WorkloadQuotaReserved():
                     self.reserved[_place_of(recorded, cell)] += 1
-                case WorkloadAdmitted(waited_seconds=seconds):
+                case WorkloadAdmitted():
+                    self.admitted[_place_of(recorded, cell)] += 1
+                case WorkloadEvicted(reason=reason, underlying_cause=cause):
+                    self.evicted[_place_of(recorded, cell), Why(reason, cause)] += 1
+                    evictions[recorded.stream, Why(reason, cause)] += 1
+                case WorkloadFinished(reason=reason):
                     place = _place_of(recorded, cell)
-                    self.admitted[place] += 1
-                    self.waited.setdefault(place, Waits()).add(seconds)
-                case WorkloadEvicted(reason=reason):
-                    self.evicted[_place_of(recorded, cell), reason] += 1
-                case WorkloadFinished():
-                    self.finished[_place_of(recorded, cell)] += 1
+                    self.finished[place] += 1
+                    self.replaced[place] += reason == "WorkloadSliceReplaced"
                 case RoundCommitted(cluster_queue=by, victims=victims):
                     for victim in victims:
                         self.preempted[by, victim.reason] += 1
                 case _:
                     pass
+        self._count_first_evictions(evictions, cell)
+
+    def _count_waits(self, recorded: Recorded, cell: Cell) -> None:
+        if not isinstance(recorded.event, ENDS_A_WAIT):
+            return
+        workload = cell.workloads.get(recorded.stream.removeprefix("workload/"))
+        if workload is not None:
+            place = _place_of(recorded, cell)
+            for figure, seconds in waits_ended(recorded, workload):
+                self.waited[figure].setdefault(place, Histogram()).add(seconds)
+
+    def _count_first_evictions(self, evictions: Counter[tuple[str, Why]], cell: Cell) -> None:
+        """Workloads that were never evicted for that reason and cause before these."""
+        for (stream, why), number in evictions.items():
+            workload = cell.workloads.get(stream.removeprefix("workload/"))
+            counts = workload.evictions if workload else ()
+            known = sum(one.count for one in counts if (one.reason, one.underlying_cause) == why)
+            if workload is not None and known <= number:
+                self.evicted_once[place_of(workload, cell), why] += 1
 
     def _count_attempt(self, recorded: Recorded) -> None:
         """A run counts when it is over: its events lie together in the log."""
@@ -100,10 +113,12 @@ class Tally:
 
 
 def _place_of(recorded: Recorded, cell: Cell) -> Place:
-    """Where the workload of an event is, or would be if it held quota."""
     workload = cell.workloads.get(recorded.stream.removeprefix("workload/"))
-    if workload is None:
-        return Place("", "")
+    return Place("", "") if workload is None else place_of(workload, cell)
+
+
+def place_of(workload: Workload, cell: Cell) -> Place:
+    """Where a workload is, or would be if it held quota."""
     door = f"{workload.namespace}/{workload.spec.queue_name}"
     if workload.admission is not None:
         return Place(workload.admission.cluster_queue, door)

@@ -1,0 +1,62 @@
+"""How long runs of cycles took, counted from the records of workers."""
+
+from headgate.adapters.memory.cycle_book import MemoryCycleBook
+from headgate.application.cycles.records import CycleOutcome, CycleRecord
+from headgate.application.metrics.attempts import LATE, Attempts, attempt_lines
+
+FIGURE = "kueue_admission_attempt_duration_seconds"
+
+
+def record(name: str, at: int, outcome: CycleOutcome = "Committed", given: int = 0) -> CycleRecord:
+    """A run of 30 ms of planning and 10 ms of committing."""
+    return CycleRecord(
+        id=name,
+        partition="p",
+        worker="w",
+        at=at,
+        input_position=1,
+        outcome=outcome,
+        reservations=given,
+        planning_microseconds=30_000,
+        commit_microseconds=10_000,
+    )
+
+
+def told(attempts: Attempts, book: MemoryCycleBook) -> dict[str, str]:
+    attempts.read(book)
+    lines = [line for line in attempt_lines(attempts) if not line.startswith("#")]
+    return dict(line.removeprefix(FIGURE).rsplit(" ", 1) for line in lines)
+
+
+def test_runs_are_told_by_what_they_gave_and_those_refused_by_the_log_are_not() -> None:
+    book, attempts = MemoryCycleBook(), Attempts()
+    attempts.begin(1_000)
+    for one in (
+        record("before", 999, given=1),
+        record("gave", 1_000, given=2),
+        record("gave-not", 1_001),
+        record("refused", 1_002, "Conflict", given=1),
+    ):
+        book.put(one)
+    found = told(attempts, book)
+    assert found['_count{result="success"}'] == found['_count{result="inadmissible"}'] == "1"
+    assert found['_sum{result="success"}'] == "0.04"
+    assert found['_bucket{result="success",le="0.025"}'] == "0"
+    assert found['_bucket{result="success",le="0.05"}'] == "1"
+
+
+def test_every_run_counts_once_also_one_whose_record_comes_late() -> None:
+    book, attempts = MemoryCycleBook(), Attempts()
+    attempts.begin(0)
+    book.put(record("first", 5 * LATE))
+    assert told(attempts, book)['_count{result="inadmissible"}'] == "1"
+    book.put(record("late", 4 * LATE + 1))
+    book.put(record("next", 9 * LATE))
+    for _ in range(2):
+        assert told(attempts, book)['_count{result="inadmissible"}'] == "3"
+
+
+def test_nothing_is_counted_before_the_process_serves() -> None:
+    book, attempts = MemoryCycleBook(), Attempts()
+    book.put(record("before", 5))
+    assert told(attempts, book)['_count{result="inadmissible"}'] == "0"
