@@ -106,6 +106,18 @@ def test_the_latest_are_there_at_once_and_earlier_ones_come_by_key(
     assert screen.serious_violations() == []
 
 
+def test_a_reason_leads_to_what_was_in_the_way_then(screen: Screen, explained: Explained) -> None:
+    screen.open(f"/workloads/{explained.key}", explained.key)
+    card = timeline(screen)
+    card.get_by_role("button", name=f"{FIRST_PAGE - 1} earlier reasons").click()
+    line = card.get_by_role("listitem").filter(has_text="Reason 200.")
+    line.get_by_role("link", name="What was in the way then").click()
+    then = explained.submitted + 200
+    expect(screen.page.get_by_text(f"This is the past: position #{then}")).to_be_visible()
+    expect(card.get_by_text("201 events", exact=True)).to_be_visible()
+    expect(card.get_by_role("listitem").first).to_contain_text("Reason 200.")
+
+
 def test_a_link_to_an_early_event_leads_there(screen: Screen, explained: Explained) -> None:
     screen.open(f"/workloads/{explained.key}?event={explained.submitted}", explained.key)
     line = screen.page.locator(f"#event-{explained.submitted}")

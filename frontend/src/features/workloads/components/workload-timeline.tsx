@@ -15,7 +15,7 @@ import { useNow } from "@/lib/hooks/use-now";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { timelineQuery } from "../api/workloads";
-import { foldReasons, isEarlier, type Life, type Mark, type MarkGroup, marksOf, stretchesOf } from "../model/life";
+import { foldReasons, isEarlier, isReason, type Life, type Mark, type MarkGroup, marksOf, stretchesOf } from "../model/life";
 import styles from "./workload-timeline.module.css";
 
 export function WorkloadTimeline({ workloadKey }: { workloadKey: string }) {
@@ -174,6 +174,12 @@ function MarkLine({ mark, workloadKey, chosen }: { mark: Mark; workloadKey: stri
         <span className={styles.who}>
           {person}
           {entry.reason ? `: “${entry.reason}”` : ""} · <span className="number">#{entry.position}</span>
+          {isReason(entry) && (
+            <>
+              {" · "}
+              <Go to={`${workloadAddress(workloadKey)}?at=${entry.position}`}>What was in the way then</Go>
+            </>
+          )}
         </span>
       </li>
       <Idle seconds={idleSeconds} />

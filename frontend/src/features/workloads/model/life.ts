@@ -41,7 +41,7 @@ const AFTER: Record<string, [Tone, string]> = {
   "workload.activated": ["wait", "Waiting"],
 };
 const AFTER_REASON: [Tone, string] = ["wait", "Waiting"];
-const FOLDED = "workload.explained";
+const REASON = "workload.explained";
 const ENDS = new Set(["workload.finished", "workload.deleted"]);
 const OF_THE_LINE = new Set(["workload.held", "workload.released", "workload.requeued"]);
 const WITH_PLACE: readonly Tone[] = ["run", "move", "bad"];
@@ -60,7 +60,7 @@ export function stretchesOf(entries: TimelineEntry[], now: string): Stretch[] {
       continue;
     }
     // Only who waits is given reasons: where earlier entries are not known, one tells as much.
-    const after: [Tone, string] | undefined = AFTER[entry.type] ?? (entry.type === FOLDED && current === null ? AFTER_REASON : undefined);
+    const after: [Tone, string] | undefined = AFTER[entry.type] ?? (isReason(entry) && current === null ? AFTER_REASON : undefined);
     if (after === undefined) continue;
     const before: Tone | undefined = (current as { tone: Tone } | null)?.tone;
     // A hold on what has a place changes nothing until the place is given up.
@@ -104,6 +104,11 @@ export function marksOf(entries: TimelineEntry[]): Mark[] {
     .reverse();
 }
 
+/** Whether an entry tells why it waited. */
+export function isReason(entry: TimelineEntry): boolean {
+  return entry.type === REASON;
+}
+
 /** Marks that are shown together: the newest, and earlier ones that say the same kind of thing. */
 export type MarkGroup = [Mark, ...Mark[]];
 
@@ -112,7 +117,7 @@ export function foldReasons(marks: Mark[]): MarkGroup[] {
   const groups: MarkGroup[] = [];
   for (const mark of marks) {
     const newer = groups.at(-1);
-    if (mark.entry.type === FOLDED && newer?.[0].entry.type === FOLDED) newer.push(mark);
+    if (newer !== undefined && isReason(mark.entry) && isReason(newer[0].entry)) newer.push(mark);
     else groups.push([mark]);
   }
   return groups;
