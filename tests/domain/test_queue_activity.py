@@ -10,6 +10,7 @@ from headgate.domain.queues.activity import (
     local_queue_activity,
 )
 from headgate.domain.queues.specs import AdmissionCheckRule
+from headgate.domain.scheduling.lines.standing import cluster_queue_obstacle
 from headgate.domain.uses import users_of
 from tests.builders.config import a_config, by_name
 from tests.builders.instants import T0
@@ -23,8 +24,13 @@ PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 
 
 def reason_of(**fields: Any) -> tuple[str, str]:
-    found = cluster_queue_activity(a_config(**fields), "gpu")
+    """What the condition says; whoever waits is kept out for the same reason, or for none."""
+    config = a_config(**fields)
+    found = cluster_queue_activity(config, "gpu")
     assert found.active == (found.reason == "Ready")
+    kept_out = cluster_queue_obstacle(config, "gpu")
+    told = kept_out.reason if kept_out is not None else "Ready"
+    assert {"ClusterQueueDoesNotExist": "NotFound"}.get(told, told) == found.reason
     return found.reason, found.message
 
 
@@ -87,6 +93,15 @@ def test_a_flavor_without_its_topology_makes_the_queue_inactive() -> None:
         admission_checks=by_name(a_check("one", MULTI)),
     )
     assert elsewhere[0] == "Ready"
+
+
+def test_whoever_waits_is_told_the_first_fault_alone_and_what_ends_it() -> None:
+    queue = a_cluster_queue(admission_checks=(AdmissionCheckRule(name="check1"),))
+    config = a_config(cluster_queues=by_name(queue), resource_flavors={})
+    found = cluster_queue_obstacle(config, "gpu")
+    assert found is not None
+    assert found.message == "ResourceFlavor default does not exist"
+    assert found.remedy == "create ResourceFlavor default, or take it out of ClusterQueue gpu"
 
 
 def test_a_local_queue_is_as_active_as_what_lies_behind_it() -> None:

@@ -12,7 +12,6 @@ from headgate.domain.scheduling.blocking import waiting_for_pods
 from headgate.domain.scheduling.due.timers import waits_for_pods_ready
 from headgate.domain.scheduling.lines.standing import (
     cluster_queue_of,
-    local_queue_obstacle,
     queue_obstacle,
 )
 from headgate.domain.scheduling.looks.evaluation import Evaluation, evaluate
@@ -199,20 +198,7 @@ def _kept_out_by_queues(cell: Cell, workload: Workload) -> Explanation | None:
     found = queue_obstacle(cell.config, workload)
     if found is None:
         return None
-    mine = local_queue_obstacle(cell.config, workload) is not None
-    what = "LocalQueue" if mine else "ClusterQueue"
-    return _not_looked_at("Queue", found.reason, found.message, _mending(found.reason, what))
-
-
-def _mending(reason: str, what: str) -> str:
-    """What ends an obstacle of a queue."""
-    if reason == "NoQueue":
-        return "name a queue"
-    if reason == "OutsideLimitRange":
-        return "widen the LimitRange of the namespace, or submit it anew within the range"
-    if reason.endswith("DoesNotExist"):
-        return f"create the {what}, or name another queue"
-    return f"resume the {what}" if reason.endswith("Stopped") else f"repair the {what}"
+    return _not_looked_at("Queue", found.reason, found.message, found.remedy)
 
 
 def _competing(cell: Cell, workload: Workload, at: Instant) -> Explanation:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from headgate.domain.config import Config
 from headgate.domain.configured import Configured
-from headgate.domain.queues.activity import cohort_cycle
+from headgate.domain.queues.activity import cohort_cycle, faults_of, stopped_by
 from headgate.domain.queues.specs import ClusterQueueSpec, LocalQueueSpec, WaitForPodsReady
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.values.instants import Instant
@@ -22,10 +22,11 @@ EVERYTHING = LabelSelector()
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """What keeps a queue or a workload out, as a CamelCase word and a sentence."""
+    """What keeps a queue or a workload out: a CamelCase word, a sentence, and what would end it."""
 
     reason: str
     message: str
+    remedy: str
 
 
 def local_queue_of(config: Config, workload: Workload) -> Configured[LocalQueueSpec] | None:
@@ -56,15 +57,19 @@ def effective_spec(config: Config, cluster_queue: str) -> ClusterQueueSpec:
 
 
 def cluster_queue_obstacle(config: Config, name: str) -> Obstacle | None:
-    """Why a ClusterQueue admits nothing now; first match of Kueue's inactiveReason."""
+    """Why a ClusterQueue admits nothing now: what its condition Active says first, or a circle."""
     queue = config.cluster_queues.get(name)
     if queue is None:
-        return Obstacle("ClusterQueueDoesNotExist", f"ClusterQueue {name} does not exist")
-    if queue.terminating_at is not None:
-        return Obstacle("Terminating", f"ClusterQueue {name} is being deleted")
-    if queue.spec.stop_policy != "None":
-        return Obstacle("Stopped", f"ClusterQueue {name} is stopped{_stopped_by(queue.spec)}")
-    return _broken_reference(config, name, queue.spec)
+        remedy = "create the ClusterQueue, or name another queue"
+        text = f"ClusterQueue {name} does not exist"
+        return Obstacle("ClusterQueueDoesNotExist", text, remedy)
+    for fault in faults_of(config, queue):
+        return Obstacle(fault.reason, fault.sentence, fault.remedy)
+    circle = cohort_cycle(config, queue.spec.cohort_name)
+    if circle:
+        text = f"The cohorts above ClusterQueue {name} form a circle"
+        return Obstacle("CohortCycle", text, f"take away the parent of cohort {circle[0]}")
+    return None
 
 
 def local_queue_obstacle(config: Config, workload: Workload) -> Obstacle | None:
@@ -72,17 +77,20 @@ def local_queue_obstacle(config: Config, workload: Workload) -> Obstacle | None:
     name = workload.spec.queue_name
     if not name:
         where = f"namespace {workload.namespace}"
-        return Obstacle("NoQueue", f"It names no queue, and {where} had no LocalQueue default")
+        text = f"It names no queue, and {where} had no LocalQueue default"
+        return Obstacle("NoQueue", text, "name a queue")
     local = local_queue_of(config, workload)
     if local is None:
         where = f"in namespace {workload.namespace}"
-        return Obstacle("LocalQueueDoesNotExist", f"LocalQueue {name} does not exist {where}")
+        text = f"LocalQueue {name} does not exist {where}"
+        remedy = "create the LocalQueue, or name another queue"
+        return Obstacle("LocalQueueDoesNotExist", text, remedy)
     if local.terminating_at is not None:
-        return Obstacle("LocalQueueTerminating", f"LocalQueue {name} is being deleted")
+        text = f"LocalQueue {name} is being deleted"
+        return Obstacle("LocalQueueTerminating", text, "name another queue")
     if local.spec.stop_policy != "None":
-        return Obstacle(
-            "LocalQueueStopped", f"LocalQueue {name} is stopped{_stopped_by(local.spec)}"
-        )
+        text = f"LocalQueue {name} is stopped{stopped_by(local.spec)}"
+        return Obstacle("LocalQueueStopped", text, f"resume LocalQueue {name}")
     return None
 
 
@@ -113,6 +121,7 @@ def namespace_obstacle(
     return Obstacle(
         "NamespaceMismatch",
         f"ClusterQueue {queue} does not take work from namespace {workload.namespace}",
+        f"let the namespaceSelector of ClusterQueue {queue} select it, or name another queue",
     )
 
 
@@ -143,31 +152,7 @@ def _limit_obstacle(config: Config, workload: Workload) -> Obstacle | None:
         return None  # It was held to them when it was submitted.
     bounds = bounds_of(config.limit_ranges, workload.namespace)
     broken = bound_violations(workload.spec, bounds)
-    return Obstacle("OutsideLimitRange", broken[0].rule.removesuffix(".")) if broken else None
-
-
-def _broken_reference(config: Config, name: str, spec: ClusterQueueSpec) -> Obstacle | None:
-    flavors = [flavor.name for group in spec.resource_groups for flavor in group.flavors]
-    for flavor in flavors:
-        if flavor not in config.resource_flavors:
-            return Obstacle("FlavorNotFound", f"ResourceFlavor {flavor} does not exist")
-    for rule in spec.admission_checks:
-        check = config.admission_checks.get(rule.name)
-        if check is None:
-            return Obstacle("AdmissionCheckNotFound", f"AdmissionCheck {rule.name} does not exist")
-        if not check.spec.active:
-            return Obstacle("AdmissionCheckInactive", f"AdmissionCheck {rule.name} is not active")
-    for flavor in flavors:
-        topology = config.resource_flavors[flavor].spec.topology_name
-        if topology and topology not in config.topologies:
-            return Obstacle("TopologyNotFound", f"Topology {topology} does not exist")
-    if cohort_cycle(config, spec.cohort_name):
-        return Obstacle("CohortCycle", f"The cohorts above ClusterQueue {name} form a circle")
-    return None
-
-
-def _stopped_by(spec: ClusterQueueSpec | LocalQueueSpec) -> str:
-    if spec.stop is None:
-        return ""
-    because = f": {spec.stop.reason}" if spec.stop.reason else ""
-    return f" by {spec.stop.owner}{because}"
+    if not broken:
+        return None
+    remedy = "widen the LimitRange of the namespace, or submit it anew within the range"
+    return Obstacle("OutsideLimitRange", broken[0].rule.removesuffix("."), remedy)
