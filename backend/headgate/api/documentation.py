@@ -1,5 +1,6 @@
 """The OpenAPI document and a page that shows it, both without a token and without the network."""
 
+import asyncio
 from pathlib import Path
 
 from litestar import Request, Response, get
@@ -12,8 +13,9 @@ PAGE_FILES = Path(__file__).parent / "documentation_page"
 
 @get("/v1/openapi.json", include_in_schema=False)
 async def openapi_document(request: Request[None, None, State]) -> Response[bytes]:
-    """The document as the client is generated from."""
-    return Response(written(request.app), media_type="application/json")
+    """The document as the client is generated from; deriving it the first time takes a while."""
+    document = await asyncio.to_thread(written, request.app)
+    return Response(document, media_type="application/json")
 
 
 @get("/docs", include_in_schema=False)

@@ -11,6 +11,7 @@ from headgate.application.queries.workloads.pending import (
     pending_in_local_queue,
 )
 from headgate.application.rights.visibility import Tenants
+from headgate.application.slices import at_once
 from headgate.domain.rejection import NotFound
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
@@ -48,9 +49,9 @@ def _asked(serving: Installation, request: dict[str, Any]) -> list[dict[str, Any
     stretch = Stretch(**request["queryParams"])
     name = request["queueName"]
     if "nsName" in request:
-        summary = pending_in_local_queue(serving, f"{request['nsName']}/{name}", None, stretch)
+        steps = pending_in_local_queue(serving, f"{request['nsName']}/{name}", None, stretch)
     else:
-        summary = pending_in_cluster_queue(serving, name, None, stretch)
+        steps = pending_in_cluster_queue(serving, name, None, stretch)
     return [
         {
             "name": f"{item.metadata.namespace}/{item.metadata.name}",
@@ -59,7 +60,7 @@ def _asked(serving: Installation, request: dict[str, Any]) -> list[dict[str, Any
             "positionInLocalQueue": item.position_in_local_queue,
             "priority": item.priority,
         }
-        for item in summary.items
+        for item in at_once(steps).items
     ]
 
 

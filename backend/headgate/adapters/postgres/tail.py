@@ -11,7 +11,8 @@ from headgate.adapters.postgres.reading import COLUMNS, gapless
 from headgate.domain.facts import Recorded
 
 CHANNEL = "headgate_log"
-BATCH = 1_000
+BATCH = 250
+"""Events decoded and folded in one go, while which nobody else has a turn."""
 POLL_SECONDS = 1.0
 RECONNECT_SECONDS = 0.5
 BUSY_BATCH = 4

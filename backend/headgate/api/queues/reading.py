@@ -36,7 +36,8 @@ async def pending(request: Caller, name: str, namespace: str, stretch: Stretch) 
     scope = request.user.namespaces
     if namespace:
         key = f"{namespace}/{name}"
-        view = pending_in_local_queue(installation, key, scope, stretch)
+        steps = pending_in_local_queue(installation, key, scope, stretch)
     else:
-        view = pending_in_cluster_queue(installation, name, scope, stretch)
-    return answer(view, position=installation.reader.position)
+        steps = pending_in_cluster_queue(installation, name, scope, stretch)
+    view = await installation.reader.while_still(steps)
+    return answer(view, position=int(view.metadata.resource_version))

@@ -53,8 +53,9 @@ class TopologyMaps(Controller):
     )
     async def read(self, request: Caller, name: Name) -> Answer:
         """Other teams' workloads are counted, not named, for submitters."""
-        found = topology_map(installation_of(request), name, request.user.namespaces)
-        return answer_view(found)
+        installation = installation_of(request)
+        steps = topology_map(installation, name, request.user.namespaces)
+        return answer_view(await installation.reader.while_still(steps))
 
     @get(
         "/fits",

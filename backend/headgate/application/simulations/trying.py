@@ -10,6 +10,7 @@ from headgate.application.changes.deciding import decided
 from headgate.application.ports import Loaded
 from headgate.application.queries.workloads.explanations import fresh_explanation, position_of
 from headgate.application.queries.workloads.views import QueuePosition
+from headgate.application.slices import at_once
 from headgate.domain.cell import Cell
 from headgate.domain.foresight.course import Course
 from headgate.domain.foresight.difference import Effect, Fact, effects
@@ -114,7 +115,7 @@ def _standing(cell: Cell, key: str, at: Instant) -> Standing:
     making_room = cell.rounds.get(workload.round_id or "")
     return Standing(
         workload,
-        position_of(cell, workload),
+        at_once(position_of(cell, workload)),
         fresh_explanation(cell, workload, at),
         making_room.victims if making_room else (),
     )

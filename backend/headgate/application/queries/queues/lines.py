@@ -4,6 +4,7 @@ from heapq import heapify, heappop, heapreplace
 
 import msgspec
 
+from headgate.application.slices import Steps, each
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.lines.standing import cluster_queue_of, effective_spec
 from headgate.domain.scheduling.ordering.order import Order, order_of
@@ -48,7 +49,7 @@ def line_of(cell: Cell, cluster_queue: str) -> Line:
     return Line(waiting.in_order(ranks), waiting.strict)
 
 
-def line_of_tree(cell: Cell, cluster_queue: str) -> tuple[str, ...]:
+def line_of_tree(cell: Cell, cluster_queue: str) -> Steps[tuple[str, ...]]:
     """Everyone who waits in the tree of cohorts of a ClusterQueue, as if their lines were merged.
 
     Each time the first of a line comes that goes before the first of the others by priority and
@@ -56,15 +57,13 @@ def line_of_tree(cell: Cell, cluster_queue: str) -> tuple[str, ...]:
     """
     partition = cell.partition(cell.partitioning.of_cluster_queue[cluster_queue])
     root = partition.tree.root_of(f"clusterqueue/{cluster_queue}")
-    lines = [
-        line_of(cell, name).keys
-        for name in partition.cluster_queues
-        if partition.tree.root_of(f"clusterqueue/{name}") == root
-    ]
-    return _merged(cell, [line for line in lines if line])
+    names = tuple(partition.cluster_queues)
+    together = [name for name in names if partition.tree.root_of(f"clusterqueue/{name}") == root]
+    lines = yield from each(line_of(cell, name).keys for name in together)
+    return (yield from _merged(cell, [line for line in lines if line]))
 
 
-def _merged(cell: Cell, lines: list[tuple[str, ...]]) -> tuple[str, ...]:
+def _merged(cell: Cell, lines: list[tuple[str, ...]]) -> Steps[tuple[str, ...]]:
     def head(number: int, place: int) -> tuple[Order, int, int]:
         workload = cell.workloads[lines[number][place]]
         spec = effective_spec(cell.config, cluster_queue_of(cell.config, workload))
@@ -74,6 +73,7 @@ def _merged(cell: Cell, lines: list[tuple[str, ...]]) -> tuple[str, ...]:
     heapify(heads)
     merged = []
     while heads:
+        yield
         _, number, place = heads[0]
         merged.append(lines[number][place])
         if place + 1 < len(lines[number]):

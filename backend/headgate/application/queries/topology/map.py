@@ -14,6 +14,7 @@ from headgate.application.queries.topology.views import (
 )
 from headgate.application.queries.views import timestamp
 from headgate.application.rights.visibility import Scope, counted
+from headgate.application.slices import Steps, each
 from headgate.domain.cell import Cell
 from headgate.domain.configured import Configured
 from headgate.domain.rejection import NotFound
@@ -36,49 +37,52 @@ class _Stay(msgspec.Struct, frozen=True):
     taken: Requests
 
 
-def topology_map(installation: Installation, name: str, scope: Scope) -> TopologyMap:
+def topology_map(installation: Installation, name: str, scope: Scope) -> Steps[TopologyMap]:
     """The map of one topology; raises `NotFound`."""
     cell = installation.reader.cell
     topology = cell.config.topologies.get(name)
     if topology is None:
         raise NotFound(f"There is no Topology {name}.", remedy="List the topologies.")
     spec = topology.spec
-    nodes = _nodes_of(cell, name, spec)
-    stays = _stays(cell, name)
+    nodes = yield from _nodes_of(cell, name, spec)
+    stays = yield from _stays(cell, name)
     places: dict[Path, list[Node]] = {}
     for node in nodes:
         places.setdefault(path_of(node, spec), []).append(node)
+        yield
     goes_to_hosts = spec.levels[-1] == HOSTNAME_LABEL
-    leaves = [
+    leaves = (
         _leaf(path, found[0], stays.get(path[-1:], []), scope)
         if goes_to_hosts
         else _place_of_hosts(path, found, stays.get(path, []), scope)
         for path, found in sorted(places.items())
-    ]
+    )
+    domains = yield from _grouped((yield from each(leaves)), 1)
     return TopologyMap(
         position=cell.position,
         at=timestamp(installation.clock.now()),
         topology=name,
         levels=list(spec.levels),
         resources=sorted({r for node in nodes for r in node.spec.allocatable} | {PODS}),
-        domains=_grouped(leaves, 1),
+        domains=domains,
     )
 
 
-def _nodes_of(cell: Cell, topology: str, spec: TopologySpec) -> list[Node]:
+def _nodes_of(cell: Cell, topology: str, spec: TopologySpec) -> Steps[list[Node]]:
     flavors = [
         flavor.spec
         for flavor in cell.config.resource_flavors.values()
         if flavor.spec.topology_name == topology
     ]
-    return [
-        node
-        for node in cell.config.nodes.values()
-        if any(stands_in(node, flavor, spec) for flavor in flavors)
-    ]
+    found = []
+    for node in tuple(cell.config.nodes.values()):
+        if any(stands_in(node, flavor, spec) for flavor in flavors):
+            found.append(node)
+        yield
+    return found
 
 
-def _stays(cell: Cell, topology: str) -> dict[Path, list[_Stay]]:
+def _stays(cell: Cell, topology: str) -> Steps[dict[Path, list[_Stay]]]:
     flavors = {
         name
         for name, flavor in cell.config.resource_flavors.items()
@@ -86,9 +90,10 @@ def _stays(cell: Cell, topology: str) -> dict[Path, list[_Stay]]:
     }
     found: dict[Path, list[_Stay]] = {}
     for partition_key in cell.partition_keys():
-        for holders in cell.partition(partition_key).charges.holding.values():
-            for key in holders:
+        for holders in tuple(cell.partition(partition_key).charges.holding.values()):
+            for key in tuple(holders):
                 _add_stays(found, cell.workloads[key], flavors)
+                yield
     return found
 
 
@@ -175,17 +180,18 @@ def _guests(stays: list[_Stay], scope: Scope) -> list[HostWorkload]:
     return sorted(shown, key=lambda guest: guest.key)
 
 
-def _grouped(leaves: list[DomainNode], depth: int) -> list[DomainNode]:
+def _grouped(leaves: list[DomainNode], depth: int) -> Steps[list[DomainNode]]:
     """Leaves gathered into the domains of their first `depth` values, level by level."""
     found: dict[Path, list[DomainNode]] = {}
     for leaf in leaves:
         found.setdefault(tuple(leaf.path[:depth]), []).append(leaf)
-    return [
-        members[0]
-        if len(members) == 1 and len(members[0].path) == depth
-        else _domain(path, _grouped(members, depth + 1))
-        for path, members in sorted(found.items())
-    ]
+    domains = []
+    for path, members in sorted(found.items()):
+        is_leaf = len(members) == 1 and len(members[0].path) == depth
+        inner = [] if is_leaf else (yield from _grouped(members, depth + 1))
+        domains.append(members[0] if is_leaf else _domain(path, inner))
+        yield
+    return domains
 
 
 def _domain(path: Path, children: list[DomainNode]) -> DomainNode:

@@ -18,6 +18,7 @@ from headgate.application.queries.workloads.views import (
 )
 from headgate.application.queries.workloads.waiting_since import attempts_of, since
 from headgate.application.rights.visibility import Scope
+from headgate.application.slices import Steps
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
@@ -62,6 +63,7 @@ async def explanation_view(
     cell = installation.reader.cell
     found = fresh_explanation(cell, workload, installation.clock.now())
     start = await asyncio.to_thread(since, cell.config, workload, found, read)
+    place = await installation.reader.while_still(position_of(cell, workload))
     attempts = attempts_of(past)
     hide = installation.tenants.redacted
     phase = phase_of(workload)
@@ -77,7 +79,7 @@ async def explanation_view(
         since=AsOf(position=start.position, time=timestamp(start.at)) if start else None,
         blockers=[blocker_view(installation, blocker, scope) for blocker in found.blockers],
         would_unblock=hide(list(found.would_unblock), scope),
-        position=position_of(cell, workload),
+        position=place,
         attempts=attempts.count,
         last_attempt=_attempt(attempts.last),
         expected_start=expected_start(cell, workload, found, installation.clock.now()),
@@ -174,16 +176,17 @@ def blocker_view(installation: Installation, blocker: Blocker, scope: Scope) -> 
     )
 
 
-def position_of(cell: Cell, workload: Workload) -> QueuePosition | None:
+def position_of(cell: Cell, workload: Workload) -> Steps[QueuePosition | None]:
     """Its place in line, if it waits in one."""
     name = cluster_queue_of(cell.config, workload)
     line: Line = line_of(cell, name)
     place = line.place(workload.key)
     if place is None:
         return None
+    together = yield from line_of_tree(cell, name)
     return QueuePosition(
         cluster_queue=place,
         local_queue=line.place_in_local_queue(cell, workload.key),
-        cohort=line_of_tree(cell, name).index(workload.key) + 1,
+        cohort=together.index(workload.key) + 1,
         of=len(line.keys),
     )

@@ -14,6 +14,7 @@ from headgate.application.queries.queues.views import (
 from headgate.application.queries.views import timestamp
 from headgate.application.queries.workloads.explanations import explanation_of
 from headgate.application.rights.visibility import SOMEBODY, Scope
+from headgate.application.slices import Steps, each
 from headgate.domain.rejection import NotFound
 from headgate.domain.workloads.state import Workload, phase_of
 
@@ -34,48 +35,51 @@ class _Place(msgspec.Struct, frozen=True):
 
 def pending_in_cluster_queue(
     installation: Installation, name: str, scope: Scope, stretch: Stretch
-) -> PendingWorkloadsSummary:
+) -> Steps[PendingWorkloadsSummary]:
     """Who waits in a ClusterQueue; raises `NotFound`."""
     cell = installation.reader.cell
     if name not in cell.config.cluster_queues:
         raise NotFound(f"There is no ClusterQueue {name}.", remedy="List the ClusterQueues.")
-    return _summary(installation, _places(installation, name), scope, stretch)
+    places = yield from _places(installation, name)
+    return (yield from _summary(installation, places, scope, stretch))
 
 
 def pending_in_local_queue(
     installation: Installation, key: str, scope: Scope, stretch: Stretch
-) -> PendingWorkloadsSummary:
+) -> Steps[PendingWorkloadsSummary]:
     """Who waits in a LocalQueue (`namespace/name`); raises `NotFound`."""
     cell = installation.reader.cell
     queue = cell.config.local_queues.get(key)
     if queue is None:
         raise NotFound(f"There is no LocalQueue {key}.", remedy="List the LocalQueues.")
-    places = _places(installation, queue.spec.cluster_queue)
+    places = yield from _places(installation, queue.spec.cluster_queue)
     mine = [place for place in places if local_queue_key(place.workload) == key]
-    return _summary(installation, mine, scope, stretch)
+    return (yield from _summary(installation, mine, scope, stretch))
 
 
-def _places(installation: Installation, cluster_queue: str) -> list[_Place]:
+def _places(installation: Installation, cluster_queue: str) -> Steps[list[_Place]]:
     cell = installation.reader.cell
     seen: dict[str, int] = {}
     places = []
-    of_tree = {key: place for place, key in enumerate(line_of_tree(cell, cluster_queue))}
+    together = yield from line_of_tree(cell, cluster_queue)
+    of_tree = {key: place for place, key in enumerate(together)}
     for index, key in enumerate(line_of(cell, cluster_queue).keys):
         workload = cell.workloads[key]
         local = local_queue_key(workload)
         places.append(_Place(workload, index, seen.get(local, 0), of_tree[key]))
         seen[local] = seen.get(local, 0) + 1
+        yield
     return places
 
 
 def _summary(
     installation: Installation, places: list[_Place], scope: Scope, stretch: Stretch
-) -> PendingWorkloadsSummary:
+) -> Steps[PendingWorkloadsSummary]:
     chosen = places[stretch.offset : stretch.offset + max(0, stretch.limit)]
     position = installation.reader.position
     return PendingWorkloadsSummary(
         metadata=PendingListMeta(resource_version=str(position)),
-        items=[_item(installation, place, scope) for place in chosen],
+        items=(yield from each(_item(installation, place, scope) for place in chosen)),
     )
 
 
