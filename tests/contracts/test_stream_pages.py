@@ -5,9 +5,13 @@ from typing import Any
 import psycopg
 import pytest
 
+from headgate.adapters.postgres.connections import Pool
 from headgate.adapters.postgres.reading import STREAM_PAGE
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.contracts.building import event, unit
+from tests.contracts.test_log_archive import archive_all, database_of_small_parts, pool
+
+__all__ = ["database_of_small_parts", "pool"]
 
 LONG = "workload/a/long"
 LENGTH = 30
@@ -65,6 +69,15 @@ def test_a_page_tells_the_same_as_the_stream(adapters: Adapters) -> None:
 
     whole = adapters.log.read_stream(LONG)
     assert adapters.log.stream_page(LONG, before=None, limit=LENGTH) == whole[::-1]
+
+
+def test_a_page_goes_across_archived_parts(database_of_small_parts: str, pool: Pool) -> None:
+    with on_postgres(database_of_small_parts) as adapters:
+        fill(adapters)
+        known = adapters.log.stream_page(LONG, before=20, limit=15)
+        archive_all(pool, 20)
+        assert adapters.log.stream_page(LONG, before=20, limit=15) == known
+        assert [one.position for one in known] == list(range(38, 8, -2))
 
 
 def test_on_postgres_a_page_touches_no_more_rows_than_it_has(fresh_database_url: str) -> None:
