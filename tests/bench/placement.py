@@ -2,7 +2,8 @@
 
 Run with `python -m tests.bench.placement`. A pass is `min(free // request)` over three resources of
 every host; cold is a placement for a shape of request that was never seen, warm one for a known
-shape, refresh bringing a known shape up to date after an admission.
+shape, refresh bringing a known shape up to date after an admission. Hosts have been named before:
+the very first gang over most of them pays for writing their names down.
 """
 
 import sys

@@ -17,6 +17,7 @@ from headgate.domain.scheduling.placement.domains import (
     stands_in,
 )
 from headgate.domain.scheduling.placement.hosts import HostTable, Ints, Place, place_named
+from headgate.domain.scheduling.placement.naming import Naming
 from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
 
 Node = Configured[NodeSpec]
@@ -73,7 +74,7 @@ def _topology(
     paths = tuple(path for path, _ in members.values())
     rows = np.array([table.row_of[place] for place in members], dtype=np.int64)
     levels = topology.spec.levels
-    values = [table.places[row] for row in rows] if topology.spec.goes_to_hosts else paths
+    named = [table.places[row] for row in rows] if topology.spec.goes_to_hosts else paths
     starts = tuple(_starts(paths, level) for level in range(len(levels)))
     first_child = tuple(
         np.append(np.searchsorted(below, above), len(below)) for above, below in pairwise(starts)
@@ -86,7 +87,7 @@ def _topology(
         levels=levels,
         assigned_levels=levels[-1:] if topology.spec.goes_to_hosts else levels,
         paths=paths,
-        values=np.fromiter(values, dtype=np.object_, count=len(paths)),
+        naming=Naming(np.fromiter(named, dtype=np.object_, count=len(paths))),
         rows=rows,
         starts=starts,
         first_child=first_child,

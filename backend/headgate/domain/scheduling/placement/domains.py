@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import node_is_of_flavor
 from headgate.domain.scheduling.placement.hosts import Ints, Place, host_name
+from headgate.domain.scheduling.placement.naming import Naming
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
     NodeSpec,
@@ -26,8 +26,8 @@ class FlavorTopology:
     """Places of one flavor under one topology.
 
     `assigned_levels` are those an assignment names: the hostname alone where that is the lowest.
-    `paths[i]` is the path of place `i`, `values[i]` what an assignment says of it, `rows[i]` its
-    row in the host table. `starts[l]` are the places at which the domains of level `l` begin,
+    `paths[i]` is the path of place `i`, `rows[i]` its row in the host table; `naming` is what an
+    assignment says of places. `starts[l]` are the places at which the domains of level `l` begin,
     `first_child[l]` the domains of level `l + 1` at which they begin, with the end as last entry,
     and `bounds[l]` the same as a list; `parent[l]` are the domains of level `l` that those of level
     `l + 1` lie in. `place_of_row` is -1 for rows of no place. `numbers` count up from 0, for
@@ -42,7 +42,7 @@ class FlavorTopology:
     levels: tuple[str, ...]
     assigned_levels: tuple[str, ...]
     paths: tuple[Place, ...]
-    values: NDArray[np.object_]
+    naming: Naming
     rows: Ints
     starts: tuple[Ints, ...]
     first_child: tuple[Ints, ...]

@@ -41,7 +41,7 @@ def _cut_out(topology: FlavorTopology, level: int, domain: int) -> FlavorTopolog
     return replace(
         topology,
         paths=topology.paths[places],
-        values=topology.values[places],
+        naming=topology.naming.part(places),
         rows=rows,
         starts=tuple(starts),
         first_child=first_child,

@@ -15,7 +15,7 @@ from headgate.domain.scheduling.placement.hosts import Ints
 from headgate.domain.scheduling.placement.search import Shortfall, search
 from headgate.domain.scheduling.placement.shortfall import unplaced
 from headgate.domain.scheduling.placement.wanted import Wanted, slicing_of, wanted_of
-from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
+from headgate.domain.workloads.admission import TopologyAssignment
 from headgate.domain.workloads.specs import PodSet
 
 MOST_ANSWERS = 256
@@ -128,6 +128,6 @@ def groups_of(seats: Sequence[Seat]) -> Iterable[Group]:
 
 def _placed(ground: Ground, places: Ints, counts: Ints) -> Placed:
     topology, rows = ground.topology, ground.topology.rows[places]
-    domains = tuple(map(TopologyDomain, topology.values[places].tolist(), counts.tolist()))
+    domains = topology.naming.say(places, counts)
     assignment = TopologyAssignment(levels=topology.assigned_levels, domains=domains)
     return Placed(rows, counts, assignment)

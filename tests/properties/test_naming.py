@@ -1,0 +1,44 @@
+"""Places are named alike, whatever was said of them before."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.domain.scheduling.placement.naming import FEW, Naming
+from headgate.domain.scheduling.placement.sizes import LARGEST
+from headgate.domain.workloads.admission import TopologyDomain
+
+PLACES = 2 * FEW
+NAMES = [(f"host-{number}",) for number in range(PLACES)]
+
+counts = st.one_of(st.integers(1, 12), st.integers(1, 40), st.integers(LARGEST, LARGEST + 1))
+gangs = st.tuples(
+    st.integers(0, PLACES - 1), st.integers(1, PLACES), st.lists(counts, min_size=1, max_size=24)
+)
+
+
+@given(st.lists(gangs, min_size=1, max_size=6))
+def test_each_place_is_named_with_its_own_pods(asked: list[tuple[int, int, list[int]]]) -> None:
+    naming = Naming(np.fromiter(NAMES, dtype=np.object_, count=PLACES))
+    for first, number, repeated in asked:
+        places = np.arange(PLACES)[first : first + number]
+        pods = np.resize(np.array(repeated), len(places))
+        said = naming.say(places, pods)
+        assert said == tuple(
+            TopologyDomain(NAMES[place], count)
+            for place, count in zip(places.tolist(), pods.tolist(), strict=True)
+        )
+
+
+def test_what_is_said_again_is_the_same_object() -> None:
+    naming = Naming(np.fromiter(NAMES, dtype=np.object_, count=PLACES))
+    places = np.arange(PLACES)
+    first = naming.say(places, np.full(PLACES, 8))
+    again = naming.say(places, np.full(PLACES, 8))
+    assert all(one is other for one, other in zip(first, again, strict=True))
+
+
+def test_a_part_has_the_names_of_its_places() -> None:
+    naming = Naming(np.fromiter(NAMES, dtype=np.object_, count=PLACES))
+    part = naming.part(slice(3, 5))
+    assert part.say(np.array([1]), np.array([2])) == (TopologyDomain(("host-4",), 2),)
