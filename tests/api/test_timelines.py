@@ -136,10 +136,13 @@ def test_facts_that_come_between_pages_move_nothing(admin: Api) -> None:
     assert types == ["workload.held", "workload.released", "workload.held", "workload.submitted"]
 
 
-@pytest.mark.parametrize("question", ["limit=0", "limit=1001", "continue=x", "data=Some"])
-def test_a_page_that_cannot_be_is_refused(admin: Api, question: str) -> None:
+@pytest.mark.parametrize(
+    ("question", "status"),
+    [("limit=0", 422), ("limit=1001", 422), ("data=Some", 422), ("continue=x", 400)],
+)
+def test_a_page_that_cannot_be_is_refused(admin: Api, question: str, status: int) -> None:
     refused = admin.get(f"{TIMELINE}?{question}")
-    assert refused.status_code in {400, 422}, refused.text
+    assert refused.status_code == status, refused.text
     assert refused.headers["content-type"].startswith("application/problem+json")
 
 
@@ -148,6 +151,18 @@ def test_a_page_goes_on_only_in_its_own_timeline(admin: Api) -> None:
     token = admin.get(f"{TIMELINE}?limit=1").json()["continue"]
     other = "/v1/namespaces/team-a/workloads/other/timeline"
     assert admin.get(f"{other}?continue={token}").status_code == 400
+
+
+def test_an_explanation_has_as_many_earlier_reasons_as_wanted(admin: Api) -> None:
+    def history(question: str) -> list[str]:
+        found = admin.get(f"{OLD}/explanation{question}").json()
+        assert found["attempts"] == EXPLANATIONS
+        return [one["sentence"].split()[1] for one in found.get("history", [])]
+
+    assert history("") == [str(number) for number in range(1, EXPLANATIONS + 1)]
+    assert history("?history=2") == [str(EXPLANATIONS - 1), str(EXPLANATIONS)]
+    assert history("?history=0") == []
+    assert admin.get(f"{OLD}/explanation?history=501").status_code == 422
 
 
 def test_where_a_gang_lies_is_told_by_the_whole_data_alone(

@@ -25,7 +25,9 @@ from headgate.api.workloads.schemas import (
     WorkloadBatch,
     WorkloadList,
     WorkloadObject,
+    WrittenWorkload,
 )
+from headgate.application.queries.workloads.explanations import MOST_REASONS
 from headgate.application.queries.workloads.views import ExplanationView, Timeline
 
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
@@ -38,6 +40,15 @@ QueueName = Annotated[
 ClusterQueueName = Annotated[str | None, QueryParameter(name="clusterQueue")]
 Contains = Annotated[
     str | None, QueryParameter(name="name", description="A part of the workload's name")
+]
+Reasons = Annotated[
+    int,
+    QueryParameter(
+        name="history",
+        ge=0,
+        le=MOST_REASONS,
+        description="How many of the reasons it was given last; the timeline tells all",
+    ),
 ]
 TimelineDetail = Annotated[
     Literal["Brief", "Whole"],
@@ -124,7 +135,7 @@ class Workloads(Controller):
         operation_id="submitWorkload",
         summary="Submit a workload",
         operation_class=takes(WorkloadObject, example=WORKLOAD),
-        responses=shows(WorkloadObject, status=201),
+        responses=shows(WrittenWorkload, status=201),
         opt={"right": "submit"},
     )
     async def submit(
@@ -154,7 +165,7 @@ class Workloads(Controller):
         operation_id="replaceWorkload",
         summary="Change a workload",
         operation_class=takes(WorkloadObject),
-        responses=shows(WorkloadObject),
+        responses=shows(WrittenWorkload),
         opt={"right": "submit"},
     )
     async def replace(
@@ -197,9 +208,11 @@ class Workloads(Controller):
         summary="Why it waits, and what would help",
         responses=shows(ExplanationView),
     )
-    async def explanation(self, request: Caller, name: Name) -> Answer:
+    async def explanation(
+        self, request: Caller, name: Name, history: Reasons = MOST_REASONS
+    ) -> Answer:
         """Recorded by the scheduler, or derived where it had no need to look."""
-        return await reading.explanation(request, name)
+        return await reading.explanation(request, name, history)
 
     @get(
         "/{name:str}/timeline",

@@ -54,12 +54,12 @@ async def read(request: Caller, name: str, if_none_match: str | None) -> Answer:
     return answer(body, position=position, version=loaded.version)
 
 
-async def explanation(request: Caller, name: str) -> Answer:
-    """Why it waits."""
+async def explanation(request: Caller, name: str, reasons: int) -> Answer:
+    """Why it waits, with so many of the reasons it was given last."""
     installation = installation_of(request)
     loaded = await loaded_workload(request, name)
     await installation.reader.reached(loaded.position, within_seconds=1.0)
-    view = await explanation_view(installation, loaded.state, request.user.namespaces)
+    view = await explanation_view(installation, loaded.state, request.user.namespaces, reasons)
     return answer(view, position=view.as_of.position)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.commands.explaining import blocker_table
+from headgate.cli.commands.explaining import WITHOUT_HISTORY, blocker_table
 from headgate.cli.commands.timelines import HEADERS, earlier_words, latest, rows_of
 from headgate.cli.kinds import WORKLOAD, Kind, placed, references
 from headgate.cli.options import DEFAULT_NAMESPACE, Names, Namespace
@@ -37,7 +37,7 @@ def describe(ctx: typer.Context, names: Names, namespace: Namespace = DEFAULT_NA
 
 def _describe_workload(client: HeadgateClient, found: Object, namespace: str, name: str) -> None:
     path = WORKLOAD.path(namespace, name)
-    explanation = client.read(f"{path}/explanation")
+    explanation = client.read(f"{path}/explanation", WITHOUT_HISTORY)
     status = found.get("status", {})
     phase = status.get("phase", "")
     show(explanation["sentence"])

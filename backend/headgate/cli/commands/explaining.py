@@ -17,6 +17,9 @@ from headgate.cli.session import client_of
 
 Object = dict[str, Any]
 
+WITHOUT_HISTORY = {"history": "0"}
+"""What people are shown of an explanation leaves out the reasons before."""
+
 WorkloadName = Annotated[
     str, typer.Argument(help="NAME, NAMESPACE/NAME or wl/NAME.", autocompletion=complete_workloads)
 ]
@@ -32,7 +35,8 @@ def why(
     """Say why a workload waits: one sentence, what is in the way, what would unblock it."""
     place, name = workload_place(workload, namespace)
     with client_of(ctx) as client:
-        explanation = client.read(f"{WORKLOAD.path(place, name)}/explanation")
+        asked = WITHOUT_HISTORY if output in (Format.TABLE, Format.WIDE) else {}
+        explanation = client.read(f"{WORKLOAD.path(place, name)}/explanation", asked)
     if show_value(explanation, output):
         return
     show(explanation["sentence"])

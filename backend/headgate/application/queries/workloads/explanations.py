@@ -54,9 +54,12 @@ STATED: dict[Phase, tuple[str, str]] = {
 
 
 async def explanation_view(
-    installation: Installation, workload: Workload, scope: Scope
+    installation: Installation, workload: Workload, scope: Scope, reasons: int = MOST_REASONS
 ) -> ExplanationView:
-    """Everything known of why it stands where it stands, as someone may see it."""
+    """Everything known of why it stands where it stands, as someone may see it.
+
+    The history has the latest `reasons` at most.
+    """
     stream = workload_stream(workload.key)
     read = installation.log.read_stream
     past = await asyncio.to_thread(read, stream)
@@ -83,7 +86,7 @@ async def explanation_view(
         attempts=attempts.count,
         last_attempt=_attempt(attempts.last),
         expected_start=expected_start(cell, workload, found, installation.clock.now()),
-        history=_history(installation, past, scope),
+        history=_history(installation, past, scope, reasons),
     )
 
 
@@ -99,19 +102,23 @@ def _with_story(found: Explanation, phase: Phase, past: Sequence[Recorded]) -> s
 
 
 def _history(
-    installation: Installation, past: Sequence[Recorded], scope: Scope
+    installation: Installation, past: Sequence[Recorded], scope: Scope, most: int
 ) -> list[ReasonThen]:
     """Why it waited, reason after reason, the latest last."""
     hide = installation.tenants.redacted
+    told = [
+        (recorded, recorded.event.explanation)
+        for recorded in past
+        if isinstance(recorded.event, WorkloadExplained)
+    ]
     return [
         ReasonThen(
             position=recorded.position,
             at=timestamp(recorded.at),
-            dominant=recorded.event.explanation.dominant,
-            sentence=hide(recorded.event.explanation.sentence, scope),
+            dominant=explanation.dominant,
+            sentence=hide(explanation.sentence, scope),
         )
-        for recorded in past[-MOST_REASONS:]
-        if isinstance(recorded.event, WorkloadExplained)
+        for recorded, explanation in told[max(len(told) - most, 0) :]
     ]
 
 

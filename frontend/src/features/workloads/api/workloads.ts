@@ -59,7 +59,7 @@ export function workloadQuery(key: string) {
 export function explanationQuery(key: string) {
   return queryOptions({
     queryKey: ["workload", key, "explanation"],
-    queryFn: ({ signal }) => contentOf(api.GET(`${ONE}/explanation`, { params: { path: partsOf(key) }, signal })),
+    queryFn: ({ signal }) => contentOf(api.GET(`${ONE}/explanation`, { params: { path: partsOf(key), query: { history: 0 } }, signal })),
   });
 }
 

@@ -5319,6 +5319,8 @@ export interface operations {
     explainWorkload: {
         parameters: {
             query?: {
+                /** @description How many of the reasons it was given last; the timeline tells all */
+                history?: number;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
