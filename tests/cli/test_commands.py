@@ -308,9 +308,12 @@ def test_submitting_under_a_taken_name_changes_nothing(headgate: Invoker) -> Non
 
 
 def test_submitting_to_a_queue_that_is_not_there_is_said_at_once(headgate: Invoker) -> None:
-    said = headgate("submit", "--name", "lost", "--queue", "mian", "--cpu", "1").stderr
-    assert "there is no LocalQueue default/mian yet" in said
-    assert "Did you mean main?" in said
+    asked = ("submit", "--name", "lost", "--queue", "mian", "--cpu", "1")
+    for words in ((*asked, "--dry-run"), asked):
+        said = headgate(*words).stderr
+        assert "Warning: workload/default/lost at /spec/queueName: LocalQueue mian does not" in said
+        assert "Did you mean main?" in said
+    remove(headgate, "lost")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_lint_tells_what_a_file_hardly_means_and_changes_nothing(
 ) -> None:
     (tmp_path / "tiny.yaml").write_text(SLIPPED)
     told = headgate("lint", "-f", "tiny.yaml")
-    assert "warning: clusterqueue/tiny" in told.stderr
+    assert "Warning: clusterqueue/tiny" in told.stderr
     assert "Did you mean 64Gi?" in told.stderr
     headgate("get", "cq", "tiny", code=3)
     assert headgate("lint").stdout == "nothing to look at in the configuration\n"

@@ -20,7 +20,8 @@ class ApplyResult(Shape, kw_only=True, frozen=True):
 class ApplyResults(Shape, kw_only=True, frozen=True):
     """What became of each object, in the order given.
 
-    `warnings` tell what is allowed in the configured objects among them and hardly meant.
+    `warnings` tell what is allowed in the configured objects among them and hardly meant, and which
+    workloads are taken and kept out by the queue they name.
     """
 
     position: Position

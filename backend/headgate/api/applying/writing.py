@@ -10,7 +10,13 @@ from headgate.api.callers import Caller, installation_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.documents import parsed
 from headgate.api.problems import FORBIDDEN, INVALID_REQUEST, ApiFailure, problem_of
-from headgate.api.workloads.batch import Entry, entry_of, failure_of, status_of
+from headgate.api.workloads.batch import (
+    Entry,
+    entry_of,
+    failure_of,
+    status_of,
+    warnings_of,
+)
 from headgate.application.changes.apply_objects import apply as apply_objects
 from headgate.application.changes.commands import Changed, Written
 from headgate.application.queries.overview.advice import advice_about
@@ -30,10 +36,12 @@ async def apply(request: Caller, body: bytes, asking: Asking) -> Answer:
 
     def write(results: Sequence[Changed]) -> Steps[Written]:
         outcomes = yield from each(_outcomes(entries, results, dry_run=asking.is_dry_run))
+        advised = advice_about(installation.reader.cell.config, results)
+        kept_out = yield from warnings_of(request, entries, results)
         content = {
             "position": OPEN_POSITION,
             "results": outcomes,
-            "warnings": advice_about(installation.reader.cell.config, results),
+            "warnings": [*advised, *kept_out],
         }
         return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
 

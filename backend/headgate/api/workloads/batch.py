@@ -17,7 +17,10 @@ from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of
 from headgate.api.shapes import ProblemError
 from headgate.application.changes import submit_workloads
 from headgate.application.changes.commands import Changed, Written
+from headgate.application.changes.deciding import catch_up
 from headgate.application.changes.wanted import Wanted
+from headgate.application.queries.overview.advice import AdviceView
+from headgate.application.queries.workloads.warnings import warnings_about
 from headgate.application.slices import Steps, each, in_slices
 from headgate.application.turns.position_marks import OPEN_POSITION
 from headgate.domain.rejection import InvalidObject
@@ -51,7 +54,11 @@ async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> A
 
     def write(results: Sequence[Changed]) -> Steps[Written]:
         outcomes = yield from each(outcomes_of(entries, results))
-        content = {"position": OPEN_POSITION, "results": outcomes}
+        content = {
+            "position": OPEN_POSITION,
+            "results": outcomes,
+            "warnings": (yield from warnings_of(request, entries, results)),
+        }
         return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
 
     call = await call_of(request, write, Asking(key=key, tells_failures=True))
@@ -80,12 +87,43 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
         for outcome in outcomes_of(entries, results)
     )
     outcomes = await in_slices(each(told))
-    content = {"position": position, "results": outcomes}
+    content = {
+        "position": position,
+        "results": outcomes,
+        "warnings": await _newest_warnings(request, parts, [results for results, _ in written]),
+    }
     return answer(content, position=position, status=status_of(outcomes))
+
+
+async def _newest_warnings(
+    request: Caller, parts: Sequence[list[Entry]], results: Sequence[list[Changed]]
+) -> list[AdviceView]:
+    """A queue that was made only just before is seen before anybody is warned of its absence."""
+    entries = [entry for part in parts for entry in part]
+    changes = [changed for part in results for changed in part]
+    found = await in_slices(warnings_of(request, entries, changes))
+    if found:
+        await catch_up(installation_of(request))
+        found = await in_slices(warnings_of(request, entries, changes))
+    return found
 
 
 def _wanted_by(entries: Sequence[Entry]) -> list[Wanted]:
     return [entry.wanted for entry in entries if entry.wanted is not None]
+
+
+def warnings_of(
+    request: Caller, entries: Sequence[Entry], results: Sequence[Changed]
+) -> Steps[list[AdviceView]]:
+    """What to tell of workloads that are taken and cannot start, at the places as written."""
+    tried = (entry for entry in entries if entry.wanted is not None)
+    written = [
+        (changed, entry.desired.places if entry.desired else ())
+        for entry, changed in zip(tried, results, strict=True)
+    ]
+    cell = installation_of(request).reader.cell
+    found = yield from warnings_about(cell, written, request.user.namespaces)
+    return found
 
 
 def outcomes_of(entries: Sequence[Entry], results: Sequence[Changed]) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,7 @@ from headgate.api.shapes import (
     Shape,
     Timestamp,
 )
+from headgate.application.queries.overview.advice import AdviceView
 from headgate.domain.workloads.events import CheckWord
 from headgate.domain.workloads.state import Phase
 
@@ -262,6 +263,12 @@ class WorkloadObject(Shape, kw_only=True, frozen=True):
     status: WorkloadStatusShape | None = None
 
 
+class WrittenWorkload(WorkloadObject, kw_only=True, frozen=True):
+    """A Workload as it was written; `warnings` tell where its queue keeps it out."""
+
+    warnings: list[AdviceView] = []
+
+
 class WorkloadList(Shape, kw_only=True, frozen=True):
     """One page of Workloads, newest first."""
 
@@ -287,10 +294,14 @@ class SubmitOutcome(Shape, kw_only=True, frozen=True):
 
 
 class SubmitOutcomes(Shape, kw_only=True, frozen=True):
-    """What became of each workload of a batch, in order."""
+    """What became of each workload of a batch, in order.
+
+    `warnings` tell which are taken and kept out by the queue they name, once for each queue.
+    """
 
     position: Position
     results: list[SubmitOutcome]
+    warnings: list[AdviceView] = []
 
 
 class Action(Asked, kw_only=True, frozen=True):

@@ -1,9 +1,11 @@
 """Submitting and changing workloads, and acting on them."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
+from headgate.adapters.manifests.desired import Desired
 from headgate.api.answers import Answer
 from headgate.api.callers import Caller, installation_of, origin_of
 from headgate.api.calls import Asking, answer_handled, call_of
@@ -14,7 +16,10 @@ from headgate.api.workloads.schemas import Action
 from headgate.application.changes import act_on_workloads, submit_workloads
 from headgate.application.changes.act_on_workloads import Verb
 from headgate.application.changes.apply_objects import change_to
+from headgate.application.changes.commands import Changed, Writer, Written
+from headgate.application.queries.workloads.warnings import warnings_about
 from headgate.application.simulations.changes import deletion
+from headgate.application.slices import Steps
 from headgate.domain.rejection import Rejection
 from headgate.domain.streams import workload_stream
 
@@ -34,11 +39,28 @@ class Target(msgspec.Struct, frozen=True):
         return Asking(reason=self.reason, is_dry_run=self.dry_run == "All")
 
 
+def workload_writer(request: Caller, desired: Desired, status: int = 200) -> Writer:
+    """Answers with the workload, and with warnings where its queues keep it out."""
+    write_workload = object_writer(request, KIND, status)
+
+    def write(results: Sequence[Changed]) -> Steps[Written]:
+        written = yield from write_workload(results)
+        places = [(changed, desired.places) for changed in results]
+        cell = installation_of(request).reader.cell
+        warnings = yield from warnings_about(cell, places, request.user.namespaces)
+        if not warnings:
+            return written
+        told = b',"warnings":' + msgspec.json.encode(warnings) + b"}"
+        return Written(status=status, body=written.body.removesuffix(b"}") + told)
+
+    return write
+
+
 async def submit(request: Caller, body: bytes, key: str | None, *, dry_run: bool) -> Answer:
     """Submit the workload a body asks for."""
     wanted, desired = await read_wanted(request, body, KIND)
     call = await call_of(
-        request, object_writer(request, KIND, 201), Asking(key=key, is_dry_run=dry_run)
+        request, workload_writer(request, desired, 201), Asking(key=key, is_dry_run=dry_run)
     )
     try:
         handled = await submit_workloads.submit(installation_of(request), call, wanted)
@@ -54,7 +76,7 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
     if target.dry_run == "Admission":
         change = change_to(installation, origin_of(request).actor, wanted)
         return await tried(request, [change], desired)
-    call = await call_of(request, object_writer(request, KIND), target.asking())
+    call = await call_of(request, workload_writer(request, desired), target.asking())
     try:
         handled = await submit_workloads.replace(installation, call, wanted, target.expected)
     except Rejection as rejection:

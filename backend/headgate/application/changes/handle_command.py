@@ -14,6 +14,7 @@ from headgate.application.changes.deciding import (
     unit_of_changes,
     unused,
 )
+from headgate.application.changes.kept_out import keeps_any_out
 from headgate.application.failures import Contended, KeyUsedDifferently
 from headgate.application.installation import Installation
 from headgate.application.ports import (
@@ -111,13 +112,17 @@ async def _attempt(
     """The answer, or None if something has moved and it must be decided again.
 
     What is refused the first time is decided again once everything in the log has been seen: the
-    caller may have written what is missed here only just before.
+    caller may have written what is missed here only just before. So is what its queues keep out.
     """
     changes = command.changes
     is_blind = is_first and command.is_all_new
     known = unused(changes) if is_blind else await load(installation, (c.stream for c in changes))
     cell, basis = installation.reader.cell, _basis(installation, command.origin)
     results = await in_slices(each(decided(cell, changes, known, basis.at)))
+    if is_first and keeps_any_out(cell.config, results):
+        await catch_up(installation)
+        cell, basis = installation.reader.cell, _basis(installation, command.origin)
+        results = await in_slices(each(decided(cell, changes, known, basis.at)))
     if is_first and any(changed.failure is not None for changed in results):
         return None
     if len(results) == 1 and results[0].failure is not None and not command.tells_failures:

@@ -74,10 +74,10 @@ def tell_results(batch: Batch, *, dry_run: bool = False) -> None:
 
 
 def tell_advice(found: list[Advice]) -> None:
-    """What may not be meant, on stderr: what is so, and what may have been meant."""
+    """What may not be meant, on stderr as kubectl does: what is so, and what was perhaps meant."""
     for one in found:
         place = f" at {one.pointer}" if one.pointer else ""
-        say(f"{one.severity}: {one.reference}{place}: {one.message} {one.remedy}")
+        say(f"{one.severity.capitalize()}: {one.reference}{place}: {one.message} {one.remedy}")
 
 
 def code_of_results(batch: Batch) -> ExitCode:

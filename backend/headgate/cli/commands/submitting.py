@@ -1,6 +1,5 @@
 """`submit`: one workload, from a file or from flags."""
 
-from http import HTTPStatus
 from typing import Annotated, Any
 
 import msgspec
@@ -18,15 +17,14 @@ from headgate.cli.commands.simulating import tell
 from headgate.cli.commands.waiting import goal_of, wait_for
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed
-from headgate.cli.kinds import LOCAL_QUEUE, WORKLOAD
+from headgate.cli.kinds import WORKLOAD
 from headgate.cli.options import DEFAULT_NAMESPACE, DryRun, Namespace, Output, Simulated, Timeout
 from headgate.cli.presentation.ages import seconds_of
 from headgate.cli.presentation.consoles import say, show
 from headgate.cli.presentation.formats import Format, show_value
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
-from headgate.client.problems import ServerProblem
-from headgate.client.shapes import Batch, ItemResult
+from headgate.client.shapes import Advice, Batch, ItemResult
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 RUN_SECONDS = "headgate.dev/run-seconds"
@@ -118,7 +116,7 @@ def submit(
             tell(client.simulate(documents), output, expect)
             return
         batch = _written(client, documents, manifest, dry_run=dry_run)
-        _tell_batch(client, batch, output, queue, dry_run=dry_run)
+        _tell_batch(batch, output, dry_run=dry_run)
         if wait and not dry_run:
             _wait_for_admissions(client, batch, seconds_of(timeout))
 
@@ -129,14 +127,14 @@ def _written(client: HeadgateClient, documents: bytes, manifest: Object, *, dry_
         return client.apply(documents, dry_run=dry_run)
     if not dry_run:
         return client.submit_batch([manifest], key=unique_key())
-    client.try_submit(manifest)
+    tried = client.try_submit(manifest)
     place, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
-    return Batch(results=[ItemResult(namespace=place, name=name, outcome="created")])
+    result = ItemResult(namespace=place, name=name, outcome="created")
+    warnings = msgspec.convert(tried.get("warnings", []), list[Advice])
+    return Batch(results=[result], warnings=warnings)
 
 
-def _tell_batch(
-    client: HeadgateClient, batch: Batch, output: Format, queue: str, *, dry_run: bool
-) -> None:
+def _tell_batch(batch: Batch, output: Format, *, dry_run: bool) -> None:
     """What became of each; ends the command if any was refused."""
     if not show_value(batch, output):
         tell_results(batch, dry_run=dry_run)
@@ -144,7 +142,7 @@ def _tell_batch(
     if code is not ExitCode.OK:
         raise typer.Exit(code)
     if not dry_run:
-        _say_what_next(client, batch, queue)
+        _say_what_next(batch)
 
 
 def _documents_alone(files: list[str], *flags: str) -> bytes:
@@ -219,19 +217,7 @@ def _topology(required: str, preferred: str, unconstrained: bool) -> Object:
     return chosen
 
 
-def _say_what_next(client: HeadgateClient, batch: Batch, queue: str) -> None:
+def _say_what_next(batch: Batch) -> None:
     for result in batch.results:
         if result.kind == WORKLOAD.name:
             say(f"  headgate why {result.namespace}/{result.name}")
-            if queue:
-                _warn_of_no_queue(client, result.namespace, queue)
-
-
-def _warn_of_no_queue(client: HeadgateClient, namespace: str, queue: str) -> None:
-    """A workload may be submitted before its LocalQueue is made, and seldom is on purpose."""
-    try:
-        client.read(LOCAL_QUEUE.path(namespace, queue))
-    except ServerProblem as told:
-        if told.problem.status == HTTPStatus.NOT_FOUND:
-            say(f"warning: there is no LocalQueue {namespace}/{queue} yet, so that it waits")
-            say(f"  -> {told.problem.remedy}")

@@ -4,14 +4,13 @@ from collections.abc import Iterable, Sequence
 from weakref import WeakKeyDictionary
 
 from headgate.application.changes.commands import Changed
+from headgate.application.changes.kept_out import config_after
 from headgate.application.queries.views import Position, Whole
 from headgate.application.rights.visibility import Scope
 from headgate.domain.cell import Cell
-from headgate.domain.config import FIELDS, Config
-from headgate.domain.configured import Absent
+from headgate.domain.config import Config
 from headgate.domain.lint.advice import Advice
 from headgate.domain.lint.lint import lint
-from headgate.domain.streams import kind_and_key
 
 _KNOWN: WeakKeyDictionary[Cell, tuple[int, tuple[Advice, ...]]] = WeakKeyDictionary()
 """By cell the advice, and the position of the configuration that it is about."""
@@ -52,18 +51,11 @@ def _known(cell: Cell) -> tuple[Advice, ...]:
 
 def advice_about(config: Config, changes: Sequence[Changed]) -> list[AdviceView]:
     """About the configured objects among these changes, as things stand once they are made."""
-    made = {changed.stream: changed.after for changed in changes if changed.failure is None}
-    configured = {stream for stream in made if kind_and_key(stream)[0] in FIELDS}
-    if not configured:
+    after = config_after(config, changes)
+    if after is config:
         return []
-    after = config.copied()
-    for stream in sorted(configured):
-        kind, key = kind_and_key(stream)
-        if isinstance(made[stream], Absent):
-            after.of_kind(kind).pop(key, None)
-        else:
-            after.of_kind(kind)[key] = made[stream]
-    return _shown((found for found in lint(after) if _stream_of(found) in configured), None)
+    made = {changed.stream for changed in changes if changed.failure is None}
+    return _shown((found for found in lint(after) if _stream_of(found) in made), None)
 
 
 def _stream_of(found: Advice) -> str:

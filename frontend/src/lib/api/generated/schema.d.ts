@@ -4357,6 +4357,7 @@ export interface components {
              */
             position: number;
             results: components["schemas"]["SubmitOutcome"][];
+            warnings?: components["schemas"]["AdviceView"][];
         };
         /** SystemView */
         SystemView: {
@@ -4811,6 +4812,16 @@ export interface components {
             schedulingStats?: components["schemas"]["SchedulingStatsShape"] | null;
             nominatedPlacement?: components["schemas"]["NominatedPlacementShape"] | null;
         };
+        /** WrittenWorkload */
+        WrittenWorkload: {
+            apiVersion: string;
+            /** @constant */
+            kind: "Workload";
+            metadata: components["schemas"]["ObjectMeta"];
+            spec: components["schemas"]["WorkloadSpecShape"];
+            status?: components["schemas"]["WorkloadStatusShape"] | null;
+            warnings?: components["schemas"]["AdviceView"][];
+        };
         /** @description An object of any kind, as its kind's own address takes it */
         AnyObject: {
             apiVersion: string;
@@ -5250,14 +5261,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A Workload. */
+            /** @description A Workload as it was written; `warnings` tell where its queue keeps it out. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WorkloadObject"];
+                    "application/json": components["schemas"]["WrittenWorkload"];
                 };
             };
             401: components["responses"]["Problem401"];
@@ -5472,14 +5483,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A Workload. */
+            /** @description A Workload as it was written; `warnings` tell where its queue keeps it out. */
             201: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WorkloadObject"];
+                    "application/json": components["schemas"]["WrittenWorkload"];
                 };
             };
             401: components["responses"]["Problem401"];

@@ -1,0 +1,45 @@
+"""Work that is taken and cannot start: the queues it names keep it out."""
+
+from collections.abc import Sequence
+
+from headgate.application.changes.commands import Changed
+from headgate.domain.config import FIELDS, Config
+from headgate.domain.configured import Absent
+from headgate.domain.scheduling.lines.standing import Obstacle, queue_obstacle
+from headgate.domain.streams import kind_and_key
+from headgate.domain.workloads.state import Workload
+
+
+def config_after(config: Config, changes: Sequence[Changed]) -> Config:
+    """The configuration once these changes are made."""
+    made = {changed.stream: changed.after for changed in changes if changed.failure is None}
+    configured = [stream for stream in sorted(made) if kind_and_key(stream)[0] in FIELDS]
+    if not configured:
+        return config
+    after = config.copied()
+    for stream in configured:
+        kind, key = kind_and_key(stream)
+        if isinstance(made[stream], Absent):
+            after.of_kind(kind).pop(key, None)
+        else:
+            after.of_kind(kind)[key] = made[stream]
+    return after
+
+
+def kept_out(config: Config, changed: Changed) -> Obstacle | None:
+    """Why its queues let a workload not compete; None for all else, and for what may."""
+    after = changed.after
+    if changed.failure is not None or not isinstance(after, Workload):
+        return None
+    settled = (after.admission, after.finished_at, after.terminating_at, after.cancelling_at)
+    if any(each is not None for each in settled):
+        return None
+    return queue_obstacle(config, after)
+
+
+def keeps_any_out(config: Config, changes: Sequence[Changed]) -> bool:
+    """Whether any of the workloads is kept out once all of the changes are made."""
+    if not any(isinstance(changed.after, Workload) for changed in changes):
+        return False
+    after = config_after(config, changes)
+    return any(kept_out(after, changed) is not None for changed in changes)

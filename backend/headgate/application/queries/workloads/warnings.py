@@ -1,0 +1,77 @@
+"""What whoever submits work should know at once: it is taken, and its queues keep it out.
+
+As in Kueue such work is accepted and waits: its queue may be made or resumed later.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from headgate.application.changes.commands import Changed
+from headgate.application.changes.kept_out import config_after, kept_out
+from headgate.application.queries.nearest import meant
+from headgate.application.queries.overview.advice import AdviceView
+from headgate.application.rights.visibility import Scope
+from headgate.application.slices import Steps
+from headgate.domain.cell import Cell
+from headgate.domain.scheduling.lines.standing import Obstacle
+from headgate.domain.streams import stream_of
+from headgate.domain.values.pointers import moved
+from headgate.domain.workloads.state import Workload
+
+Places: TypeAlias = Sequence[tuple[str, str]]
+"""Where parts of our shape stand in a manifest as it was written."""
+
+QUEUE_NAME = "/spec/queueName"
+POD_SETS = "/spec/podSets"
+
+
+class _KeptOut(msgspec.Struct):
+    """All that goes to one queue and is kept out, by the first of them."""
+
+    workload: Workload
+    obstacle: Obstacle
+    places: Places
+    count: int = 0
+
+
+def warnings_about(
+    cell: Cell, written: Iterable[tuple[Changed, Places]], scope: Scope
+) -> Steps[list[AdviceView]]:
+    """One warning for all that goes to the same queue and cannot, named after the first of them."""
+    pairs = tuple(written)
+    config = config_after(cell.config, [changed for changed, _ in pairs])
+    known: dict[tuple[str, str, str], _KeptOut] = {}
+    for changed, places in pairs:
+        found = kept_out(config, changed)
+        if found is not None:
+            after = changed.after
+            key = (after.namespace, after.spec.queue_name, found.reason)
+            known.setdefault(key, _KeptOut(after, found, places)).count += 1
+        yield
+    return [_warning(cell, one, scope) for one in known.values()]
+
+
+def _warning(cell: Cell, one: _KeptOut, scope: Scope) -> AdviceView:
+    workload, found = one.workload, one.obstacle
+    who = "It waits" if one.count == 1 else f"It and {one.count - 1} more wait"
+    pointer = POD_SETS if found.reason == "OutsideLimitRange" else QUEUE_NAME
+    remedy = f"{found.remedy[0].upper()}{found.remedy[1:]}."
+    return AdviceView(
+        kind="Workload",
+        namespace=workload.namespace,
+        name=workload.name,
+        pointer=moved(pointer, one.places),
+        rule=found.reason,
+        severity="warning",
+        message=f"{found.message}. {who} until that has changed.",
+        remedy=f"{remedy} {_near(cell, workload, found, scope)}".rstrip(),
+    )
+
+
+def _near(cell: Cell, workload: Workload, found: Obstacle, scope: Scope) -> str:
+    """A LocalQueue that may have been meant, where there is none of that name."""
+    if found.reason != "LocalQueueDoesNotExist":
+        return ""
+    return meant(cell, stream_of("localqueue", workload.spec.queue_name, workload.namespace), scope)

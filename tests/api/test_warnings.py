@@ -1,0 +1,94 @@
+"""Work that is taken and cannot start says so in the answer, and why; what is fine says nothing."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+
+PLACE = "/v1/namespaces/warned/workloads"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _queues(admin: Api) -> None:
+    admin.post("/v1/resourceflavors", flavor())
+    admin.post("/v1/clusterqueues", cluster_queue("open", cpu="2"))
+    admin.post("/v1/clusterqueues", cluster_queue("shut", cpu="2", stopPolicy="Hold"))
+    queues = "/v1/namespaces/warned/localqueues"
+    for name, behind in (("main", "open"), ("shut", "shut"), ("lost", "nowhere")):
+        admin.post(queues, local_queue(name, behind, "warned"))
+
+
+def asked(name: str, queue: str) -> dict[str, Any]:
+    return workload(name, queue=queue, namespace="warned")
+
+
+def warnings_of(admin: Api, queue: str, query: str = "?dryRun=All") -> list[dict[str, Any]]:
+    answer = admin.post(f"{PLACE}{query}", asked(f"to-{queue}", queue))
+    assert answer.status_code == 201, answer.text
+    found: list[dict[str, Any]] = answer.json().get("warnings", [])
+    return found
+
+
+def test_a_queue_that_is_not_there_is_warned_of_with_the_one_that_may_be_meant(admin: Api) -> None:
+    for query in ("?dryRun=All", ""):
+        (found,) = warnings_of(admin, "mian", query)
+        assert found == {
+            "kind": "Workload",
+            "namespace": "warned",
+            "name": "to-mian",
+            "pointer": "/spec/queueName",
+            "rule": "LocalQueueDoesNotExist",
+            "severity": "warning",
+            "message": "LocalQueue mian does not exist in namespace warned. "
+            "It waits until that has changed.",
+            "remedy": "Create the LocalQueue, or name another queue. Did you mean main?",
+        }
+
+
+@pytest.mark.parametrize(
+    ("queue", "rule"), [("shut", "Stopped"), ("lost", "ClusterQueueDoesNotExist")]
+)
+def test_a_queue_behind_which_nothing_starts_is_warned_of(
+    admin: Api, queue: str, rule: str
+) -> None:
+    assert [found["rule"] for found in warnings_of(admin, queue)] == [rule]
+
+
+def test_what_is_fine_is_not_warned_of(admin: Api) -> None:
+    assert warnings_of(admin, "main") == []
+    assert warnings_of(admin, "main", "") == []
+    items = [asked("fine", "main")]
+    assert admin.post("/v1/workloads:batch", {"items": items}).json()["warnings"] == []
+
+
+@pytest.mark.parametrize("key", ["", "an-idempotency-key"])
+def test_a_batch_is_warned_of_once_for_each_queue(admin: Api, key: str) -> None:
+    prefix = key[:1] or "b"
+    items = [asked(f"{prefix}{number}", "mian") for number in range(3)]
+    headers = {"Idempotency-Key": key} if key else {}
+    items.append(asked(f"{prefix}-fine", "main"))
+    answer = admin.post("/v1/workloads:batch", {"items": items}, **headers)
+    (found,) = answer.json()["warnings"]
+    assert found["name"] == f"{prefix}0"
+    assert "It and 2 more wait" in found["message"]
+
+
+def test_work_that_is_applied_together_with_its_queue_is_fine(admin: Api) -> None:
+    both = [asked("with-queue", "later"), local_queue("later", "open", "warned")]
+    found = admin.post("/v1/apply", {"kind": "List", "apiVersion": "v1", "items": both}).json()
+    assert [one["outcome"] for one in found["results"]] == ["created", "created"]
+    assert found["warnings"] == []
+
+
+def test_applying_a_job_warns_of_the_label_that_names_its_queue(admin: Api) -> None:
+    template = {"spec": {"containers": [{"name": "c", "image": "x"}], "restartPolicy": "Never"}}
+    metadata = {
+        "name": "job",
+        "namespace": "warned",
+        "labels": {"kueue.x-k8s.io/queue-name": "mian"},
+    }
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata}
+    job["spec"] = {"template": template}
+    (found,) = admin.post("/v1/apply", job).json()["warnings"]
+    assert found["pointer"] == "/metadata/labels/kueue.x-k8s.io~1queue-name"
