@@ -204,3 +204,22 @@ def test_a_node_is_cordoned_and_reports(admin: Api) -> None:
     wrong = admin.post("/v1/nodes/n9/heartbeat", {"ready": True, "allocatable": {"cpu": "lots"}})
     assert wrong.json()["errors"][0]["pointer"] == "/allocatable/cpu"
     assert admin.post("/v1/nodes/none/heartbeat", beat).status_code == 404
+
+
+def test_a_queue_tells_when_the_flavor_came_that_it_waited_for(admin: Api) -> None:
+    def active(told: dict[str, Any]) -> dict[str, Any]:
+        position = int(told["resourceVersion"])
+        found = admin.caught_up("/v1/clusterqueues/early", position).json()
+        (condition,) = found["status"]["conditions"]
+        known: dict[str, Any] = condition
+        return known
+
+    late = cluster_queue("early")
+    late["spec"]["resourceGroups"][0]["flavors"][0]["name"] = "late"
+    made = admin.post("/v1/clusterqueues", late).json()["metadata"]
+    waiting = active(made)
+    assert (waiting["reason"], waiting["status"]) == ("FlavorNotFound", "False")
+    assert waiting["lastTransitionTime"] == made["creationTimestamp"]
+    came = admin.post("/v1/resourceflavors", flavor("late")).json()["metadata"]
+    open_ = active(came)
+    assert (open_["status"], open_["lastTransitionTime"]) == ("True", came["creationTimestamp"])

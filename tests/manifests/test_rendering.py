@@ -191,9 +191,12 @@ def test_a_local_queue_shows_the_flavors_of_its_cluster_queue() -> None:
     assert shown["conditions"][0]["reason"] == "Ready"
 
 
-def test_a_stopped_queue_is_inactive_since_it_was_stopped() -> None:
-    stop = Stop(owner="user:ana", reason="upgrade", stopped_at=after(60))
-    queue = a_cluster_queue(stop_policy="Hold", stop=stop)
+def test_a_queue_tells_since_when_it_is_as_it_is() -> None:
     inactive = Activity(active=False, reason="Stopped", message="is stopped")
-    (told,) = cluster_queue_status(queue, QueueStatus(activity=inactive))["conditions"]
-    assert told["lastTransitionTime"] == "2026-01-01T00:01:00Z"
+    flipped = QueueStatus(activity=inactive, active_since=after(60))
+    for status, told in (
+        (flipped, "2026-01-01T00:01:00Z"),
+        (QueueStatus(activity=inactive), "2026-01-01T00:00:00Z"),
+    ):
+        (shown,) = cluster_queue_status(a_cluster_queue(), status)["conditions"]
+        assert shown["lastTransitionTime"] == told

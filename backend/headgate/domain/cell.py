@@ -8,6 +8,7 @@ import msgspec
 
 from headgate.domain.config import CONFIGURED_EVOLVE, Config
 from headgate.domain.configured import Absent
+from headgate.domain.evolving import evolve_state
 from headgate.domain.facts import DomainEvent, Recorded
 from headgate.domain.queues.events import (
     ClusterQueueResumed,
@@ -15,7 +16,7 @@ from headgate.domain.queues.events import (
     LocalQueueResumed,
     LocalQueueStopped,
 )
-from headgate.domain.rounds.evolve import evolve as evolve_round
+from headgate.domain.queues.flips import CONCERNING, activities, with_flips
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.lines.usage_history import Before, UsageHistory
 from headgate.domain.scheduling.partition.keys import INSTALLATION
@@ -32,7 +33,6 @@ from headgate.domain.topology.events import (
 )
 from headgate.domain.untold import Untold
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.evolve import evolve as evolve_workload
 from headgate.domain.workloads.state import Workload
 
 KEPT_ENDED_ROUNDS = 1_000
@@ -75,6 +75,7 @@ class _Assumed(msgspec.Struct, frozen=True, gc=False):
     version: int
     config_position: int
     changed_at: Instant
+    active_since: dict[str, Instant]
     used: Before
 
 
@@ -145,7 +146,7 @@ class Cell:
         """Fold an event that is not in the log yet, as if it came next; only inside a trial."""
         assert self._journal is not None, "events are assumed only inside a trial"
         state, version = self.state_of(stream), self.versions.get(stream, 0)
-        here = (self.config_position, self.changed_at)
+        here = (self.config_position, self.changed_at, self.config.active_since)
         used = self._change(stream, event, at)
         self._journal.append(_Assumed(stream, state, version, *here, used))
         self.versions[stream] = version + 1
@@ -290,8 +291,9 @@ class Cell:
         states = self._states(kind)
         found = states.get(key)
         before = ABSENT if found is None else found
+        was_active = activities(self.config, kind, key) if kind in CONCERNING else {}
         try:
-            after = _evolve(kind, before, event, at)
+            after = evolve_state(kind, before, event, at)
         except Exception as error:  # noqa: BLE001 - one poison event must not stop all others
             self.set_aside[stream] = f"{type(event).__name__} could not be applied: {error}"
             return {}
@@ -302,6 +304,8 @@ class Cell:
             after = None
         else:
             states[key] = after
+        if kind in CONCERNING:
+            self.config.active_since = with_flips(self.config, kind, key, was_active, at)
         if after is not found and self._partitioning is not None:
             self._index(kind, key, found)
         return self._account(kind, found, after, at)
@@ -367,6 +371,7 @@ class Cell:
             self._replace(*kind_and_key(assumed.stream), assumed.state)
             self.usage_history.restore(assumed.used)
             self.config_position, self.changed_at = assumed.config_position, assumed.changed_at
+            self.config.active_since = assumed.active_since
             self.position -= 1
             if assumed.version:
                 self.versions[assumed.stream] = assumed.version
@@ -390,11 +395,3 @@ class Cell:
         ended = [found.id for found in self.rounds.values() if not is_open(found)]
         for round_id in ended[: len(self.rounds) - KEPT_ENDED_ROUNDS]:
             self._replace("round", round_id, Absent())
-
-
-def _evolve(kind: str, state: Any, event: Any, at: Instant) -> Any:  # noqa: ANN401 - by kind
-    if kind == "workload":
-        return evolve_workload(state, event, at)
-    if kind == "round":
-        return evolve_round(state, event, at)
-    return CONFIGURED_EVOLVE[kind](state, event, at)

@@ -34,7 +34,11 @@ from headgate.domain.values.instants import Instant
 
 
 class Config(msgspec.Struct, kw_only=True):
-    """Configured objects by name; those that live in a namespace by `namespace/name`."""
+    """Configured objects by name; those that live in a namespace by `namespace/name`.
+
+    `active_since` tells by stream when queues last became active or inactive, where that was after
+    they were made; it is replaced as a whole, so that several may hold the same.
+    """
 
     cluster_queues: dict[str, Configured[ClusterQueueSpec]] = {}
     local_queues: dict[str, Configured[LocalQueueSpec]] = {}
@@ -49,6 +53,7 @@ class Config(msgspec.Struct, kw_only=True):
     configurations: dict[str, Configured[ConfigurationSpec]] = {}
     limit_ranges: dict[str, Configured[LimitRangeSpec]] = {}
     runtime_classes: dict[str, Configured[RuntimeClassSpec]] = {}
+    active_since: dict[str, Instant] = {}
 
     @property
     def configuration(self) -> ConfigurationSpec:
@@ -58,7 +63,8 @@ class Config(msgspec.Struct, kw_only=True):
 
     def copied(self) -> "Config":
         """The same objects in containers of their own."""
-        return Config(**{field: dict(getattr(self, field)) for field in FIELDS.values()})
+        objects = {field: dict(getattr(self, field)) for field in FIELDS.values()}
+        return Config(**objects, active_since=self.active_since)
 
     def of_kind(self, kind: str) -> dict[str, Configured[Any]]:
         """The objects of one kind, named as in their streams."""

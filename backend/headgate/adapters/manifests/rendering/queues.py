@@ -27,12 +27,13 @@ from headgate.domain.values.quantities import FlavorUsage
 class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What the caller knows of a queue beside its configuration.
 
-    `reservation` is the quota held, `usage` that of admitted workloads. What a LocalQueue has
-    consumed is in billionths of base units, as it was at `consumed_at`; without that nobody counts
-    it.
+    `active_since` is when its activity last changed; None: not since it was made. `reservation` is
+    the quota held, `usage` that of admitted workloads. What a LocalQueue has consumed is in
+    billionths of base units, as it was at `consumed_at`; without that nobody counts it.
     """
 
     activity: Activity
+    active_since: Instant | None = None
     pending: int = 0
     reserving: int = 0
     admitted: int = 0
@@ -208,7 +209,7 @@ def _conditions_and_counts(
         status=activity.active,
         reason=activity.reason,
         message=activity.message,
-        at=_active_since(queue, activity),
+        at=queue.created_at if status.active_since is None else status.active_since,
         generation=queue.generation,
     )
     return {
@@ -217,14 +218,6 @@ def _conditions_and_counts(
         "reservingWorkloads": status.reserving,
         "admittedWorkloads": status.admitted,
     }
-
-
-def _active_since(
-    queue: Configured[ClusterQueueSpec] | Configured[LocalQueueSpec], activity: Activity
-) -> Instant:
-    """When it was stopped, for one that is; what other objects bring about is not kept."""
-    stop = queue.spec.stop
-    return stop.stopped_at if stop and activity.reason == "Stopped" else queue.created_at
 
 
 def _amounts(

@@ -9,8 +9,11 @@ from headgate.domain.queues.activity import (
     cluster_queue_activity,
     local_queue_activity,
 )
+from headgate.domain.queues.flips import active_since
 from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.quota.fair_share import fair_share
+from headgate.domain.streams import kind_and_key
+from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorUsage
 
 WAITING = ("Pending", "Nominated", "BackingOff")
@@ -18,9 +21,10 @@ ADMITTED = ("Starting", "Running", "Evicting")
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether it admits, how many wait and hold quota, and how much."""
+    """Whether it admits and since when, how many wait and hold quota, and how much."""
 
     activity: Activity
+    active_since: Instant | None
     pending: int
     reserving: int
     admitted: int
@@ -39,6 +43,7 @@ def status_of(cell: Cell, cluster_queue: str, local_queue: str = "") -> Status:
         activity=local_queue_activity(cell.config, local_queue)
         if local_queue
         else cluster_queue_activity(cell.config, cluster_queue),
+        active_since=_active_since(cell, name),
         pending=sum(phases.get(phase, 0) for phase in WAITING),
         reserving=admitted + phases.get("QuotaReserved", 0),
         admitted=admitted,
@@ -55,3 +60,9 @@ def weighted_share_of(cell: Cell, node: str) -> int | None:
         if node in partition.tree.path:
             return fair_share(partition.tree, partition.usage[ACTUAL], node).weighted_share
     return None
+
+
+def _active_since(cell: Cell, stream: str) -> Instant | None:
+    kind, key = kind_and_key(stream)
+    queue = cell.config.of_kind(kind).get(key)
+    return None if queue is None else active_since(cell.config, stream, queue)
