@@ -148,6 +148,7 @@ def _extras(
 def _queue_status(status: Status) -> QueueStatus:
     return QueueStatus(
         activity=status.activity,
+        active_since=status.active_since,
         pending=status.pending,
         reserving=status.reserving,
         admitted=status.admitted,
