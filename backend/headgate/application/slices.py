@@ -30,14 +30,14 @@ def at_once(steps: Steps[Found]) -> Found:
             return result
 
 
-async def in_slices(steps: Steps[Found], seconds: float = SLICE_SECONDS) -> Found:
-    """The result; after so many seconds of work at a time others have their turn.
+async def in_slices(steps: Steps[Found]) -> Found:
+    """The result; after every slice of the work others have their turn.
 
     What the work looks at may have moved by its next step: bind what is decided so to what it was
     decided on, or hold it still (`WarmReader.while_still`).
     """
     now = asyncio.get_running_loop().time
-    ends = now() + seconds
+    ends = now() + SLICE_SECONDS
     while True:
         try:
             next(steps)
@@ -46,4 +46,4 @@ async def in_slices(steps: Steps[Found], seconds: float = SLICE_SECONDS) -> Foun
             return result
         if now() >= ends:
             await asyncio.sleep(0)
-            ends = now() + seconds
+            ends = now() + SLICE_SECONDS

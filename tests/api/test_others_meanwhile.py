@@ -1,0 +1,106 @@
+"""What one caller asks does not keep the others waiting, however much it is."""
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from httpx import Response
+from litestar.testing import TestClient
+
+from headgate.api.app import app_over
+from headgate.api.documents import SHORT_BYTES
+from headgate.api.installing import install
+from headgate.application.ports import Ids
+from headgate.bootstrap import Platform
+from tests.api.callers import ADMIN_SECRET, Api, workload
+
+MANY = 1_500
+ANSWERED = 10
+"""So many others are answered in the middle of the work; without slices it is none, or the one
+whose answer was on its way already."""
+
+
+OF_REQUESTS = 10
+"""So many ids, or fewer, may have been taken for requests that are under way themselves."""
+
+
+class CountedIds:
+    """Fills the port `Ids` from another; how far the work on many objects is, one id for each."""
+
+    def __init__(self, ids: Ids) -> None:
+        self.given = 0
+        self._ids = ids
+
+    def new(self) -> str:
+        self.given += 1
+        return self._ids.new()
+
+
+@pytest.fixture(scope="module")
+def ids(platform: Platform) -> CountedIds:
+    return CountedIds(platform.ids)
+
+
+@pytest.fixture(scope="module")
+def caller(platform: Platform, ids: CountedIds) -> Iterator[Api]:
+    with TestClient(app_over(replace(install(platform), ids=ids))) as started:
+        yield Api(started, ADMIN_SECRET)
+
+
+@pytest.fixture(autouse=True)
+def _short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn for others after every step, so that how fast the machine is does not matter."""
+    monkeypatch.setattr("headgate.application.slices.SLICE_SECONDS", 0.0)
+
+
+def test_an_apply_of_many_objects_lets_others_read(caller: Api, ids: CountedIds) -> None:
+    items = [workload(f"many-{number}") for number in range(MANY)]
+    body = {"apiVersion": "v1", "kind": "List", "items": items}
+    applied, reads = _meanwhile(caller, ids, "/v1/apply", body)
+    assert applied.status_code == 200, applied.text
+    names = [one["name"] for one in applied.json()["results"]]
+    assert names == [item["metadata"]["name"] for item in items]
+    assert reads >= ANSWERED
+
+
+def test_a_batch_under_a_key_lets_others_read(caller: Api, ids: CountedIds) -> None:
+    body = {"items": [workload(f"keyed-{number}") for number in range(MANY)]}
+    submitted, reads = _meanwhile(caller, ids, "/v1/workloads:batch", body, Idempotency_Key="k")
+    assert {one["outcome"] for one in submitted.json()["results"]} == {"created"}
+    assert reads >= ANSWERED
+
+
+def test_an_action_on_many_workloads_lets_others_read(caller: Api, ids: CountedIds) -> None:
+    body = {"items": [workload(f"held-{number}") for number in range(MANY)]}
+    made = caller.post("/v1/workloads:batch", body)
+    caller.caught_up("/v1/queues", int(made.headers["x-log-position"]))
+    hold = {"verb": "hold", "reason": "x", "query": {"name": "held-"}}
+    done, reads = _meanwhile(caller, ids, "/v1/batches", hold)
+    assert done.json()["eligible"] == MANY
+    assert reads >= ANSWERED
+
+
+@pytest.mark.parametrize("padding", [0, SHORT_BYTES])
+def test_a_long_body_is_read_like_a_short_one(admin: Api, padding: int) -> None:
+    comment = b"#" * padding + b"\n"
+    answer = admin.send("/v1/apply?dryRun=All", comment + b"kind: Nonsense", "application/yaml")
+    assert answer.status_code == 422
+    (result,) = answer.json()["results"]
+    assert result["problem"]["errors"][0]["pointer"] == "/kind"
+
+
+def _meanwhile(
+    caller: Api, ids: CountedIds, path: str, body: Any, **headers: str
+) -> tuple[Response, int]:
+    """The answer, and how many others were answered while the work was half done."""
+    ids.given = 0
+    with ThreadPoolExecutor(1) as pool:
+        asked: Future[Response] = pool.submit(caller.post, path, body, **headers)
+        reads = halfway = 0
+        while not asked.done():
+            assert caller.get("/v1/whoami").status_code == 200
+            reads += 1
+            halfway += OF_REQUESTS < ids.given - reads < MANY
+        return asked.result(), halfway

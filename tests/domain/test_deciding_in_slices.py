@@ -1,0 +1,35 @@
+"""Very many changes are decided in slices, and the configuration may move in between."""
+
+from headgate.application.changes.act_on_workloads import change_of_workload
+from headgate.application.changes.deciding import Basis, decided, unit_of_changes
+from headgate.application.ports import Loaded
+from headgate.application.slices import at_once
+from headgate.domain.streams import workload_stream
+from headgate.domain.workloads.commands import HoldWorkload
+from tests.builders.world import ORIGIN, World, quotas
+
+HOLD = HoldWorkload(owner="ada", authority="User", reason="later")
+KEYS = ("team/first", "team/second")
+
+
+def test_what_was_decided_is_bound_to_the_configuration_of_the_first_decision() -> None:
+    world = World()
+    world.flavor()
+    world.cluster_queue("main", quotas(default=10))
+    world.local_queue("main", "main")
+    for name in ("first", "second"):
+        world.submit(name, "main")
+    cell = world.cell
+    loaded = {
+        workload_stream(key): Loaded(
+            stream=workload_stream(key), version=1, position=1, state=cell.workloads[key]
+        )
+        for key in KEYS
+    }
+    basis = Basis(world.at, ORIGIN, cell.config_position)
+    deciding = decided(cell, [change_of_workload(key, HOLD) for key in KEYS], loaded, world.at)
+    first = next(deciding)
+    world.change_cluster_queue("main", namespace_selector=None)
+    unit = at_once(unit_of_changes(cell, [first, *deciding], basis))
+    assert [new.stream for new in unit.events] == list(loaded)
+    assert unit.config_position == basis.config_position < cell.config_position
