@@ -1,5 +1,10 @@
 """Which flavor a workload ends up with when the preferred one cannot be had (queueing.md §3.5)."""
 
+from typing import Any
+
+import pytest
+
+from headgate.application.queries.overview.detectors import findings
 from headgate.domain.queues.specs import ClusterQueuePreemption, FlavorFungibility
 from headgate.domain.scheduling.waiting import explain_now, explain_waiting
 from headgate.domain.workloads.events import WorkloadSubmitted
@@ -271,3 +276,44 @@ def test_those_who_are_safe_on_hosts_that_only_a_later_look_reached_are_named_to
     world.settle()
     told = search_for_victims(world, key)
     assert sorted(one.workload for one in told.refused) == ["team/first", "team/second"]
+
+
+def two_pools(big_quota: int, **spec: Any) -> World:
+    """A rack that is too small for the gang even empty, and one that is full of lesser work."""
+    world = World()
+    world.topology()
+    for pool, room in (("small", 4), ("big", 16)):
+        world.flavor(pool, node_labels={"pool": pool}, topology_name="tree")
+        labels = {"pool": pool}
+        world.node(f"x/{pool}/h-{pool}", labels=labels, allocatable={"cpu": room, "pods": 110})
+    world.cluster_queue("q", quotas("cpu", small=99, big=big_quota), **spec)
+    rack = TopologyRequest(required="rack")
+    world.submit("low", "q", {"cpu": 1}, count=16, topology=rack)
+    world.settle()
+    world.submit("gang", "q", {"cpu": 1}, count=12, topology=rack, priority=5)
+    world.settle()
+    return world
+
+
+@pytest.mark.parametrize("big_quota", [16, 99])
+def test_hosts_that_would_not_do_even_empty_leave_those_of_the_next_flavor_to_be_cleared(
+    big_quota: int,
+) -> None:
+    lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+    world = two_pools(big_quota, preemption=lower)
+    world.stop("team/low")
+    world.settle()
+    assert world.placed("team/gang") == {"h-big": 12}
+
+
+def test_who_waits_for_the_hosts_of_another_flavor_is_not_told_that_it_has_none() -> None:
+    found = why(two_pools(99), "team/gang")
+    assert found.dominant == "WaitingForHosts"
+    reasons = [(b.flavor, b.reason) for b in found.blockers]
+    assert reasons == [("small", "TopologyPlacementFailed"), ("big", "WaitingForHosts")]
+
+
+@pytest.mark.parametrize("big_quota", [16, 99])
+def test_who_could_start_in_another_flavor_is_not_said_to_never_start(big_quota: int) -> None:
+    world = two_pools(big_quota)
+    assert findings(world.cell, world.at) == []

@@ -46,7 +46,7 @@ def _proof(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
             found = explain_now(cell, fewest, at)
     if found is None or found.dominant not in HOPELESS:
         return None
-    return found if all(map(_is_for_good, found.blockers)) and _is_one_place(found) else None
+    return found if all(map(_is_for_good, found.blockers)) and not _has_a_way(found) else None
 
 
 def _with_fewest_pods(workload: Workload) -> Workload:
@@ -67,7 +67,10 @@ def _is_for_good(blocker: Blocker) -> bool:
     return UNUSABLE_HOSTS not in blocker.excluded_hosts and BESIDE_OTHERS not in blocker.message
 
 
-def _is_one_place(found: Explanation) -> bool:
-    """Whether hosts are short in one flavor of each pod set; of several only one is tried empty."""
-    short = {(each.pod_set, each.flavor) for each in found.blockers if each.type == "Topology"}
-    return len(short) == len({pod_set for pod_set, _ in short})
+def _has_a_way(found: Explanation) -> bool:
+    """Whether some pod set could have a flavor in which only others stand in its way."""
+    for_good = {(b.pod_set, b.flavor) for b in found.blockers if b.reason in HOPELESS}
+    return any(
+        b.flavor and b.reason not in HOPELESS and (b.pod_set, b.flavor) not in for_good
+        for b in found.blockers
+    )

@@ -3,7 +3,7 @@
 As in Kueue such work is accepted and waits: its queue may be made or resumed later.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import msgspec
@@ -20,7 +20,7 @@ from headgate.domain.streams import stream_of
 from headgate.domain.values.pointers import moved
 from headgate.domain.workloads.state import Workload
 
-Places: TypeAlias = Sequence[tuple[str, str]]
+Places: TypeAlias = tuple[tuple[str, str], ...]
 """Where parts of our shape stand in a manifest as it was written."""
 
 QUEUE_NAME = "/spec/queueName"

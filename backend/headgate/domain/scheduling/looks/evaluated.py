@@ -13,7 +13,8 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
 
     FIT: `admission` may be reserved at once. DEFERRED: it fits at `admission` once those already
     leaving have left. PREEMPT: it fits there once `victims` have. NO_FIT: `tries`, `unplaced` and
-    `search` say why; `wanted` is what it would take if nobody stood in its way.
+    `search` say why; `wanted` is what it would take if nobody stood in its way, and `nowhere` pairs
+    pod sets with flavors whose hosts would not do even empty.
     `lost_place`: the place an open round keeps for it cannot be had any more. `breaks` names the
     open rounds that do not bind it and may lose their place to it.
     """
@@ -29,4 +30,5 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
     search: VictimSearch | None = None
     lost_place: bool = False
     wanted: Admission | None = None
+    nowhere: tuple[tuple[str, str], ...] = ()
     breaks: tuple[str, ...] = ()

@@ -79,7 +79,10 @@ class Look:
         self.preemptor = Preemptor(partition, workloads, workload, self.node, spec)
 
     def evaluate(self, *, may_preempt: bool = True, pinned: Pinned = NOT_PINNED) -> Evaluation:
-        """The best there is; a choice of flavors for which nobody leaves gives way to the next."""
+        """The best there is; a choice of flavors in vain gives way to the next.
+
+        It is in vain where nobody may be made to leave, or where no hosts would do even empty.
+        """
         preempts = may_preempt and self.preemptor.may_preempt and self._may_clear_hosts()
         offer = (
             replace(self.offer, pinned=pinned) if pinned and not self.offer.grows else self.offer
@@ -87,8 +90,9 @@ class Look:
         choice = self._choose(offer, preempts=preempts)
         found = first = self._evaluate_choice(choice, offer, preempts=preempts)
         vain = [first]
-        while found.mode == Mode.NO_FIT and (barren := _barren(choice, found)):
-            offer = replace(offer, barren=offer.barren + barren)
+        while found.mode == Mode.NO_FIT and ((barren := _barren(choice, found)) or found.nowhere):
+            nowhere = offer.unplaceable + found.nowhere
+            offer = replace(offer, barren=offer.barren + barren, unplaceable=nowhere)
             choice = self._choose(offer, preempts=preempts)
             found = self._evaluate_choice(choice, offer, preempts=preempts)
             vain.append(found)
@@ -119,7 +123,8 @@ class Look:
             unplaced = unplaced or later
         wanted, never = self._place(choice, ALONE)
         if wanted is None:
-            return self._failed(choice, unplaced or never)
+            nowhere = tuple((pod_set, flavor) for pod_set, flavor, _ in never)
+            return structs.replace(self._failed(choice, unplaced or never), nowhere=nowhere)
         taken = tuple((name, flavor, replace(why, is_taken=True)) for name, flavor, why in unplaced)
         if not preempts:
             return self._failed(choice, taken, wanted=wanted)
@@ -147,7 +152,7 @@ class Look:
             if placed is not None:
                 return self._found(choice, Mode.FIT, placed), ()
             failed += unplaced
-            tried = tuple((pod_set, flavor) for pod_set, flavor, _ in failed)
+            tried = offer.unplaceable + tuple((pod_set, flavor) for pod_set, flavor, _ in failed)
             choice = self._choose(replace(offer, unplaceable=tried), preempts=preempts)
         return None, failed
 
@@ -244,16 +249,19 @@ def _all_tries(vain: list[Evaluation]) -> Evaluation:
     A flavor that a later look refused because of an earlier one tells nothing new.
     """
     first, *others = vain
+    if not others:
+        return first
     known = {(one.pod_set, one.group, one.flavor): one for one in first.tries}
     for one in (tried for other in others for tried in other.tries):
         known.setdefault((one.pod_set, one.group, one.flavor), one)
     searches = [one.search for one in vain if one.search is not None]
-    if len(searches) > 1:
-        first = structs.replace(first, search=together(searches))
-    return (
-        first
-        if len(known) == len(first.tries)
-        else structs.replace(first, tries=tuple(known.values()))
+    places = {(p, f): (p, f, why) for one in vain for p, f, why in one.unplaced}
+    return structs.replace(
+        first,
+        tries=tuple(known.values()),
+        search=together(searches) if len(searches) > 1 else next(iter(searches), None),
+        unplaced=tuple(places.values()),
+        wanted=next((one.wanted for one in vain if one.wanted is not None), None),
     )
 
 
