@@ -15,6 +15,7 @@ from headgate.domain.scheduling.ordering.order import LineOrder, Shape
 class ShapeClass:
     """The waiting workloads of one shape; the heap may hold orders that are no longer true."""
 
+    shape: Shape
     number: int
     heap: list[LineOrder] = field(default_factory=list)
     members: dict[str, LineOrder] = field(default_factory=dict)
@@ -30,7 +31,7 @@ class ShapeClass:
         """The order of the first one."""
         while self.heap:
             first = self.heap[0]
-            if self.members.get(first[-1]) == first:
+            if self.members.get(first[-1]) is first:
                 return first
             heapq.heappop(self.heap)
         return None
@@ -42,53 +43,54 @@ class Lane:
     def __init__(self) -> None:
         self.classes: dict[Shape, ShapeClass] = {}
         self._heads: list[tuple[LineOrder, int]] = []
-        self._shapes: dict[int, Shape] = {}
+        self._numbered: dict[int, ShapeClass] = {}
         self._next_number = 0
 
     def add(self, key: str, order: LineOrder, shape: Shape, *, explained: bool) -> None:
         """Let a workload compete."""
         known = self.classes.get(shape)
         if known is None:
-            known = ShapeClass(number=self._next_number)
+            known = ShapeClass(shape, self._next_number)
             self._next_number += 1
-            self.classes[shape] = known
-            self._shapes[known.number] = shape
+            self.classes[shape] = self._numbered[known.number] = known
         known.members[key] = order
         if explained:
             known.explained[key] = None
         known.push(order)
-        if known.head() == order:
+        if known.head() is order:
             heapq.heappush(self._heads, (order, known.number))
 
     def remove(self, key: str, shape: Shape) -> None:
         """Take one of its competitors out."""
         known = self.classes[shape]
-        was_first = known.head() == known.members[key]
+        was_first = known.head() is known.members[key]
         del known.members[key]
         known.explained.pop(key, None)
         if not known.members:
             del self.classes[shape]
-            del self._shapes[known.number]
+            del self._numbered[known.number]
         elif was_first:
-            self.bring_forward(shape)
+            self._put_forward(known)
 
     def bring_forward(self, shape: Shape) -> None:
         """Let the first of a class that was passed over, or is new in front, be found again."""
         known = self.classes.get(shape)
-        first = known.head() if known else None
-        if known is not None and first is not None:
+        if known is not None:
+            self._put_forward(known)
+
+    def _put_forward(self, known: ShapeClass) -> None:
+        first = known.head()
+        if first is not None:
             heapq.heappush(self._heads, (first, known.number))
 
     def head(self, parked: Container[Shape]) -> LineOrder | None:
         """The first whose shape is not parked; classes passed over must be brought forward."""
         while self._heads:
             order, number = self._heads[0]
-            shape = self._shapes.get(number)
-            known = self.classes.get(shape) if shape is not None else None
-            if shape in parked or known is None or known.head() != order:
-                heapq.heappop(self._heads)
-                continue
-            return order
+            known = self._numbered.get(number)
+            if known is not None and known.head() is order and known.shape not in parked:
+                return order
+            heapq.heappop(self._heads)
         return None
 
     def first(self) -> LineOrder | None:

@@ -98,15 +98,17 @@ class Charges:
         pods = []
         is_whole = True
         pod_sets = workload.spec.pod_sets
-        sets = {pod_set.name: pod_set for pod_set in pod_sets}
+        takes_quota = not has_released_quota(workload)
         needed = needed_admission(admission, pod_sets, workload.reclaimable)
         for given in needed.pod_set_assignments:
-            for resource, amount in given.resource_usage.items():
-                key = (given.flavors.get(resource, ""), resource)
-                if amount and not has_released_quota(workload):
+            for resource, amount in given.resource_usage.items() if takes_quota else ():
+                if amount:
+                    key = (given.flavors.get(resource, ""), resource)
                     amounts[key] = amounts.get(key, 0) + amount
-            pod_set = sets.get(given.name)
-            if given.topology_assignment is not None and pod_set is not None:
+            if given.topology_assignment is None:
+                continue
+            pod_set = next((each for each in pod_sets if each.name == given.name), None)
+            if pod_set is not None:
                 domains = given.topology_assignment.domains
                 levels = given.topology_assignment.levels
                 flavor = next((f for f in given.flavors.values() if f in self._topologies), "")

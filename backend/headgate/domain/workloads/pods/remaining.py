@@ -31,8 +31,7 @@ def needed_admission(
     A workload may be made smaller while it holds quota, and then needs fewer pods as well.
     """
     counts = {pod_set.name: _needed_count(pod_set, reclaimable) for pod_set in pod_sets}
-    given_counts = ((a.count, counts.get(a.name, a.count)) for a in admission.pod_set_assignments)
-    if all(needed >= given for given, needed in given_counts):
+    if all(counts.get(a.name, a.count) >= a.count for a in admission.pod_set_assignments):
         return admission
     given = tuple(
         _shrunk(assignment, counts.get(assignment.name, assignment.count))
