@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from headgate.application.installation import Installation
 from headgate.application.metrics.attempts import attempt_lines
@@ -9,10 +10,11 @@ from headgate.application.metrics.counted import counted_lines
 from headgate.application.metrics.lines import Sample, written
 from headgate.application.metrics.local_queues import FINISHED, local_queue_lines
 from headgate.application.ports import PartitionRow
-from headgate.application.queries.overview.attention import needing_attention
-from headgate.application.queries.overview.detectors import drifting, findings
+from headgate.application.queries.overview.attention import needing_in_steps
+from headgate.application.queries.overview.detectors import drifting, findings_in_steps
 from headgate.application.queries.queues.figures import counts_of, standing_of
 from headgate.application.queries.queues.tree import queue_counts
+from headgate.application.slices import Steps, each
 from headgate.domain.cell import Cell
 from headgate.domain.queues.activity import cluster_queue_activity
 from headgate.domain.scheduling.placement.hosts import ACTUAL
@@ -37,10 +39,10 @@ async def exposition(installation: Installation) -> bytes:
     head = await asyncio.to_thread(installation.log.head)
     await asyncio.to_thread(installation.attempts.read, installation.cycles)
     cell, tally = installation.reader.cell, installation.tally
+    reader = installation.reader
+    of_queues = chain(_queue_lines(cell), _share_lines(cell), local_queue_lines(cell))
     lines = [
-        *_queue_lines(cell),
-        *_share_lines(cell),
-        *local_queue_lines(cell),
+        *(await reader.while_still(each(of_queues))),
         *counted_lines(tally),
         *attempt_lines(installation.attempts),
         *written(
@@ -72,19 +74,20 @@ async def exposition(installation: Installation) -> bytes:
             "headgate_findings",
             "gauge",
             "What detectors find amiss, and what else needs attention, by kind",
-            _findings(installation, positions),
+            await reader.while_still(_findings(installation, positions)),
         ),
         *written("headgate_set_aside", "gauge", "Objects left out", [({}, len(cell.set_aside))]),
     ]
     return ("\n".join(lines) + "\n").encode()
 
 
-def _findings(installation: Installation, positions: dict[str, int]) -> list[Sample]:
+def _findings(installation: Installation, positions: dict[str, int]) -> Steps[list[Sample]]:
     """Every kind of detector has a figure, also while it finds nothing."""
     cell, now = installation.reader.cell, installation.clock.now()
-    detected = (*findings(cell, now), *drifting(positions, cell.position))
+    shown = yield from findings_in_steps(cell, now)
+    detected = (*shown, *drifting(positions, cell.position))
     counts = dict.fromkeys(DETECTORS, 0)
-    others = needing_attention(cell, now, None)
+    others = yield from needing_in_steps(cell, now, None)
     for kind in (*(d.kind for d in detected), *(a.kind for a in others)):
         counts[kind] = counts.get(kind, 0) + 1
     return [({"kind": kind}, count) for kind, count in sorted(counts.items())]

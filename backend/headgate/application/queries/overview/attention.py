@@ -1,11 +1,12 @@
 """What a person should look at: queues that admit nothing, absent hosts, work that is stuck."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from headgate.application.queries.overview.advice import advice
 from headgate.application.queries.overview.never_starting import HOPELESS
 from headgate.application.queries.overview.views import Attention
 from headgate.application.rights.visibility import SOMEBODY, Scope
+from headgate.application.slices import Steps, at_once, each
 from headgate.domain.cell import Cell
 from headgate.domain.queues.activity import cluster_queue_activity
 from headgate.domain.scheduling.ranking import ranks_at
@@ -26,9 +27,15 @@ CRITICAL_LAST = {"critical": 0, "warning": 1, "info": 2}
 
 def needing_attention(cell: Cell, at: Instant, scope: Scope) -> list[Attention]:
     """All of it, in no order."""
-    found = [*_queues(cell), *_blocked_lines(cell, at, scope), *_nodes(cell)]
+    return at_once(needing_in_steps(cell, at, scope))
+
+
+def needing_in_steps(cell: Cell, at: Instant, scope: Scope) -> Steps[list[Attention]]:
+    """The same in steps, as every workload is looked at."""
+    found = [*_queues(cell), *_nodes(cell)]
+    found += yield from each(_blocked_lines(cell, at, scope))
     found += _configuration(cell, scope)
-    found += _workloads(cell, at, scope)
+    found += yield from _workloads(cell, at, scope)
     if scope is None:
         found += _set_aside(cell)
     return found
@@ -36,7 +43,11 @@ def needing_attention(cell: Cell, at: Instant, scope: Scope) -> list[Attention]:
 
 def attention(cell: Cell, at: Instant, scope: Scope) -> list[Attention]:
     """The worst first; of each kind only the first few."""
-    found = needing_attention(cell, at, scope)
+    return worst_of(needing_attention(cell, at, scope))
+
+
+def worst_of(found: Iterable[Attention]) -> list[Attention]:
+    """The worst first; of each kind only the first few."""
     few: list[Attention] = []
     for one in sorted(found, key=lambda a: (CRITICAL_LAST[a.severity], a.kind, a.title)):
         if sum(other.kind == one.kind for other in few) < MOST_OF_A_KIND:
@@ -129,10 +140,13 @@ def _nodes(cell: Cell) -> Iterator[Attention]:
             )
 
 
-def _workloads(cell: Cell, at: Instant, scope: Scope) -> Iterator[Attention]:
-    for workload in cell.workloads.values():
+def _workloads(cell: Cell, at: Instant, scope: Scope) -> Steps[list[Attention]]:
+    found: list[Attention] = []
+    for workload in tuple(cell.workloads.values()):
         if scope is None or workload.namespace in scope:
-            yield from _workload(workload, at)
+            found += _workload(workload, at)
+        yield
+    return found
 
 
 def _workload(workload: Workload, at: Instant) -> Iterator[Attention]:

@@ -10,13 +10,15 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from headgate.application.queries.overview.never_starting import never_starting
+from headgate.application.queries.overview.never_starting import why_it_never_starts
+from headgate.application.slices import Steps, at_once
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload, condition, phase_of
 
 Kind = Literal["Starvation", "NeverStarts", "Thrash", "FollowerDrift"]
@@ -45,9 +47,15 @@ class Finding:
 
 def findings(cell: Cell, at: Instant) -> list[Finding]:
     """Everything that the state shows, in a fixed order."""
-    never = list(_never_starting(cell, at))
+    return at_once(findings_in_steps(cell, at))
+
+
+def findings_in_steps(cell: Cell, at: Instant) -> Steps[list[Finding]]:
+    """The same in steps, as every workload is looked at."""
+    never = yield from _never_starting(cell, at)
     hopeless = {found.about for found in never}
-    return [*_starving(cell, at, hopeless), *never, *_thrashing(cell, at)]
+    starving = yield from _starving(cell, at, hopeless)
+    return [*starving, *never, *_thrashing(cell, at)]
 
 
 def drifting(positions: Mapping[str, int], head: int) -> list[Finding]:
@@ -59,29 +67,41 @@ def drifting(positions: Mapping[str, int], head: int) -> list[Finding]:
     ]
 
 
-def _never_starting(cell: Cell, at: Instant) -> Iterator[Finding]:
-    for workload, why in never_starting(cell, at):
-        helps = f" What would help: {'; '.join(why.would_unblock)}." if why.would_unblock else ""
-        yield Finding(
-            "NeverStarts",
-            workload.key,
-            f"{why.sentence}.{helps}",
-            workload_stream(workload.key),
-            workload.namespace,
-        )
+def _never_starting(cell: Cell, at: Instant) -> Steps[list[Finding]]:
+    found = []
+    for _, workload in sorted(cell.workloads.items()):
+        why = why_it_never_starts(cell, workload, at)
+        if why is not None:
+            found.append(_told_hopeless(workload, why))
+        yield
+    return found
 
 
-def _starving(cell: Cell, at: Instant, hopeless: Container[str]) -> Iterator[Finding]:
+def _told_hopeless(workload: Workload, why: Explanation) -> Finding:
+    helps = f" What would help: {'; '.join(why.would_unblock)}." if why.would_unblock else ""
+    return Finding(
+        "NeverStarts",
+        workload.key,
+        f"{why.sentence}.{helps}",
+        workload_stream(workload.key),
+        workload.namespace,
+    )
+
+
+def _starving(cell: Cell, at: Instant, hopeless: Container[str]) -> Steps[list[Finding]]:
     started = _started_by_queue(cell)
-    for key, workload in sorted(cell.workloads.items()):
-        waited = (at - workload.created_at) // MICROSECONDS_PER_SECOND
-        if phase_of(workload) != "Pending" or waited < LONG_WAIT_SECONDS or key in hopeless:
+    latest = at - LONG_WAIT_SECONDS * MICROSECONDS_PER_SECOND
+    old = [item for item in cell.workloads.items() if item[1].created_at <= latest]
+    found = []
+    for key, workload in sorted(old):
+        yield
+        if phase_of(workload) != "Pending" or key in hopeless:
             continue
         queue = cluster_queue_of(cell.config, workload)
         overtakers = [other for other in started.get(queue, ()) if _overtook(other, workload)]
         if len(overtakers) >= OVERTAKERS and _takes_part(cell, workload, at):
             last = max(overtakers, key=lambda one: (_reserved_at(one), one.key))
-            yield Finding(
+            told = Finding(
                 "Starvation",
                 key,
                 f"{len(overtakers)} younger workloads of no higher priority started before it in "
@@ -89,6 +109,8 @@ def _starving(cell: Cell, at: Instant, hopeless: Container[str]) -> Iterator[Fin
                 workload_stream(last.key),
                 workload.namespace,
             )
+            found.append(told)
+    return found
 
 
 def _takes_part(cell: Cell, workload: Workload, at: Instant) -> bool:

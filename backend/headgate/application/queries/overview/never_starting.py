@@ -20,10 +20,16 @@ HOPELESS = ("ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed")
 def never_starting(cell: Cell, at: Instant) -> Iterator[tuple[Workload, Explanation]]:
     """Everyone who waits and can never start as it is, with what proves it, by key."""
     for _, workload in sorted(cell.workloads.items()):
-        if phase_of(workload) == "Pending" and _is_told_so(cell, workload):
-            found = _proof(cell, workload, at)
-            if found is not None:
-                yield workload, found
+        found = why_it_never_starts(cell, workload, at)
+        if found is not None:
+            yield workload, found
+
+
+def why_it_never_starts(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
+    """What proves that a workload waits for ever as it is; None where it may start some day."""
+    if phase_of(workload) == "Pending" and _is_told_so(cell, workload):
+        return _proof(cell, workload, at)
+    return None
 
 
 def _is_told_so(cell: Cell, workload: Workload) -> bool:

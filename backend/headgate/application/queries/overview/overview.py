@@ -8,8 +8,8 @@ import msgspec
 from headgate.application.installation import Installation
 from headgate.application.ports import EventFilter
 from headgate.application.queries import events
-from headgate.application.queries.overview.attention import attention
-from headgate.application.queries.overview.detectors import drifting, findings
+from headgate.application.queries.overview.attention import needing_in_steps, worst_of
+from headgate.application.queries.overview.detectors import drifting, findings_in_steps
 from headgate.application.queries.overview.views import Attention, CountAt, Overview
 from headgate.application.queries.views import timestamp
 from headgate.application.rights.visibility import Scope, allows
@@ -50,8 +50,9 @@ async def overview(installation: Installation, scope: Scope) -> Overview:
 
 async def _findings(installation: Installation, scope: Scope, now: int) -> list[Attention]:
     """What the detectors found and what else needs attention, with the positions that show it."""
-    cell = installation.reader.cell
-    found = [*await _detected(installation, scope, now), *attention(cell, now, scope)]
+    cell, reader = installation.reader.cell, installation.reader
+    needing = await reader.while_still(needing_in_steps(cell, now, scope))
+    found = [*await _detected(installation, scope, now), *worst_of(needing)]
     places = [(one.stream, cell.version_of(one.stream)) for one in found]
     shown_at = await asyncio.to_thread(installation.log.positions_of, places)
     return [
@@ -63,9 +64,10 @@ async def _findings(installation: Installation, scope: Scope, now: int) -> list[
 async def _detected(installation: Installation, scope: Scope, now: int) -> list[Attention]:
     cell = installation.reader.cell
     positions = await asyncio.to_thread(installation.followers.positions)
+    shown = await installation.reader.while_still(findings_in_steps(cell, now))
     found = [
         one
-        for one in (*findings(cell, now), *drifting(positions, installation.reader.position))
+        for one in (*shown, *drifting(positions, installation.reader.position))
         if scope is None or one.namespace in scope
     ]
     return [
