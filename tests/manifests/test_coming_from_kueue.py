@@ -208,3 +208,27 @@ def test_a_misspelt_field_is_told_what_was_probably_meant() -> None:
     found = refused(a_manifest("ClusterQueue", spec=spec))
     assert "Did you mean StrictFIFO?" in found["/spec/queueingStrategy"]
     assert "Did you mean resourceGroups?" in found["/spec/resourceGroup"]
+
+
+def test_a_misspelt_annotation_or_label_of_kueues_is_told_though_it_is_accepted() -> None:
+    text = WORK.replace("podset-required-topology", "podset-require-topology").replace(
+        "kueue.x-k8s.io/job-min-parallelism", "kueue.x-k8s.io/of-our-own"
+    )
+    _, job, job_set = parse(text.encode())
+    assert isinstance(job, Desired)
+    assert isinstance(job_set, Desired)
+    assert job.spec.ignored == ("kueue.x-k8s.io/of-our-own means nothing here.",)
+    meant = "kueue.x-k8s.io/podset-required-topology"
+    assert job_set.spec.ignored == (
+        f"kueue.x-k8s.io/podset-require-topology means nothing here; did you mean {meant}?",
+    )
+
+
+@pytest.mark.parametrize("text", [SET_UP, WORK])
+def test_what_kueue_reads_or_writes_is_passed_over_in_silence(text: str) -> None:
+    exported = text.replace(
+        "labels: {", "labels: {kueue.x-k8s.io/podset: main, example.com/of-ours: x, "
+    )
+    for found in parse(exported.encode()):
+        assert isinstance(found, Desired)
+        assert getattr(found.spec, "ignored", ()) == ()

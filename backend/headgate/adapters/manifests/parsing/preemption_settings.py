@@ -13,6 +13,7 @@ import msgspec
 
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.parsing.metadata import Metadata
+from headgate.adapters.manifests.parsing.passed_over import passed_over
 from headgate.adapters.manifests.parsing.pod_templates import Template
 from headgate.adapters.manifests.parsing.waiting import read_seconds
 from headgate.domain.workloads.specs import EvictionPolicy, Preemptibility, SettingSource
@@ -60,7 +61,11 @@ def settings_of(
             "preemptibility_source": may_go.source,
             "can_preempt": may_preempt.value is not False,
             "can_preempt_source": may_preempt.source,
-            "ignored": (*may_go.ignored, *may_preempt.ignored),
+            "ignored": (
+                *may_go.ignored,
+                *may_preempt.ignored,
+                *passed_over(metadata, templates),
+            ),
         },
         PreemptionSettings,
     )

@@ -1,0 +1,59 @@
+"""Labels and annotations of Kueue that nothing here reads; told, since most are misspelt."""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+
+from headgate.adapters.manifests.parsing.metadata import Metadata
+from headgate.adapters.manifests.parsing.pod_templates import Template
+from headgate.adapters.manifests.parsing.topology_requests import ANNOTATION_PLACES
+from headgate.domain.workloads.annotations import (
+    ADMISSION_GATES,
+    ALLOWED_FLAVORS,
+    ELASTIC,
+    PRIORITY_BOOST,
+    REPLACES,
+)
+from headgate.domain.workloads.pods.in_order import INDEX_OFFSET
+from headgate.domain.workloads.preemption.accommodating import JOB_UID
+
+DOMAIN = "kueue.x-k8s.io/"
+NAMED_IN_MANIFESTS = (
+    "can-preempt",
+    "job-min-parallelism",
+    "max-exec-time-seconds",
+    "preemptibility",
+    "priority-class",
+    "queue-name",
+)
+WRITTEN_BY_KUEUE = (
+    "managed",
+    "multikueue-origin",
+    "podset",
+    "tas",
+    "workload",
+    "workload-slice-name",
+)
+"""What Kueue adds to objects by itself, and what comes along with those taken from a cluster."""
+
+READ = (
+    *(DOMAIN + name for name in NAMED_IN_MANIFESTS),
+    *(annotation for _, annotation in ANNOTATION_PLACES),
+    *(ADMISSION_GATES, ALLOWED_FLAVORS, ELASTIC, INDEX_OFFSET, JOB_UID, PRIORITY_BOOST, REPLACES),
+)
+_SILENT = frozenset((*READ, *(DOMAIN + name for name in WRITTEN_BY_KUEUE)))
+
+
+def passed_over(metadata: Metadata, templates: Sequence[Template]) -> tuple[str, ...]:
+    """A sentence on each of them, on the object and on its pods, once."""
+    found = (key for key in _keys(metadata, templates) if key.startswith(DOMAIN))
+    return tuple(_told(key) for key in dict.fromkeys(found) if key not in _SILENT)
+
+
+def _keys(metadata: Metadata, templates: Sequence[Template]) -> Iterator[str]:
+    for marked in (metadata, *templates):
+        yield from sorted({**marked.labels, **marked.annotations})
+
+
+def _told(key: str) -> str:
+    near = get_close_matches(key, READ, 1, cutoff=0.85)
+    return f"{key} means nothing here{f'; did you mean {near[0]}?' if near else '.'}"
