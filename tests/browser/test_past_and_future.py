@@ -85,6 +85,21 @@ def test_a_form_writes_the_documents_and_only_what_was_tried_is_applied(screen: 
     expect(page.get_by_text("before the last change")).to_be_visible()
 
 
+def test_who_applies_work_for_a_queue_that_is_not_there_is_warned_beside_it(
+    screen: Screen,
+) -> None:
+    page = screen.page
+    screen.open("/what-if", "What-if")
+    page.get_by_label("LocalQueue").select_option(f"{NAMESPACE}/main")
+    page.get_by_label("Name", exact=True).fill("astray")
+    editor = page.get_by_label("Documents to try out")
+    editor.fill(editor.input_value().replace("queueName: main", "queueName: mian"))
+    page.get_by_role("button", name="Try it out").click()
+    page.get_by_role("button", name="Apply it in earnest").click()
+    warned = page.get_by_role("status").filter(has_text="Workload astray: LocalQueue mian")
+    expect(warned).to_contain_text("Did you mean main?")
+
+
 def test_an_admin_drags_the_slider_to_an_incident_and_opens_the_cycle_that_decided_it(
     screen: Screen, client: HeadgateClient
 ) -> None:

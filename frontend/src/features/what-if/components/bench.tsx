@@ -8,7 +8,7 @@ import { TextField } from "@/components/ui/fields";
 import { Go } from "@/components/ui/go";
 import { Card } from "@/components/ui/layout";
 import { announce } from "@/components/ui/notices";
-import { Empty, Failed } from "@/components/ui/states";
+import { Empty, Failed, PartialNote } from "@/components/ui/states";
 import type { ApplyResults } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
 import { PAST_REFUSAL, shownMoment } from "@/lib/past";
@@ -115,16 +115,23 @@ function OtherChanges({ others, onChange }: { others: Others; onChange: (others:
   );
 }
 
-function Applied({ results: { results } }: { results: ApplyResults }) {
+function Applied({ results: { results, warnings = [] } }: { results: ApplyResults }) {
   const workloads = results.filter((result) => result.kind === "Workload" && result.outcome !== "rejected");
   return (
-    <ul>
-      {workloads.map(({ namespace, name }) => (
-        <li key={`${namespace}/${name}`}>
-          Go to <Go to={workloadAddress(`${namespace}/${name}`)}>{`${namespace}/${name}`}</Go>
-        </li>
+    <>
+      {warnings.map(({ kind, namespace, name, pointer, message, remedy }) => (
+        <PartialNote key={kind + namespace + name + pointer + message}>
+          {kind} {name}: {message} {remedy}
+        </PartialNote>
       ))}
-    </ul>
+      <ul>
+        {workloads.map(({ namespace, name }) => (
+          <li key={`${namespace}/${name}`}>
+            Go to <Go to={workloadAddress(`${namespace}/${name}`)}>{`${namespace}/${name}`}</Go>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 
