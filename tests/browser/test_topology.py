@@ -106,6 +106,27 @@ def test_a_drain_tells_beforehand_whom_it_concerns(screen: Screen, client: Headg
     expect(panel.get_by_text("Ready", exact=True)).to_be_visible()
 
 
+def test_a_host_stays_in_sight_beside_its_panel_which_says_who_closed_it(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    screen.page.set_viewport_size({"width": 1280, "height": 640})
+    name = _first_host(client.read("/v1/topologies/cluster/map")["domains"])
+    client.act(f"/v1/nodes/{name}/cordon", {"reason": "a fan is loud"})
+    screen.open("/topology", "Topology")
+    host = screen.page.get_by_role("button", name=f"{name}: ")
+    host.click()
+    panel = screen.page.get_by_role("complementary", name=f"Host {name}")
+    expect(panel.get_by_text("by admin: a fan is loud")).to_be_visible()
+    expect(panel.get_by_text("nothing free while it is cordoned").first).to_be_visible()
+    expect(host).to_be_in_viewport()
+    panel.get_by_role("button", name="Uncordon").click()
+    dialog = screen.page.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill("it is quiet")
+    dialog.get_by_role("button", name="Uncordon").click()
+    expect(screen.page.get_by_text(f"Uncordon {name}: done")).to_be_visible()
+    expect(panel.get_by_text("a fan is loud")).to_have_count(0)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_near_fits_are_for_everyone_and_for_narrow_screens(
     browser: Browser, headgate: Up, scheme: str
@@ -133,3 +154,10 @@ def _host_of(domains: list[dict[str, Any]], key: str) -> str:
         if found := _host_of(domain["children"], key):
             return found
     return ""
+
+
+def _first_host(domains: list[dict[str, Any]]) -> str:
+    """The host that is drawn first."""
+    first = domains[0]
+    host = first.get("host")
+    return str(host["name"]) if host else _first_host(first["children"])

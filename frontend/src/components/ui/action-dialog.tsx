@@ -21,6 +21,8 @@ export interface ActionDialogProps {
   /** Who else it changes, to be seen before it is done. */
   affected?: Affected;
   danger?: boolean;
+  /** What it is as soon as it was asked for; a drain has then only begun. */
+  soon?: "done" | "begun";
   /** Whether it may run out by itself. */
   expires?: boolean;
   command: (input: ActionInput) => string;
@@ -34,7 +36,7 @@ export interface Affected {
 }
 
 export function ActionDialog(props: ActionDialogProps) {
-  const { verb, subject, words, targets, affected, danger = false, expires = false, command, run, onClose } = props;
+  const { verb, subject, words, targets, affected, danger = false, soon = "done", expires = false, command, run, onClose } = props;
   const [reason, setReason] = useState("");
   const [expiry, setExpiry] = useState("0");
   const [running, setRunning] = useState(false);
@@ -54,7 +56,7 @@ export function ActionDialog(props: ActionDialogProps) {
     );
     setRunning(false);
     const failures = results.filter((outcome) => outcome.error !== undefined).length;
-    announce(`${verb}: ${results.length - failures} of ${results.length} done`, failures > 0 ? "bad" : "good");
+    announce(results.length === 1 && failures === 0 ? `${verb} ${subject}: ${soon}` : `${verb}: ${results.length - failures} of ${results.length} ${soon}`, failures > 0 ? "bad" : "good");
     if (failures === 0) onClose();
   };
 

@@ -47,6 +47,7 @@ export function QueueActions({ queue }: { queue: Stoppable }) {
           subject={queue.name}
           words={WORDS[action].words}
           danger={WORDS[action].danger}
+          soon={action === "drain" ? "begun" : "done"}
           expires={action !== "resume"}
           targets={[{ key: queue.name }]}
           affected={action === "drain" ? leaversOf(leaving.data) : undefined}

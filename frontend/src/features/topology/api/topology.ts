@@ -3,6 +3,9 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "@/lib/api/request";
 
+/** What an admin does to take a host out of use. */
+const CLOSING = "node.cordoned,node.drain_started";
+
 /** The topologies there are. */
 export const topologiesQuery = queryOptions({
   queryKey: ["objects", "topologies"],
@@ -58,6 +61,15 @@ export function drainPreviewQuery(name: string) {
   return queryOptions({
     queryKey: ["topology", "drain preview", name],
     queryFn: ({ signal }) => contentOf(api.GET("/v1/nodes/{name}/drain-preview", { params: { path: { name } }, signal })),
+  });
+}
+
+/** The last time somebody took a host out of use. */
+export function closedQuery(name: string) {
+  return queryOptions({
+    queryKey: ["topology", "closed", name],
+    queryFn: ({ signal }) =>
+      contentOf(api.GET("/v1/events", { params: { query: { stream: `node/${name}`, type: CLOSING, limit: 1 } }, signal })),
   });
 }
 

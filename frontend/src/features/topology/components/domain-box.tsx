@@ -1,5 +1,6 @@
 // A domain of the map: a box with its children, or a host with its fill.
 import { Ban, CircleAlert } from "lucide-react";
+import { useEffect, useRef } from "react";
 
 import { Button } from "@/components/ui/button";
 import type { NearFit, TopologyDomain } from "@/lib/api/types";
@@ -52,6 +53,16 @@ export function DomainBox(props: DomainBoxProps) {
 
 function HostCell({ domain, resource, colouring, legend, opened, near, onHost }: DomainBoxProps) {
   const { host } = domain;
+  const isOpened = host?.name === opened;
+  const cell = useRef<HTMLButtonElement>(null);
+  // The panel makes the page narrower, which may move what was chosen out of sight.
+  useEffect(() => {
+    const main = isOpened && cell.current?.closest("main");
+    if (!main) return;
+    const width = new ResizeObserver(() => cell.current?.scrollIntoView({ block: "nearest" }));
+    width.observe(main);
+    return () => width.disconnect();
+  }, [isOpened]);
   if (!host) return null;
   const used = (domain.used[resource] ?? 0) + (domain.others[resource] ?? 0);
   const state = host.cordoned ? ", cordoned" : host.ready ? "" : ", not ready";
@@ -61,13 +72,14 @@ function HostCell({ domain, resource, colouring, legend, opened, near, onHost }:
   const othersShare = fillOf({ ...domain, used: {} }, resource);
   return (
     <button
+      ref={cell}
       type="button"
-      className={`${styles.host ?? ""} ${opened === host.name ? (styles.openHost ?? "") : ""} ${state === "" ? "" : (styles.closedHost ?? "")}`}
+      className={`${styles.host ?? ""} ${isOpened ? (styles.openHost ?? "") : ""} ${state === "" ? "" : (styles.closedHost ?? "")}`}
       aria-label={label}
-      aria-pressed={opened === host.name}
+      aria-pressed={isOpened}
       data-near={near.has(domain.path.join("/"))}
       title={label}
-      onClick={() => onHost(opened === host.name ? "" : host.name)}
+      onClick={() => onHost(isOpened ? "" : host.name)}
     >
       <span className={styles.fill}>
         <span className={styles.others} style={{ height: `${othersShare * 100}%` }} />

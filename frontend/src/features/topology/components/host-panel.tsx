@@ -7,17 +7,19 @@ import { ActionDialog } from "@/components/ui/action-dialog";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Go } from "@/components/ui/go";
+import { Moment } from "@/components/ui/moment";
 import { SidePanel } from "@/components/ui/side-panel";
 import { Empty } from "@/components/ui/states";
 import { quoted } from "@/lib/actions";
 import type { Host, TopologyDomain } from "@/lib/api/types";
-import { workloadAddress } from "@/lib/events";
-import { formatAmount, shareOf, shortResource } from "@/lib/format/amounts";
+import { typeWords, workloadAddress } from "@/lib/events";
+import { shareOf, shortResource } from "@/lib/format/amounts";
 import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
-import { type HostAction, actOnHost, drainPreviewQuery } from "../api/topology";
+import { type HostAction, actOnHost, closedQuery, drainPreviewQuery } from "../api/topology";
 import { drainWords } from "../model/drain";
+import { hostWorkloadWords, resourceWords } from "../model/map";
 import styles from "./host-panel.module.css";
 
 const VERBS: Record<HostAction, string> = { cordon: "Cordon", drain: "Drain", uncordon: "Uncordon" };
@@ -31,6 +33,7 @@ export function HostPanel({ domain, onClose }: { domain: TopologyDomain; onClose
         <HostState host={host} />
         <span className={styles.soft}>{domain.path.join(" / ")}</span>
       </div>
+      {host.cordoned && <WhoClosedIt name={host.name} />}
       <HostActions host={host} />
       <ul className={styles.resources}>
         {Object.keys(domain.allocatable).map((resource) => (
@@ -52,13 +55,26 @@ export function HostPanel({ domain, onClose }: { domain: TopologyDomain; onClose
             <li key={workload.key}>
               {workload.key.includes("/") ? <Go to={workloadAddress(workload.key)}>{workload.key}</Go> : <span>{workload.key}</span>}
               <span className={styles.soft}>
-                {workload.pods} {workload.pods === 1 ? "pod" : "pods"}, {workload.clusterQueue}, priority {workload.priority}
+{hostWorkloadWords(workload)}
               </span>
             </li>
           ))}
         </ul>
       )}
     </SidePanel>
+  );
+}
+
+/** Who took it out of use and why, from the log. */
+function WhoClosedIt({ name }: { name: string }) {
+  const { data } = useQuery(closedQuery(name));
+  const [fact] = data?.items ?? [];
+  if (fact === undefined) return null;
+  return (
+    <p className={styles.soft}>
+      {typeWords(fact.type)} <Moment at={fact.at} /> by {fact.actor.replace(/^user:/, "")}
+      {fact.reason && <>: {fact.reason}</>} (<Go to={`/events?stream=${encodeURIComponent(fact.stream)}`}>all that happened to it</Go>)
+    </p>
   );
 }
 
@@ -85,7 +101,7 @@ function Resource({ domain, resource }: { domain: TopologyDomain; resource: stri
   const whole = domain.allocatable[resource] ?? 0;
   const used = domain.used[resource] ?? 0;
   const others = domain.others[resource] ?? 0;
-  const words = `${formatAmount(resource, used)} used, ${formatAmount(resource, others)} by others, ${formatAmount(resource, domain.free[resource] ?? 0)} free of ${formatAmount(resource, whole)}`;
+  const words = resourceWords(domain, resource);
   return (
     <li>
       <span className={styles.resource}>{shortResource(resource)}</span>
@@ -129,6 +145,7 @@ function HostDialog({ host, action, onClose }: { host: Host; action: HostAction;
       subject={host.name}
       words={words}
       danger={action === "drain"}
+      soon={action === "drain" ? "begun" : "done"}
       targets={[{ key: host.name }]}
       command={({ reason }) => `headgate ${action} ${action === "drain" ? "node/" : ""}${quoted(host.name)} --reason ${quoted(reason || "…")}`}
       run={(name, { reason }) => actOnHost(action, name, reason)}

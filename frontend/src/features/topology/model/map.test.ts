@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { HostWorkload, TopologyDomain } from "@/lib/api/types";
 
-import { domainAt, fillOf, firstResource, hostsOf, largestFit, legendOf, piecesOf } from "./map";
+import { domainAt, fillOf, firstResource, hostsOf, hostWorkloadWords, largestFit, legendOf, piecesOf, resourceWords } from "./map";
 
 const GPU = "nvidia.com/gpu";
 
@@ -50,6 +50,19 @@ test("groups keep their colours whoever is the largest", () => {
 test("priorities are in order of their numbers", () => {
   const hosts = [host("h1", 8, [9, 100, 20].map((priority) => ({ key: `a/${priority}`, pods: 1, clusterQueue: "a", priority })))];
   expect([...legendOf(hosts, "priority").keys()]).toEqual(["priority 9", "priority 20", "priority 100"]);
+});
+
+test("whose queue and priority one may not see are other teams, in every colouring", () => {
+  const theirs = { key: "2 workloads of other teams", pods: 4, clusterQueue: "", priority: 0 };
+  const mine = { key: "a/x", pods: 1, clusterQueue: "a", priority: 0 };
+  expect([...legendOf([host("h1", 8, [theirs, mine])], "queue").keys()]).toEqual(["a", "other teams"]);
+  expect([...legendOf([host("h1", 8, [theirs, mine])], "priority").keys()]).toEqual(["other teams", "priority 0"]);
+  expect([theirs, mine].map(hostWorkloadWords)).toEqual(["4 pods", "1 pod, a, priority 0"]);
+});
+
+test("a host that takes no pods says so where its free part would be", () => {
+  expect(resourceWords(HALF, GPU)).toBe("4 used, 0 by others, 4 free of 8");
+  expect(resourceWords(EMPTY, GPU)).toBe("0 used, 0 by others of 8; nothing free while it is cordoned");
 });
 
 test("beyond the colours there are, the smallest groups share the last one", () => {

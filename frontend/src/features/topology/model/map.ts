@@ -1,6 +1,6 @@
 // The map in numbers: how full a domain is, who is where, and what each colour means.
 import type { HostWorkload, TopologyDomain } from "@/lib/api/types";
-import { shareOf } from "@/lib/format/amounts";
+import { formatAmount, shareOf } from "@/lib/format/amounts";
 
 export type Colouring = "queue" | "priority";
 
@@ -33,8 +33,12 @@ export function fillOf(domain: TopologyDomain, resource: string): number {
   return shareOf(used, domain.allocatable[resource] ?? 0);
 }
 
+/** What stands for whose queue and priority one may not see. */
+const OTHERS = "other teams";
+
 /** What a workload is coloured by, as it appears in the legend. */
 export function groupOf(workload: HostWorkload, colouring: Colouring): string {
+  if (workload.clusterQueue === "") return OTHERS;
   return colouring === "queue" ? workload.clusterQueue : `priority ${workload.priority}`;
 }
 
@@ -58,6 +62,21 @@ export function legendOf(hosts: TopologyDomain[], colouring: Colouring): Map<str
 
 function byName(left: string, right: string): number {
   return left.localeCompare(right, "en", { numeric: true });
+}
+
+/** A workload on a host, in words: nothing is made up about those of other teams. */
+export function hostWorkloadWords({ pods, clusterQueue, priority }: HostWorkload): string {
+  const count = `${pods} ${pods === 1 ? "pod" : "pods"}`;
+  return clusterQueue === "" ? count : `${count}, ${clusterQueue}, priority ${priority}`;
+}
+
+/** What of one resource is used and free on a host; where it takes no pods, that is why nothing is free. */
+export function resourceWords(domain: TopologyDomain, resource: string): string {
+  const of = (amount: number | undefined) => formatAmount(resource, amount ?? 0);
+  const closed = domain.host && (domain.host.cordoned ? "cordoned" : domain.host.ready ? "" : "not ready");
+  const used = `${of(domain.used[resource])} used, ${of(domain.others[resource])} by others`;
+  const whole = of(domain.allocatable[resource]);
+  return closed ? `${used} of ${whole}; nothing free while it is ${closed}` : `${used}, ${of(domain.free[resource])} free of ${whole}`;
 }
 
 /** The used part of a host, split between groups by their pods. */
