@@ -1,7 +1,7 @@
 // Rounds as they followed each other: a column each, from who made room needed to who had to go.
 import { useRouter } from "@tanstack/react-router";
 import { Pause, Play } from "lucide-react";
-import { type MouseEvent, useEffect, useMemo, useState } from "react";
+import { type MouseEvent, useEffect, useMemo, useRef, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { Go } from "@/components/ui/go";
@@ -65,11 +65,12 @@ export function StorylineView({ rounds, current }: { rounds: Round[]; current?: 
           />
         </label>
       </div>
-      <Picture story={story} shown={shown} current={current} />
+      {/* Above the picture, which may be taller than the window: what is played is read while it plays. */}
       <p className={styles.caption} aria-live="polite">
         <time className="number">{formatClock(last.round.committedAt)}</time> {sentenceOf(last.round)}{" "}
         <span className={styles.soft}>{outcomeWords(last.round)}</span>
       </p>
+      <Picture story={story} shown={shown} current={current} />
       <Legend />
     </div>
   );
@@ -95,10 +96,12 @@ function Legend() {
 }
 
 function Picture({ story, shown, current }: { story: Storyline; shown: number; current?: string }) {
+  const frame = useRef<HTMLDivElement>(null);
+  useEffect(() => follow(frame.current, story.columns[shown - 1], shown - 1), [story, shown]);
   const height = story.workloads.length * ROW;
   const width = Math.max(story.columns.length, FEWEST_COLUMNS) * COLUMN;
   return (
-    <div className={styles.picture} tabIndex={0} role="region" aria-label="Who made whom leave, over time">
+    <div ref={frame} className={styles.picture} tabIndex={0} role="region" aria-label="Who made whom leave, over time">
       <ol className={styles.names}>
         {story.workloads.map((workload) => (
           <li key={workload} title={workload}>
@@ -121,6 +124,17 @@ function Picture({ story, shown, current }: { story: Storyline; shown: number; c
       </svg>
     </div>
   );
+}
+
+/** Moves what is newest into the middle of the frame, and never the page. */
+function follow(frame: HTMLDivElement | null, column: Column | undefined, index: number): void {
+  if (frame === null || column === undefined) return;
+  const names = frame.firstElementChild?.clientWidth ?? 0;
+  const top = y(column.top) - DOT;
+  const bottom = y(column.bottom) + DOT;
+  if (top < frame.scrollTop || bottom > frame.scrollTop + frame.clientHeight) frame.scrollTop = (top + bottom - frame.clientHeight) / 2;
+  const room = frame.clientWidth - names;
+  if (x(index) < frame.scrollLeft + COLUMN || x(index) > frame.scrollLeft + room - COLUMN) frame.scrollLeft = x(index) - room / 2;
 }
 
 function Fall({ column, index, emphasis }: { column: Column; index: number; emphasis: boolean }) {
