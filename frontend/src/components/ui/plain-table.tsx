@@ -3,10 +3,21 @@ import type { ReactNode } from "react";
 
 import styles from "./plain-table.module.css";
 
+/** A column's heading; its cells carry `data-figure` and `data-spare` as it does. */
+export type Head =
+  | string
+  | {
+      words: string;
+      /** Figures stand at the right edge of their column. */
+      figure?: true;
+      /** Left out where there is little room. */
+      spare?: true;
+    };
+
 export interface PlainTableProps {
   /** What is in it, for those who cannot see it. */
   label: string;
-  heads: readonly string[];
+  heads: readonly Head[];
   /** Its rows. */
   children: ReactNode;
 }
@@ -17,11 +28,14 @@ export function PlainTable({ label, heads, children }: PlainTableProps) {
       <table className={styles.table}>
         <thead>
           <tr>
-            {heads.map((head) => (
-              <th key={head} scope="col">
-                {head}
-              </th>
-            ))}
+            {heads.map((head) => {
+              const { words, figure, spare } = typeof head === "string" ? { words: head } : head;
+              return (
+                <th key={words} scope="col" data-figure={figure} data-spare={spare}>
+                  {words}
+                </th>
+              );
+            })}
           </tr>
         </thead>
         <tbody>{children}</tbody>

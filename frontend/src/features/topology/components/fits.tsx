@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/fields";
+import { type Head, PlainTable } from "@/components/ui/plain-table";
 import { View } from "@/components/ui/view";
 import type { LevelFit } from "@/lib/api/types";
 import { formatShare } from "@/lib/format/amounts";
@@ -35,50 +36,41 @@ export function Fits({ topology, resource }: { topology: string; resource: strin
   );
 }
 
+const HEADS: Head[] = [
+  "Together in one",
+  { words: "Pods", figure: true },
+  "In",
+  { words: "Anywhere", figure: true, spare: true },
+  { words: "Scattered", figure: true },
+];
+
 function FitTable({ fits }: { fits: LevelFit[] }) {
   const url = useUrl();
   const flavors = new Set(fits.map((fit) => fit.flavor)).size;
   return (
-    <div className={styles.scroll} role="group" aria-label="Gangs by level" tabIndex={0}>
-      <table className={styles.table}>
-        <thead>
-          <tr>
-            <th scope="col">Together in one</th>
-            <th scope="col" className={styles.number}>
-              Pods
-            </th>
-            <th scope="col">In</th>
-            <th scope="col" className={`${styles.number} ${styles.spare}`}>
-              Anywhere
-            </th>
-            <th scope="col" className={styles.number}>
-              Scattered
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {fits.map((fit) => (
-            <tr key={`${fit.flavor} ${fit.level}`}>
-              <th scope="row">
-                {fit.level.split("/").at(-1)}
-                {flavors > 1 && <span className={styles.soft}> of {fit.flavor}</span>}
-              </th>
-              <td className={styles.number}>{fit.largest}</td>
-              <td className={styles.where}>
-                {fit.domain.length === 0 ? (
-                  "nowhere"
-                ) : (
-                  <Button look="quiet" className={styles.place} onClick={() => url.change({ zoom: fit.domain.join("/") })}>
-                    {fit.domain.join("/")}
-                  </Button>
-                )}
-              </td>
-              <td className={`${styles.number} ${styles.spare}`}>{fit.together}</td>
-              <td className={styles.number}>{formatShare(scattered(fit))}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <PlainTable label="Gangs by level" heads={HEADS}>
+      {fits.map((fit) => (
+        <tr key={`${fit.flavor} ${fit.level}`}>
+          <th scope="row" className={styles.level}>
+            {fit.level.split("/").at(-1)}
+            {flavors > 1 && <span className={styles.soft}> of {fit.flavor}</span>}
+          </th>
+          <td data-figure>{fit.largest}</td>
+          <td>
+            {fit.domain.length === 0 ? (
+              "nowhere"
+            ) : (
+              <Button look="quiet" className={styles.place} onClick={() => url.change({ zoom: fit.domain.join("/") })}>
+                {fit.domain.join("/")}
+              </Button>
+            )}
+          </td>
+          <td data-figure data-spare>
+            {fit.together}
+          </td>
+          <td data-figure>{formatShare(scattered(fit))}</td>
+        </tr>
+      ))}
+    </PlainTable>
   );
 }

@@ -4,6 +4,7 @@ import { Fragment } from "react";
 
 import { Go } from "@/components/ui/go";
 import { Card } from "@/components/ui/layout";
+import { type Head, PlainTable } from "@/components/ui/plain-table";
 import type { Blocker, Explanation } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
 import { levelWords } from "@/lib/format/levels";
@@ -23,41 +24,38 @@ export function WhyMatrix({ workloadKey }: { workloadKey: string }) {
   );
 }
 
+const HEADS: Head[] = [
+  "Obstacle",
+  { words: "Needs", figure: true },
+  { words: "There is", figure: true },
+  { words: "Short by", figure: true },
+];
+
 function Matrix({ blockers, workloadKey }: { blockers: Blocker[]; workloadKey: string }) {
   return (
-    <div className={styles.scroll} tabIndex={0} role="region" aria-label="What is in the way">
-      <table className={styles.table}>
-        <thead>
-          <tr>
-            <th scope="col">Obstacle</th>
-            <th scope="col" className={styles.figure}>Needs</th>
-            <th scope="col" className={styles.figure}>There is</th>
-            <th scope="col" className={styles.figure}>Short by</th>
-          </tr>
-        </thead>
-        <tbody>
-          {blockers.map((blocker, index) => (
-            <tr key={index}>
-              <th scope="row">
-                <span className={styles.reason}>{scopeOf(blocker)}</span>
-                <span className={styles.message}>{blocker.message}</span>
-                <Holders keys={blocker.heldBy ?? []} />
-                <ExcludedHosts hosts={blocker.excludedHosts ?? {}} />
-                <RefusedVictims refused={blocker.refused ?? []} />
-                {blocker.type === "Topology" && (
-                  <span className={styles.message}>
-                    <Go to={`/topology?near=${encodeURIComponent(workloadKey)}`}>See on the map where it nearly fits</Go>
-                  </span>
-                )}
-              </th>
-              <td className={styles.figure}>{figure(blocker, blocker.need)}</td>
-              <td className={styles.figure}>{figure(blocker, blocker.have)}</td>
-              <td className={`${styles.figure ?? ""} ${blocker.shortBy ? (styles.short ?? "") : ""}`}>{figure(blocker, blocker.shortBy)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <PlainTable label="What is in the way" heads={HEADS}>
+      {blockers.map((blocker, index) => (
+        <tr key={index}>
+          <th scope="row" className={styles.obstacle}>
+            <span className={styles.reason}>{scopeOf(blocker)}</span>
+            <span className={styles.message}>{blocker.message}</span>
+            <Holders keys={blocker.heldBy ?? []} />
+            <ExcludedHosts hosts={blocker.excludedHosts ?? {}} />
+            <RefusedVictims refused={blocker.refused ?? []} />
+            {blocker.type === "Topology" && (
+              <span className={styles.message}>
+                <Go to={`/topology?near=${encodeURIComponent(workloadKey)}`}>See on the map where it nearly fits</Go>
+              </span>
+            )}
+          </th>
+          <td data-figure>{figure(blocker, blocker.need)}</td>
+          <td data-figure>{figure(blocker, blocker.have)}</td>
+          <td data-figure className={blocker.shortBy ? styles.short : undefined}>
+            {figure(blocker, blocker.shortBy)}
+          </td>
+        </tr>
+      ))}
+    </PlainTable>
   );
 }
 
