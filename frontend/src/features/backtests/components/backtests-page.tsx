@@ -23,22 +23,33 @@ import styles from "./backtests.module.css";
 import { StateBadge } from "./state-badge";
 
 export function BacktestsPage() {
-  const list = useQuery(backtestsQuery());
+  const identity = useIdentity();
+  // A backtest is about the work of all teams: who is no administrator is told so at once, and what to use instead.
+  const isForMe = identity === undefined || identity.role === "admin";
+  const list = useQuery({ ...backtestsQuery(), enabled: identity?.role === "admin" });
   return (
     <Page
       title="Backtests"
       lead="A stretch of the log once more, through another configuration or the rules of today: who would have started earlier or later, been preempted, or been placed elsewhere. Nothing is written to the log."
     >
-      <div className={styles.stack}>
-        <Card title="Rehearse a stretch" padded>
-          <Form />
-        </Card>
-        <Card title="Asked so far">
-          <View query={list} rows={3} empty={({ items }) => (items.length === 0 ? <Nothing /> : undefined)}>
-            {({ items }) => <List items={items} />}
-          </View>
-        </Card>
-      </div>
+      {isForMe ? (
+        <div className={styles.stack}>
+          <Card title="Rehearse a stretch" padded>
+            <Form />
+          </Card>
+          <Card title="Asked so far">
+            <View query={list} rows={3} empty={({ items }) => (items.length === 0 ? <Nothing /> : undefined)}>
+              {({ items }) => <List items={items} />}
+            </View>
+          </Card>
+        </div>
+      ) : (
+        <Empty title="Backtests need the role admin">
+          <p>
+            They go through the work of all teams. What would become of a workload of yours, <Go to="/what-if">What-if</Go> tells you.
+          </p>
+        </Empty>
+      )}
     </Page>
   );
 }
