@@ -104,6 +104,33 @@ def test_what_somebody_else_changed_is_not_overwritten(
     _forgive_checks(screen)
 
 
+def test_changes_are_laid_over_what_somebody_else_changed_elsewhere(
+    screen: Screen, client: HeadgateClient
+) -> None:
+    page = screen.page
+    cohort = "apiVersion: kueue.x-k8s.io/v1beta2, kind: Cohort, metadata: {name: mixed%s}"
+    client.apply(f"{{{cohort % ''}, spec: {{fairSharing: {{weight: '2'}}}}}}".encode())
+    screen.open("/configuration?kind=Cohort&name=mixed", "Configuration")
+    editor = page.get_by_role("textbox", name="Manifests")
+    expect(editor).to_have_value(re.compile("weight"))
+    editor.fill(re.sub("weight: .*", "weight: '3'", editor.input_value()))
+    labelled = cohort % ", labels: {a: b}"
+    client.apply(f"{{{labelled}, spec: {{fairSharing: {{weight: '2'}}}}}}".encode())
+
+    page.get_by_role("button", name="Lay my changes over what it is now").click()
+    expect(editor).to_have_value(re.compile("a: b"))
+    expect(editor).to_have_value(re.compile("weight: '3'"))
+    page.get_by_role("button", name="Preview and apply").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill("both are meant")
+    dialog.get_by_role("button", name="Apply").click()
+    expect(page.get_by_text("1 applied")).to_be_visible()
+    found = client.read("/v1/cohorts/mixed")
+    assert found["metadata"]["labels"] == {"a": "b"}
+    assert found["spec"]["fairSharing"]["weight"] == "3"
+    _forgive_checks(screen)
+
+
 def test_nothing_is_configured_in_the_past(screen: Screen, client: HeadgateClient) -> None:
     screen.open(f"{HERE}&at={client.head()}", "Configuration")
     editor = screen.page.get_by_role("textbox", name="Manifests")

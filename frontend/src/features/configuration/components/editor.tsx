@@ -1,7 +1,7 @@
 // Manifests in an editor, with what is wrong at its line, and the way to making a change.
 import { useQuery } from "@tanstack/react-query";
 import { FlaskConical, RotateCcw } from "lucide-react";
-import { type ReactNode, useDeferredValue, useEffect, useRef, useState } from "react";
+import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/layout";
@@ -11,6 +11,7 @@ import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
 import { checkQuery } from "../api/objects";
+import { carriedOver } from "../model/carrying-over";
 import { issuesOf, issuesOfProblem, outcomeWords } from "../model/documents";
 import { ApplyDialog } from "./apply-dialog";
 import styles from "./configuration.module.css";
@@ -20,10 +21,16 @@ const PAUSE = 400;
 const LEAST_ROWS = 12;
 const MOST_ROWS = 24;
 
+interface Draft {
+  text: string;
+  /** What it was typed over. */
+  over: string;
+}
+
 export function Editor({ title, begin, aside }: { title: string; begin: string; aside?: ReactNode }) {
   const refusal = refusalFor(useIdentity(), { on: "queue" });
   // As long as nothing is typed, it shows what is configured now; then what it was typed over is kept in mind.
-  const [draft, setDraft] = useState<{ text: string; over: string } | null>(null);
+  const [draft, setDraft] = useState<Draft | null>(null);
   const [applying, setApplying] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
   const text = draft?.text ?? begin;
@@ -38,7 +45,7 @@ export function Editor({ title, begin, aside }: { title: string; begin: string; 
     <div className={styles.stack}>
       <Card title={title} aside={aside} padded>
         <div className={styles.form}>
-          {draft !== null && draft.over !== begin && <PartialNote>It has changed since you began; applying will be refused. Start anew from what it is now.</PartialNote>}
+          {draft !== null && draft.over !== begin && <ChangedMeanwhile draft={draft} now={begin} onCarried={(text) => setDraft({ text, over: begin })} />}
           <textarea
             ref={area}
             className={styles.editor}
@@ -73,6 +80,17 @@ export function Editor({ title, begin, aside }: { title: string; begin: string; 
         <ApplyDialog documents={text} onClose={() => setApplying(false)} onDone={onDone} />
       )}
     </div>
+  );
+}
+
+/** Others have changed the object since one began: what one has written is laid over it, where that is no matter of choice. */
+function ChangedMeanwhile({ draft, now, onCarried }: { draft: Draft; now: string; onCarried: (text: string) => void }) {
+  const carried = useMemo(() => carriedOver(draft.over, draft.text, now), [draft, now]);
+  return (
+    <PartialNote>
+      It has changed since you began; applying will be refused.{" "}
+      {carried === undefined ? "Both of you changed the same lines: start anew from what it is now." : <Button onClick={() => onCarried(carried)}>Lay my changes over what it is now</Button>}
+    </PartialNote>
   );
 }
 
