@@ -53,6 +53,8 @@ def _dues_of_pods(config: Config, workload: Workload) -> tuple[Instant | None, .
 
 def eviction_deadline(workload: Workload) -> Instant | None:
     """When a soft eviction must have come to its end, as long as nothing followed from that yet."""
+    if workload.eviction is None and not workload.shrinkings:
+        return None
     found = first_to_end(workload)
     return found.soft.deadline_at if found is not None and found.soft is not None else None
 

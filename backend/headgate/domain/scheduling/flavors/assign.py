@@ -12,7 +12,7 @@ from headgate.domain.queues.specs import FlavorFungibility, ResourceGroup
 from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer
 from headgate.domain.scheduling.flavors.offers import FlavorOffer
 from headgate.domain.scheduling.flavors.refusals import asks_for_place, refusal, with_topology
-from headgate.domain.values.quantities import FlavorResource, Requests, added, countable, scaled
+from headgate.domain.values.quantities import FlavorResource, Requests, added, countable
 from headgate.domain.workloads.specs import PodSet
 
 Ask = Callable[[FlavorResource, int], QuotaAnswer]
@@ -62,13 +62,21 @@ class _Group(msgspec.Struct, frozen=True, gc=False):
         return total
 
 
+class _Best(msgspec.Struct, frozen=True, gc=False):
+    """A flavor that would serve a group, and how well."""
+
+    flavor: str
+    mode: Mode
+    level: int
+
+
 def choose_flavors(offer: FlavorOffer, pod_sets: tuple[PodSet, ...], ask: Ask) -> FlavorChoice:
     """The flavors a workload gets; the amounts of earlier pod sets count for later ones."""
     tries: list[FlavorTry] = []
     taken: dict[FlavorResource, int] = {}
     per_pod = {pod_set.name: offer.per_pod(pod_set) for pod_set in pod_sets}
     groups = _groups(pod_sets, per_pod)
-    best_of_all: list[FlavorTry] = []
+    best_of_all: list[_Best] = []
     is_short = False
     for group in groups:
         needed = group.together()
@@ -117,7 +125,9 @@ def _groups(pod_sets: tuple[PodSet, ...], per_pod: Mapping[str, Requests]) -> li
 
 def _amounts(per_pod: Requests, count: int) -> Requests:
     """What all pods of a set are charged, in the order of names."""
-    return dict(sorted({**scaled(per_pod, count), PODS: count}.items()))
+    amounts = {name: countable(amount * count) for name, amount in per_pod.items()}
+    amounts[PODS] = count
+    return dict(sorted(amounts.items()))
 
 
 def _chosen(groups: list[_Group], pod_sets: tuple[PodSet, ...]) -> tuple[PodSetFlavors, ...]:
@@ -165,10 +175,11 @@ def _choose(
     wanted: tuple[_Group, Requests],
     quota: tuple[Mapping[FlavorResource, int], Ask],
     tries: list[FlavorTry],
-) -> FlavorTry | None:
+) -> _Best | None:
     group, requests = wanted
     taken, ask = quota
-    best: FlavorTry | None = None
+    fungibility = offer.spec.flavor_fungibility
+    best: _Best | None = None
     for flavor in resources[1].flavors:
         refused = refusal(offer, flavor.name, group.pod_sets, group.flavors, requests)
         why, remedy = (refused.why, refused.remedy) if refused else ("", "")
@@ -182,30 +193,31 @@ def _choose(
             for pod_set in group.pod_sets
         ]
         tries.extend(looked_at)
-        first, mode = looked_at[0], looked_at[0].mode
+        mode = looked_at[0].mode
         if mode == Mode.NO_FIT:
             continue
-        if best is None or _is_better(first, best, offer.spec.flavor_fungibility):
-            best = first
-        if not _should_try_next(mode, first.level, offer.spec.flavor_fungibility):
-            return first
+        here = _Best(flavor.name, mode, looked_at[0].level)
+        if best is None or _is_better(here, best, fungibility):
+            best = here
+        if not _should_try_next(here, fungibility):
+            return here
     return best
 
 
-def _should_try_next(mode: Mode, level: int, fungibility: FlavorFungibility) -> bool:
+def _should_try_next(here: _Best, fungibility: FlavorFungibility) -> bool:
     """The table of queueing.md §3.5."""
-    if mode == Mode.NO_CANDIDATES:
+    if here.mode == Mode.NO_CANDIDATES:
         return True
-    if level > 0 and fungibility.when_can_borrow == "TryNextFlavor":
+    if here.level > 0 and fungibility.when_can_borrow == "TryNextFlavor":
         return True
-    if mode == Mode.FIT:
+    if here.mode == Mode.FIT:
         return False
     return fungibility.when_can_preempt == "TryNextFlavor"
 
 
-def _is_better(looked_at: FlavorTry, best: FlavorTry, fungibility: FlavorFungibility) -> bool:
-    if Mode.NO_CANDIDATES in {looked_at.mode, best.mode}:
-        return looked_at.mode > best.mode
+def _is_better(here: _Best, best: _Best, fungibility: FlavorFungibility) -> bool:
+    if Mode.NO_CANDIDATES in {here.mode, best.mode}:
+        return here.mode > best.mode
     if fungibility.preference == "PreemptionOverBorrowing":
-        return (-looked_at.level, looked_at.mode) > (-best.level, best.mode)
-    return (looked_at.mode, -looked_at.level) > (best.mode, -best.level)
+        return (-here.level, here.mode) > (-best.level, best.mode)
+    return (here.mode, -here.level) > (best.mode, -best.level)

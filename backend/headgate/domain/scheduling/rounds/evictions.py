@@ -166,11 +166,12 @@ def place_is_there(run: CycleRun, found: Round) -> bool:
     preemptor = run.cell.workloads.get(found.preemptor)
     if preemptor is None or preemptor.round_id != found.id:
         return True
-    own = run.partition.charges.charge_of(preemptor, found.admission)
-    old = taken_over(run.partition, run.cell.workloads, preemptor)
-    run.partition.charges.give_back(PROJECTED, own)
+    partition = run.partition
+    own = partition.charges.charge_of(preemptor, found.admission)
+    old = taken_over(partition, run.cell.workloads, preemptor)
+    partition.charges.give_back(PROJECTED, own)
     try:
-        with run.partition.charges.without(old):
-            return fits(run.partition, own, (PROJECTED,))
+        with partition.charges.without(old):
+            return fits(partition, own, (PROJECTED,))
     finally:
-        run.partition.charges.take(PROJECTED, own)
+        partition.charges.take(PROJECTED, own)
