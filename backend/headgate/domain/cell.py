@@ -19,7 +19,7 @@ from headgate.domain.queues.events import (
 from headgate.domain.queues.flips import CONCERNING, activities, with_flips
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.lines.usage_history import Before, UsageHistory
-from headgate.domain.scheduling.partition.keys import INSTALLATION
+from headgate.domain.scheduling.partition.keys import INSTALLATION, Layout, partition_layout
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partitioning import Partitioning
 from headgate.domain.streams import kind_and_key, workload_stream
@@ -119,6 +119,7 @@ class Cell:
         self.usage_history = UsageHistory()
         self._journal: list[_Assumed] | None = None
         self._partitioning: Partitioning | None = None
+        self._layout: Layout | None = None
         self._untold = Untold()
 
     def apply(self, recorded: Recorded) -> None:
@@ -175,9 +176,12 @@ class Cell:
         return self._partitioning or self._build()
 
     @property
-    def layout(self) -> Partitioning:
-        """The same where only what follows from configuration is asked; workloads may be behind."""
-        return self._partitioning or self._build()
+    def layout(self) -> Layout:
+        """What of them follows from configuration alone; no workload is looked at for it."""
+        if self._partitioning is not None:
+            return self._partitioning.layout
+        self._layout = self._layout or partition_layout(self.config)
+        return self._layout
 
     def tell(self) -> None:
         """Bring the partitions up to date, for those who go on with the one they have."""
@@ -201,8 +205,7 @@ class Cell:
 
     def partition_of_workload(self, workload: Workload) -> str:
         """The partition that schedules it; empty if it has no queue."""
-        key = self.layout.key_of(workload)
-        return "" if key == INSTALLATION else key
+        return key if (key := self.layout.key_of(workload)) != INSTALLATION else ""
 
     @property
     def in_trial(self) -> bool:
@@ -277,7 +280,7 @@ class Cell:
 
     def _build(self) -> Partitioning:
         self._untold.take()
-        self._partitioning = built = Partitioning(self.config, self.set_aside)
+        self._partitioning = built = Partitioning(self.layout, self.set_aside)
         for key, reason in built.fill(self.workloads, self.rounds).items():
             self.set_aside[workload_stream(key)] = reason
         return built
@@ -287,10 +290,9 @@ class Cell:
         self.changed_at = max(at, self.changed_at)
         kind, key = kind_and_key(stream)
         if kind in CONFIGURED_EVOLVE and not isinstance(event, REPORTS):
-            self.config_position = self.position
+            self.config_position, self._layout = self.position, None
         states = self._states(kind)
-        found = states.get(key)
-        before = ABSENT if found is None else found
+        before = ABSENT if (found := states.get(key)) is None else found
         was_active = activities(self.config, kind, key) if kind in CONCERNING else {}
         try:
             after = evolve_state(kind, before, event, at)
@@ -367,6 +369,7 @@ class Cell:
         return same and self.partitioning.node_changed(node)
 
     def _undo(self, journal: list[_Assumed]) -> None:
+        self._layout = None
         for assumed in reversed(journal):
             self._replace(*kind_and_key(assumed.stream), assumed.state)
             self.usage_history.restore(assumed.used)

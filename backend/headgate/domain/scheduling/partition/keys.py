@@ -7,8 +7,11 @@ share hosts, directly or by others (design architecture.md §4).
 from dataclasses import dataclass
 
 from headgate.domain.config import Config
+from headgate.domain.scheduling.due.finalization import terminating
+from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.matching import node_is_of_flavor
 from headgate.domain.scheduling.quota.tree import root_cohort
+from headgate.domain.workloads.state import Workload
 
 INSTALLATION = "installation"
 """The partition that is always there and looks after what belongs to no queue."""
@@ -16,10 +19,19 @@ INSTALLATION = "installation"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The partitions there are, and which ClusterQueue is in which."""
+    """The partitions there are, and who is in which; no workload needs to be known for it.
 
+    `has_terminating` says that an object waits for its last user to go.
+    """
+
+    config: Config
     keys: tuple[str, ...]
     of_cluster_queue: dict[str, str]
+    has_terminating: bool
+
+    def key_of(self, workload: Workload) -> str:
+        """The partition that looks after a workload; INSTALLATION where it has no queue."""
+        return self.of_cluster_queue.get(cluster_queue_of(self.config, workload), INSTALLATION)
 
 
 def partition_layout(config: Config) -> Layout:
@@ -48,7 +60,12 @@ def _layout(config: Config, leaders: dict[str, str]) -> Layout:
         if member.startswith("clusterqueue/")
     }
     keys = sorted({*of_cluster_queue.values(), INSTALLATION})
-    return Layout(tuple(keys), dict(sorted(of_cluster_queue.items())))
+    return Layout(
+        config=config,
+        keys=tuple(keys),
+        of_cluster_queue=dict(sorted(of_cluster_queue.items())),
+        has_terminating=bool(terminating(config)),
+    )
 
 
 def _key(members: list[str]) -> str:

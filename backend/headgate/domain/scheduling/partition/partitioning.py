@@ -3,15 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from headgate.domain.config import Config
 from headgate.domain.configured import Configured
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.due.checks import starts_in_turn
-from headgate.domain.scheduling.due.finalization import terminating
 from headgate.domain.scheduling.due.readiness import blocks_admission
 from headgate.domain.scheduling.due.timers import due_at
 from headgate.domain.scheduling.lines.standing import cluster_queue_of, expiring_stops
-from headgate.domain.scheduling.partition.keys import INSTALLATION, partition_layout
+from headgate.domain.scheduling.partition.keys import INSTALLATION, Layout
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.stirring import Stirred, counts_otherwise
 from headgate.domain.topology.rules import silent_at
@@ -34,10 +32,9 @@ class Partitioning:
     have quota and all checks and wait for nothing else, with the partition of each.
     """
 
-    def __init__(self, config: Config, set_aside: Mapping[str, str]) -> None:
-        layout = partition_layout(config)
-        self.config = config
-        self.has_terminating = bool(terminating(config))
+    def __init__(self, layout: Layout, set_aside: Mapping[str, str]) -> None:
+        self.layout = layout
+        self.config = config = layout.config
         self.keys = layout.keys
         self.of_cluster_queue = layout.of_cluster_queue
         self.counts: dict[str, dict[str, int]] = {}
@@ -114,7 +111,7 @@ class Partitioning:
 
     def key_of(self, workload: Workload) -> str:
         """The partition that looks after a workload; INSTALLATION where it has no queue."""
-        return self.of_cluster_queue.get(cluster_queue_of(self.config, workload), INSTALLATION)
+        return self.layout.key_of(workload)
 
     def replace_workload(self, old: Workload | None, new: Workload | None) -> None:
         """A workload came, changed or went."""
