@@ -37,16 +37,17 @@ def supply_of(
 def top_holders(partition: Partition, cluster_queue: str, key: FlavorResource) -> tuple[str, ...]:
     """Who holds most of a flavor's resource where this ClusterQueue can get it from.
 
-    Worked out once for all who wait in a tree until anyone's charge changes; once for each
-    ClusterQueue where some keep a part of their quota to themselves.
+    Worked out once for all who wait in a tree until anyone's charge changes. Where some keep a part
+    of their quota to themselves, it depends on all that is used, also on room kept within a cycle,
+    and is worked out anew.
     """
     tree, node = partition.tree, f"clusterqueue/{cluster_queue}"
     limit = scarce_at(tree, partition.usage[ACTUAL], node, key)
-    is_shared = not any(kept.get(key) for kept in tree.local.values())
-    asked = (limit if is_shared else node, key)
-    known = partition.charges.known_holders.get(asked)
+    if any(kept.get(key) for kept in tree.local.values()):
+        return _first(_useful(partition, node, limit, key))
+    known = partition.charges.known_holders.get((limit, key))
     if known is None:
-        known = partition.charges.known_holders[asked] = _first(
+        known = partition.charges.known_holders[limit, key] = _first(
             _useful(partition, node, limit, key)
         )
     return known

@@ -1,0 +1,30 @@
+"""Who holds what others could use is asked of what is used then, whatever was found before."""
+
+from headgate.domain.scheduling.looks.holders import top_holders
+from headgate.domain.scheduling.partition.charges import Charge
+from headgate.domain.scheduling.placement.hosts import ACTUAL
+from tests.builders.world import World, quotas
+
+KEY = ("plain", "gpu")
+
+
+def test_room_that_is_kept_for_a_cycle_leaves_no_trace_in_who_holds_most() -> None:
+    world = World()
+    world.flavor("plain")
+    world.cluster_queue("mine", quotas(plain=4), cohort_name="team")
+    world.cluster_queue("other", quotas(plain=8), cohort_name="team")
+    world.cluster_queue("keeps", quotas(plain=(6, None, 2)), cohort_name="team")
+    world.submit("large", "keeps", {"gpu": 5})
+    world.submit("middle", "other", {"gpu": 3})
+    world.settle()
+    partition = world.cell.partition(world.cell.partitioning.of_cluster_queue["mine"])
+
+    def asked() -> tuple[str, ...]:
+        return top_holders(partition, "mine", KEY)
+
+    assert asked() == ("team/middle", "team/large"), "of large 1 gpu gets through"
+    kept = Charge("keeps", {KEY: 4}, ())
+    partition.charges.take(ACTUAL, kept)
+    assert asked() == ("team/large", "team/middle")
+    partition.charges.give_back(ACTUAL, kept)
+    assert asked() == ("team/middle", "team/large")
