@@ -324,6 +324,7 @@ def test_submitting_to_a_queue_that_is_not_there_is_said_at_once(headgate: Invok
         (("get", "cq", "--server", "http://127.0.0.1:9"), 1, "Is Headgate up?"),
         (("describe", "wl"), 2, "wl NAME"),
         (("actvate", "x"), 2, "Did you mean 'activate'"),
+        (("get", "wrkloads"), 2, "Did you mean workloads?"),
         (("get", "cq", "smal"), 3, "Did you mean small?"),
         (("get", "lq/main", "-n", "elsewhere"), 3, "namespace default"),
         (("--at", "99999999", "get", "wl"), 8, "Name a position or a time that has been."),

@@ -6,6 +6,42 @@ from tests.cli.invoking import Invoker
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: old-fan}\nstatus: {allocatable: {cpu: 2}}\n"
 
+PLACED = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Topology
+metadata: {name: hosts}
+spec: {levels: [{nodeLabel: kubernetes.io/hostname}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: placed}
+spec: {nodeLabels: {pool: placed}, topologyName: hosts}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: default}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: only-host, labels: {pool: placed}}
+status: {allocatable: {cpu: 4, pods: 20}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: placed}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: placed, resources: [{name: cpu, nominalQuota: 4}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: placed, namespace: default}
+spec: {clusterQueue: placed}
+"""
+ANYWHERE = ("--unconstrained-topology",)
+
 
 @pytest.fixture(autouse=True)
 def _a_node(headgate: Invoker) -> None:
@@ -19,6 +55,17 @@ def test_a_dry_run_shows_who_would_move_and_changes_nothing(headgate: Invoker) -
     assert "node/old-fan would be draining (dry run)" in told
     assert headgate.json("node", "drain", "old-fan", "--dry-run")["workloads"] == []
     assert "draining" not in headgate.json("get", "node", "old-fan")["spec"]
+
+
+def test_describing_a_node_tells_who_is_there_and_where_each_would_go(headgate: Invoker) -> None:
+    headgate("apply", "-f", "-", given=PLACED)
+    headgate("submit", "--queue", "placed", "--name", "here", "--cpu", "1", "--wait", *ANYWHERE)
+
+    told = headgate("describe", "node", "only-host").stdout
+
+    assert "Who is here" in told
+    assert told.split("default/here")[1].split()[:2] == ["1", "Evicted"]
+    assert "Who is here" not in headgate("describe", "node", "old-fan").stdout
 
 
 def test_a_drain_holds_until_the_node_is_uncordoned(headgate: Invoker) -> None:

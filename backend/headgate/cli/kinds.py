@@ -1,5 +1,7 @@
 """The kinds of objects, what people call them, and what a list shows of each."""
 
+from difflib import get_close_matches
+
 import msgspec
 
 from headgate.cli.exit_codes import ExitCode
@@ -84,9 +86,11 @@ def kind_of(word: str) -> Kind:
     """The kind a person means."""
     found = _BY_WORD.get(word.lower())
     if found is None:
+        near = get_close_matches(word.lower(), _BY_WORD, n=1)
+        meant = f"Did you mean {near[0]}? " if near else ""
         known = ", ".join(f"{kind.words[-1]} ({kind.name})" for kind in KINDS)
         raise CommandFailed(
-            f"there is no kind {word!r}", remedy=f"Kinds: {known}", code=ExitCode.USAGE
+            f"there is no kind {word!r}", remedy=f"{meant}Kinds: {known}", code=ExitCode.USAGE
         )
     return found
 

@@ -5,9 +5,10 @@ from typing import Any
 import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
+from headgate.cli.commands.draining import DRAIN_HEADERS, drain_rows
 from headgate.cli.commands.explaining import WITHOUT_HISTORY, blocker_table
 from headgate.cli.commands.timelines import HEADERS, earlier_words, latest, rows_of
-from headgate.cli.kinds import WORKLOAD, Kind, placed, references
+from headgate.cli.kinds import NODE, WORKLOAD, Kind, placed, references
 from headgate.cli.options import DEFAULT_NAMESPACE, Names, Namespace
 from headgate.cli.presentation.ages import age_of
 from headgate.cli.presentation.consoles import show, tinted
@@ -113,6 +114,8 @@ def _describe_object(client: HeadgateClient, kind: Kind, found: Object) -> None:
         show("")
         show(as_yaml(rest))
     metadata = found["metadata"]
+    if kind is NODE:
+        _describe_who_is_there(client, metadata["name"])
     place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
     stream = f"{kind.name.lower()}/{place}{metadata['name']}"
     events = client.read("/v1/events", {"stream": stream, "limit": str(TIMELINE_TAIL)})["items"]
@@ -124,6 +127,14 @@ def _describe_object(client: HeadgateClient, kind: Kind, found: Object) -> None:
         ]
         show("\nEvents:")
         show(columns(["age", "what", "who", "reason"], rows))
+
+
+def _describe_who_is_there(client: HeadgateClient, node: str) -> None:
+    """Whose pods are on a node, and what a drain would do to each."""
+    preview = client.read(f"{NODE.path('', node)}/drain-preview")
+    if preview["workloads"]:
+        show("\nWho is here, and what a drain would do now:")
+        show(columns(DRAIN_HEADERS, drain_rows(preview)))
 
 
 _SAID_ALREADY = frozenset({"apiVersion", "kind", "metadata"})

@@ -13,7 +13,7 @@ from headgate.cli.presentation.formats import Format, show_rows, show_value
 from headgate.cli.session import client_of
 
 NodeName = Annotated[str, typer.Argument(help="The node.", autocompletion=complete_nodes)]
-HEADERS = ["workload", "pods", "outcome", "hosts", "reason"]
+DRAIN_HEADERS = ["workload", "pods", "outcome", "hosts", "reason"]
 
 
 def drain_node(
@@ -39,9 +39,13 @@ def drain_node(
         preview = client.read(f"{path}/drain-preview")
     if show_value(preview, output):
         return
-    rows = [_row(found) for found in preview["workloads"]]
-    show_rows(HEADERS, rows, output, with_headers=not no_headers)
+    show_rows(DRAIN_HEADERS, drain_rows(preview), output, with_headers=not no_headers)
     show(f"node/{node} would be draining (dry run)")
+
+
+def drain_rows(preview: dict[str, Any]) -> list[list[str]]:
+    """Everyone who stands on the node, and where each would go."""
+    return [_row(found) for found in preview["workloads"]]
 
 
 def _row(found: dict[str, Any]) -> list[str]:
