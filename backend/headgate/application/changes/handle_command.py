@@ -119,7 +119,7 @@ async def _attempt(
     known = unused(changes) if is_blind else await load(installation, (c.stream for c in changes))
     cell, basis = installation.reader.cell, _basis(installation, command.origin)
     results = await in_slices(each(decided(cell, changes, known, basis.at)))
-    if is_first and keeps_any_out(cell.config, results):
+    if is_first and await in_slices(keeps_any_out(cell.config, results)):
         await catch_up(installation)
         cell, basis = installation.reader.cell, _basis(installation, command.origin)
         results = await in_slices(each(decided(cell, changes, known, basis.at)))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from headgate.application.changes.commands import Changed
+from headgate.application.slices import Steps
 from headgate.domain.config import FIELDS, Config
 from headgate.domain.configured import Absent
 from headgate.domain.scheduling.lines.standing import Obstacle, queue_obstacle
@@ -37,9 +38,13 @@ def kept_out(config: Config, changed: Changed) -> Obstacle | None:
     return queue_obstacle(config, after)
 
 
-def keeps_any_out(config: Config, changes: Sequence[Changed]) -> bool:
+def keeps_any_out(config: Config, changes: Sequence[Changed]) -> Steps[bool]:
     """Whether any of the workloads is kept out once all of the changes are made."""
     if not any(isinstance(changed.after, Workload) for changed in changes):
         return False
     after = config_after(config, changes)
-    return any(kept_out(after, changed) is not None for changed in changes)
+    for changed in changes:
+        if kept_out(after, changed) is not None:
+            return True
+        yield
+    return False
