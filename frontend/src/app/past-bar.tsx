@@ -36,7 +36,7 @@ export function PastBar({ onClose }: { onClose: () => void }) {
           <span>Now, at position #{head}. Drag back to see everything as it was.</span>
         ) : (
           <strong role="status">
-            This is the past: position #{position}, <Moment at={shown.data?.at} />. Nothing can be changed here.
+            This is the past: position #{position}, {position === 0 ? "before anything happened" : <Moment at={shown.data?.at} />}. Nothing can be changed here.
           </strong>
         )}
         <span className={styles.grow} />

@@ -1,10 +1,16 @@
 import { describe, expect, test } from "vitest";
 
-import { formatDuration, formatRelative, secondsBetween } from "./times";
+import { formatClock, formatDuration, formatRelative, secondsBetween, withLocalTimes } from "./times";
 
 const NOON = Date.parse("2026-05-04T12:00:00Z");
 
 describe("times", () => {
+  test("a sentence has its instants in local time, and is left alone where it has none", () => {
+    const at = "2026-05-04T12:00:00.123456Z";
+    expect(withLocalTimes(`Until ${at}, if it stops`)).toBe(`Until 4 May, ${formatClock(at)}, if it stops`);
+    expect(withLocalTimes("Half of the checkpoint is saved")).toBe("Half of the checkpoint is saved");
+  });
+
   test("a length of time shows its two largest units", () => {
     expect(formatDuration(0.4)).toBe("0 s");
     expect(formatDuration(59.6)).toBe("1 m");

@@ -47,6 +47,13 @@ export function formatClock(at: string): string {
   return new Date(at).toLocaleTimeString("en-GB");
 }
 
+const INSTANT = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g;
+
+/** A sentence of the server's with its instants as people read them: day and time of day, in local time. */
+export function withLocalTimes(sentence: string): string {
+  return sentence.replace(INSTANT, (at) => `${new Date(at).toLocaleDateString("en-GB", { day: "numeric", month: "short" })}, ${formatClock(at)}`);
+}
+
 /** Seconds between two instants. */
 export function secondsBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / 1000;

@@ -10,7 +10,7 @@ import { Card } from "@/components/ui/layout";
 import { Moment } from "@/components/ui/moment";
 import { View } from "@/components/ui/view";
 import { workloadAddress } from "@/lib/events";
-import { formatDuration } from "@/lib/format/times";
+import { formatDuration, withLocalTimes } from "@/lib/format/times";
 import { useNow } from "@/lib/hooks/use-now";
 import { useUrl } from "@/lib/hooks/use-url";
 
@@ -170,7 +170,7 @@ function MarkLine({ mark, workloadKey, chosen }: { mark: Mark; workloadKey: stri
             <Link2 aria-hidden="true" />
           </Go>
         </span>
-        {entry.detail && <span className={styles.detail}>{entry.detail}</span>}
+        {entry.detail && <span className={styles.detail}>{withLocalTimes(entry.detail)}</span>}
         <span className={styles.who}>
           {person}
           {entry.reason ? `: “${entry.reason}”` : ""} · <span className="number">#{entry.position}</span>
