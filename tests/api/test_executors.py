@@ -125,7 +125,7 @@ def test_usage_shows_in_the_queue_and_in_metrics(
     assert line["nominal"] == 100_000
     assert line["available"] == line["nominal"] - line["used"]
     text = admin.get("/metrics").text
-    labels = '{cluster_queue="cq",flavor="default",resource="cpu"}'
+    labels = '{cohort="",cluster_queue="cq",flavor="default",resource="cpu"}'
     assert f"kueue_cluster_queue_resource_usage{labels} {line['used']}" in text
     assert 'kueue_admitted_workloads_total{cluster_queue="cq"}' in text
     door = 'name="main",namespace="team-a"'
