@@ -39,7 +39,7 @@ async def simulate(request: Caller, asked: Asked) -> Answer:
     installation = installation_of(request)
     entries = await entries_of(request, asked.body)
     changes = [
-        *(_change_of(request, entry) for entry in entries),
+        *await in_slices(each(_change_of(request, entry) for entry in entries)),
         *_other_changes(request, installation, asked),
     ]
     if not changes:
