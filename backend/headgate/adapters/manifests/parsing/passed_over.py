@@ -50,7 +50,8 @@ def passed_over(metadata: Metadata, templates: Sequence[Template]) -> tuple[str,
 
 
 def _keys(metadata: Metadata, templates: Sequence[Template]) -> Iterator[str]:
-    for marked in (metadata, *templates):
+    marks: tuple[Metadata | Template, ...] = (metadata, *templates)
+    for marked in marks:
         yield from sorted({**marked.labels, **marked.annotations})
 
 
