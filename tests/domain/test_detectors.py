@@ -68,6 +68,8 @@ def test_who_asks_for_more_than_there_can_be_never_starts_and_does_not_starve() 
     )
     assert found.evidence == "workload/team/large"
     world.change_cluster_queue("gpu", resource_groups=quotas(plain=5))
+    # Nobody has looked at it again, but what was said of it is no longer so.
+    assert [found.kind for found in findings(world.cell, world.at)] == ["Starvation"]
     world.settle()
     assert findings(world.cell, world.at) == []
 

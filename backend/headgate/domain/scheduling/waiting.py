@@ -65,12 +65,29 @@ def explain_now(cell: Cell, workload: Workload, at: Instant) -> Explanation | No
         return kept_out or _about_to_be_decided(cell, workload, known, evaluation, at)
     if evaluation.lost_place:
         return kept_out or _place_lost()
-    fresh = explain_evaluation(partition, cell.workloads, evaluation)
-    others = not_reached(partition, evaluation)
-    fresh = replace(fresh, blockers=(*fresh.blockers, *others))
+    fresh = _whole(partition, cell, evaluation)
     if kept_out is None:
         return replace(fresh, evaluated=known.evaluated)
     return replace(kept_out, blockers=(*kept_out.blockers, *fresh.blockers))
+
+
+def explain_anew(cell: Cell, workload: Workload) -> Explanation | None:
+    """What a fresh look at one that may compete finds in its way, whosever turn it is.
+
+    None if it could start, or others could make room for it.
+    """
+    partition = cell.partition(cell.partitioning.key_of(workload))
+    evaluation = evaluate(partition, cell.workloads, workload)
+    if evaluation.mode in {Mode.FIT, Mode.PREEMPT} or evaluation.lost_place:
+        return None
+    return _whole(partition, cell, evaluation)
+
+
+def _whole(partition: Partition, cell: Cell, evaluation: Evaluation) -> Explanation:
+    """With the flavors that the search had no need to reach."""
+    fresh = explain_evaluation(partition, cell.workloads, evaluation)
+    others = not_reached(partition, evaluation)
+    return replace(fresh, blockers=(*fresh.blockers, *others))
 
 
 def _out_of_turn(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from headgate.application.queries.overview.never_starting import why_it_never_starts
+from headgate.application.queries.overview.never_starting import Proofs
 from headgate.application.slices import Steps, at_once
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import Round
@@ -68,9 +68,9 @@ def drifting(positions: Mapping[str, int], head: int) -> list[Finding]:
 
 
 def _never_starting(cell: Cell, at: Instant) -> Steps[list[Finding]]:
-    found = []
+    found, proofs = [], Proofs(cell, at)
     for _, workload in sorted(cell.workloads.items()):
-        why = why_it_never_starts(cell, workload, at)
+        why = proofs.of(workload)
         if why is not None:
             found.append(_told_hopeless(workload, why))
         yield

@@ -8,7 +8,8 @@ from headgate.domain.cell import Cell
 from headgate.domain.scheduling.answers import UNUSABLE_HOSTS
 from headgate.domain.scheduling.flavors.refusals import BESIDE_OTHERS
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
-from headgate.domain.scheduling.waiting import explain_now, explain_waiting
+from headgate.domain.scheduling.ordering.order import Shape, shape_of
+from headgate.domain.scheduling.waiting import explain_anew, explain_waiting
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Workload, phase_of
@@ -17,19 +18,38 @@ HOPELESS = ("ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed")
 """Why a workload waits that no other workload's end can help."""
 
 
+class Proofs:
+    """Who can never start at one moment; those who ask for the same are looked at once."""
+
+    def __init__(self, cell: Cell, at: Instant) -> None:
+        self._cell, self._at = cell, at
+        self._found: dict[tuple[str, Shape], Explanation | None] = {}
+
+    def of(self, workload: Workload) -> Explanation | None:
+        """What proves that a workload waits for ever as it is; None where it may start some day.
+
+        What was recorded only tells whom to look at: quotas and hosts may have changed since.
+        """
+        if phase_of(workload) != "Pending" or not _is_told_so(self._cell, workload):
+            return None
+        known = explain_waiting(self._cell, workload, self._at)
+        if known is None or known.dominant not in HOPELESS:
+            return None
+        fewest = _with_fewest_pods(workload)
+        kind = (cluster_queue_of(self._cell.config, workload), shape_of(fewest))
+        if kind not in self._found:
+            self._found[kind] = explain_anew(self._cell, fewest)
+        found = self._found[kind]
+        return found if found is not None and _is_proof(found) else None
+
+
 def never_starting(cell: Cell, at: Instant) -> Iterator[tuple[Workload, Explanation]]:
     """Everyone who waits and can never start as it is, with what proves it, by key."""
+    proofs = Proofs(cell, at)
     for _, workload in sorted(cell.workloads.items()):
-        found = why_it_never_starts(cell, workload, at)
+        found = proofs.of(workload)
         if found is not None:
             yield workload, found
-
-
-def why_it_never_starts(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
-    """What proves that a workload waits for ever as it is; None where it may start some day."""
-    if phase_of(workload) == "Pending" and _is_told_so(cell, workload):
-        return _proof(cell, workload, at)
-    return None
 
 
 def _is_told_so(cell: Cell, workload: Workload) -> bool:
@@ -43,16 +63,9 @@ def _is_told_so(cell: Cell, workload: Workload) -> bool:
     return found is not None and found.dominant in HOPELESS
 
 
-def _proof(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
-    """Why it can never start; one that may start with fewer pods is judged by the fewest."""
-    found = explain_waiting(cell, workload, at)
-    if found is not None and found.dominant in HOPELESS:
-        fewest = _with_fewest_pods(workload)
-        if fewest is not workload:
-            found = explain_now(cell, fewest, at)
-    if found is None or found.dominant not in HOPELESS:
-        return None
-    return found if all(map(_is_for_good, found.blockers)) and not _has_a_way(found) else None
+def _is_proof(found: Explanation) -> bool:
+    is_hopeless = found.dominant in HOPELESS and all(map(_is_for_good, found.blockers))
+    return is_hopeless and not _has_a_way(found)
 
 
 def _with_fewest_pods(workload: Workload) -> Workload:
