@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import pytest
@@ -17,24 +18,36 @@ from headgate.bootstrap import Platform
 from tests.api.callers import ADMIN_SECRET, Api, workload
 
 MANY = 1_500
-ANSWERED = 10
+ANSWERED = 3
 """So many others are answered in the middle of the work; without slices it is none, or the one
 whose answer was on its way already."""
 
-
+MOMENT_SECONDS = 0.01
 OF_REQUESTS = 10
 """So many ids, or fewer, may have been taken for requests that are under way themselves."""
 
 
 class CountedIds:
-    """Fills the port `Ids` from another; how far the work on many objects is, one id for each."""
+    """Fills the port `Ids` from another; how far the work on many objects is, one id for each.
+
+    In the middle of the work every id takes a moment until `enough` others were answered, so that
+    they come to their turn on a busy machine too.
+    """
 
     def __init__(self, ids: Ids) -> None:
         self.given = 0
+        self.enough = Event()
+        self.enough.set()
         self._ids = ids
+
+    @property
+    def is_halfway(self) -> bool:
+        return OF_REQUESTS < self.given < MANY
 
     def new(self) -> str:
         self.given += 1
+        if self.is_halfway:
+            self.enough.wait(MOMENT_SECONDS)
         return self._ids.new()
 
 
@@ -96,11 +109,13 @@ def _meanwhile(
 ) -> tuple[Response, int]:
     """The answer, and how many others were answered while the work was half done."""
     ids.given = 0
+    ids.enough.clear()
     with ThreadPoolExecutor(1) as pool:
         asked: Future[Response] = pool.submit(caller.post, path, body, **headers)
-        reads = halfway = 0
+        halfway = 0
         while not asked.done():
             assert caller.get("/v1/whoami").status_code == 200
-            reads += 1
-            halfway += OF_REQUESTS < ids.given - reads < MANY
+            halfway += ids.is_halfway
+            if halfway >= ANSWERED:
+                ids.enough.set()
         return asked.result(), halfway
