@@ -8,7 +8,7 @@ from litestar.testing import TestClient
 
 from headgate.api.app import app_over
 from headgate.api.installing import install
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Unavailable
 from headgate.bootstrap import Platform
 from tests.api.callers import ADMIN_SECRET, Api, workload
@@ -17,13 +17,13 @@ HERE = "/v1/namespaces/team-a/workloads"
 
 
 @pytest.fixture
-def installation(platform: Platform) -> Installation:
+def services(platform: Platform) -> ApplicationServices:
     return install(platform)
 
 
 @pytest.fixture
-def api(installation: Installation) -> Iterator[Api]:
-    app: Litestar = app_over(installation)
+def api(services: ApplicationServices) -> Iterator[Api]:
+    app: Litestar = app_over(services)
     with TestClient(app) as client:
         yield Api(client, ADMIN_SECRET)
 
@@ -64,9 +64,9 @@ def test_connections_that_are_cut_are_made_anew(api: Api, platform: Platform, ad
 
 
 def test_too_many_writes_at_once_are_told_to_wait(
-    api: Api, installation: Installation, monkeypatch: pytest.MonkeyPatch
+    api: Api, services: ApplicationServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(installation.commits, "_most_waiting", 0)
+    monkeypatch.setattr(services.commits, "_most_waiting", 0)
     answer = api.post(HERE, workload("crowded"))
     assert (answer.status_code, answer.json()["type"]) == (429, "/problems/too-many-requests")
     assert answer.headers["retry-after"] == "1"

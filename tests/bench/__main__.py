@@ -36,15 +36,15 @@ def parse_options() -> argparse.Namespace:
 
 def measure(directory: Path, seconds: int) -> Measured:
     """All parts, the yardstick of each before it."""
-    with running_installation(directory) as installation:
-        commits = measure_bare_commits(installation.database_url, seconds)
-        submits = asyncio.run(measure_submits(installation, seconds))
-        batches = asyncio.run(measure_batches(installation))
-        asyncio.run(until_nothing_waits(installation))
-        grouped = asyncio.run(measure_grouped_appends(installation.database_url))
-        waits = asyncio.run(measure_admissions(installation, seconds))
-        decoded = measure_bare_decoding(installation.database_url)
-        replayed = measure_replay(installation.database_url)
+    with running_installation(directory) as services:
+        commits = measure_bare_commits(services.database_url, seconds)
+        submits = asyncio.run(measure_submits(services, seconds))
+        batches = asyncio.run(measure_batches(services))
+        asyncio.run(until_nothing_waits(services))
+        grouped = asyncio.run(measure_grouped_appends(services.database_url))
+        waits = asyncio.run(measure_admissions(services, seconds))
+        decoded = measure_bare_decoding(services.database_url)
+        replayed = measure_replay(services.database_url)
     return Measured(
         commits_per_second=commits,
         submits=submits,

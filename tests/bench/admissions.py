@@ -11,22 +11,22 @@ from tests.bench.wire import connect, head_of, submission
 PER_SECOND = 100
 
 
-async def measure_admissions(installation: Installation, seconds: int) -> tuple[float, ...]:
+async def measure_admissions(services: Installation, seconds: int) -> tuple[float, ...]:
     """The wait of each workload in milliseconds, ascending, at a steady rate of submits."""
-    await until_nothing_waits(installation)
+    await until_nothing_waits(services)
     sent: dict[str, float] = {}
     waits: list[float] = []
     wanted = seconds * PER_SECOND
-    watching = asyncio.create_task(watch(installation, sent, waits, wanted))
-    await submit_steadily(installation, sent, wanted)
+    watching = asyncio.create_task(watch(services, sent, waits, wanted))
+    await submit_steadily(services, sent, wanted)
     await asyncio.wait_for(watching, SETTLE_SECONDS)
     return tuple(sorted(waits))
 
 
-async def submit_steadily(installation: Installation, sent: dict[str, float], wanted: int) -> None:
+async def submit_steadily(services: Installation, sent: dict[str, float], wanted: int) -> None:
     """One submit every hundredth of a second, whatever the answers take."""
     started = time.monotonic()
-    connections = [await connect(installation) for _ in range(PER_SECOND)]
+    connections = [await connect(services) for _ in range(PER_SECOND)]
     running = []
     for number in range(wanted):
         await asyncio.sleep(max(0.0, started + number / PER_SECOND - time.monotonic()))
@@ -41,10 +41,10 @@ async def submit_steadily(installation: Installation, sent: dict[str, float], wa
 
 
 async def watch(
-    installation: Installation, sent: dict[str, float], waits: list[float], wanted: int
+    services: Installation, sent: dict[str, float], waits: list[float], wanted: int
 ) -> None:
     """Note when each admission arrives on the event stream, until all have."""
-    connection = await connect(installation)
+    connection = await connect(services)
     async for line in connection.lines(head_of("GET", "/v1/stream?types=workload.admitted")):
         field, _, value = line.partition(":")
         if field != "data" or not value.strip().startswith("{"):

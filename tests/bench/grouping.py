@@ -8,10 +8,10 @@ from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse_value
 from headgate.api.installing import install
 from headgate.api.manifests import wanted_of
+from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.deciding import Basis, decided, unit_of_changes, unused
 from headgate.application.changes.submit_workloads import submission
 from headgate.application.database_clock import DatabaseClock
-from headgate.application.installation import Installation
 from headgate.application.ports import Appended, Unit
 from headgate.application.slices import at_once
 from headgate.application.warm.reader import WarmReader
@@ -27,35 +27,35 @@ UNITS = 20_000
 async def measure_grouped_appends(database_url: str) -> float:
     """Units per second through one group commit, with as many in flight as over HTTP."""
     platform = open_platform(Settings(database_url=database_url, broker_url="memory://"))
-    installation = install(platform)
-    reader, clock = installation.reader, installation.clock
+    services = install(platform)
+    reader, clock = services.reader, services.clock
     assert isinstance(reader, WarmReader), "appends are measured in the present"
     assert isinstance(clock, DatabaseClock), "by a clock that goes"
     await asyncio.to_thread(clock.look)
     await reader.start()
-    units = [decided_submit(installation, f"grouped-{number}") for number in range(UNITS)]
+    units = [decided_submit(services, f"grouped-{number}") for number in range(UNITS)]
     await reader.stop()
     left = iter(units)
     began = time.monotonic()
-    await asyncio.gather(*(append_all(installation, left) for _ in range(IN_FLIGHT)))
+    await asyncio.gather(*(append_all(services, left) for _ in range(IN_FLIGHT)))
     taken = time.monotonic() - began
     platform.close()
     return UNITS / taken
 
 
-def decided_submit(installation: Installation, name: str) -> Unit:
+def decided_submit(services: ApplicationServices, name: str) -> Unit:
     """The unit that records one submit."""
     desired = parse_value(manifest(name))
     assert isinstance(desired, Desired)
-    change = submission(installation, wanted_of(installation, desired))
-    cell = installation.reader.cell
-    basis = Basis(installation.clock.now(), Origin(actor="user:bench"), cell.config_position)
+    change = submission(services, wanted_of(services, desired))
+    cell = services.reader.cell
+    basis = Basis(services.clock.now(), Origin(actor="user:bench"), cell.config_position)
     changes = list(decided(cell, [change], unused([change]), basis.at))
     return at_once(unit_of_changes(cell, changes, basis))
 
 
-async def append_all(installation: Installation, left: Iterator[Unit]) -> None:
+async def append_all(services: ApplicationServices, left: Iterator[Unit]) -> None:
     """Append one after the other what is left, sharing it with others."""
     for unit in left:
-        verdict = await installation.commits.append(unit)
+        verdict = await services.commits.append(unit)
         assert isinstance(verdict, Appended), verdict

@@ -35,34 +35,32 @@ def running_installation(directory: Path) -> Iterator[Installation]:
     """Started, filled with one queue that admits everything, and stopped at the end."""
     directory.chmod(0o755)
     postgres = start_postgres(directory / "postgres")
-    installation = Installation(port=free_port(), database_url=postgres.url)
+    services = Installation(port=free_port(), database_url=postgres.url)
     environment = os.environ | {
         "HEADGATE_ADMIN_TOKEN": TOKEN,
         "HEADGATE_DATABASE_URL": postgres.url,
         "HEADGATE_DIRECTORY": str(directory / "headgate"),
-        "HEADGATE_PORT": str(installation.port),
+        "HEADGATE_PORT": str(services.port),
     }
     with (directory / "up.log").open("wb") as log:
         command = [str(Path(sys.executable).with_name("headgate")), "up"]
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
         try:
-            wait_until_ready(installation, process, directory / "up.log")
-            ask(installation, "/v1/apply", QUEUES.encode(), "application/yaml")
-            yield installation
+            wait_until_ready(services, process, directory / "up.log")
+            ask(services, "/v1/apply", QUEUES.encode(), "application/yaml")
+            yield services
         finally:
             process.terminate()
             process.wait(STOP_SECONDS)
             postgres.stop()
 
 
-def wait_until_ready(
-    installation: Installation, process: "subprocess.Popen[bytes]", log: Path
-) -> None:
+def wait_until_ready(services: Installation, process: "subprocess.Popen[bytes]", log: Path) -> None:
     """Return when the API is ready; raise with its log if it ends or takes too long."""
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
         try:
-            ask(installation, "/readyz")
+            ask(services, "/readyz")
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
         else:
@@ -71,14 +69,14 @@ def wait_until_ready(
 
 
 def ask(
-    installation: Installation,
+    services: Installation,
     path: str,
     body: bytes | None = None,
     content_type: str = "application/json",
 ) -> object:
     """One request outside of what is measured; the JSON of the answer, None for other answers."""
     request = urllib.request.Request(
-        f"http://127.0.0.1:{installation.port}{path}",
+        f"http://127.0.0.1:{services.port}{path}",
         data=body,
         headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": content_type},
     )

@@ -15,8 +15,8 @@ import psycopg
 from msgspec.structs import replace
 
 from headgate.api.installing import install
+from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
-from headgate.application.installation import Installation
 from headgate.application.past.travel import Wish, as_it_was
 from headgate.application.ports import WorkloadQuery
 from headgate.application.queries.queues.tree import queue_tree
@@ -137,16 +137,16 @@ def _one_more(number: int) -> Iterator[tuple[str, DomainEvent]]:
 async def measure(url: str, events: int, reads: int) -> None:
     """Read at random positions from a process that has read nothing before."""
     platform = open_platform(Settings(database_url=url, broker_url="memory://"))
-    installation = install(platform)
-    clock = installation.clock
+    services = install(platform)
+    clock = services.clock
     assert isinstance(clock, DatabaseClock), "a bench runs in the present"
     await asyncio.to_thread(clock.look)
     began = time.monotonic()
-    await as_it_was(installation, Wish(position=events))
+    await as_it_was(services, Wish(position=events))
     print(f"{events:,} events: first fold and its caches in {time.monotonic() - began:.1f} s")
-    installation.past.backstage.close()
-    fresh = dataclasses.replace(installation, past=platform.time_machine())
-    del installation
+    services.past.backstage.close()
+    fresh = dataclasses.replace(services, past=platform.time_machine())
+    del services
     # As every process that keeps a fold warm.
     gc.collect()
     gc.set_threshold(*COLLECT_AFTER)
@@ -161,13 +161,13 @@ async def measure(url: str, events: int, reads: int) -> None:
     platform.close()
 
 
-async def timed_read(installation: Installation, position: int) -> tuple[float, float]:
+async def timed_read(services: ApplicationServices, position: int) -> tuple[float, float]:
     """Seconds for the queue tree and a page of workloads as they were: by the clock, and at work.
 
     On a busy machine only the second says anything.
     """
     began, begun = time.monotonic(), time.process_time()
-    past = await as_it_was(installation, Wish(position=position))
+    past = await as_it_was(services, Wish(position=position))
     queue_tree(past, None)
     await asyncio.to_thread(past.models.workloads, WorkloadQuery(limit=100))
     return time.monotonic() - began, time.process_time() - begun

@@ -8,11 +8,11 @@ from tests.bench.installation import Installation, ask
 SETTLE_SECONDS = 240
 
 
-async def until_nothing_waits(installation: Installation) -> None:
+async def until_nothing_waits(services: Installation) -> None:
     """Return when no workload is pending; raises after four minutes."""
     until = time.monotonic() + SETTLE_SECONDS
     while time.monotonic() < until:
-        page = ask(installation, "/v1/workloads?phase=Pending&limit=1")
+        page = ask(services, "/v1/workloads?phase=Pending&limit=1")
         if isinstance(page, dict) and not page["items"]:
             return
         await asyncio.sleep(0.2)

@@ -28,7 +28,7 @@ class Submits(msgspec.Struct, frozen=True, kw_only=True):
     client_microseconds: float
 
 
-async def measure_submits(installation: Installation, seconds: int) -> Submits:
+async def measure_submits(services: Installation, seconds: int) -> Submits:
     """One submit a request, one request at a time on each of many connections."""
     loop = asyncio.get_running_loop()
     numbers = count(1)
@@ -36,7 +36,7 @@ async def measure_submits(installation: Installation, seconds: int) -> Submits:
     began, used = time.monotonic(), time.process_time()
     submitters = [Submitter(numbers, until, loop.create_future()) for _ in range(IN_FLIGHT)]
     for submitter in submitters:
-        await loop.create_connection(submitter.itself, "127.0.0.1", installation.port)
+        await loop.create_connection(submitter.itself, "127.0.0.1", services.port)
     accepted = sum(await asyncio.gather(*(submitter.done for submitter in submitters)))
     return Submits(
         per_second=accepted / (time.monotonic() - began),
@@ -44,12 +44,12 @@ async def measure_submits(installation: Installation, seconds: int) -> Submits:
     )
 
 
-async def measure_batches(installation: Installation) -> Submits:
+async def measure_batches(services: Installation) -> Submits:
     """Batches one after the other, each when the workers have finished with the one before."""
-    connection = await connect(installation)
+    connection = await connect(services)
     taken = used = 0.0
     for batch in range(BATCHES):
-        await until_nothing_waits(installation)
+        await until_nothing_waits(services)
         request = submission_of_many(f"batch-{batch}-{number}" for number in range(BATCH))
         began, used_before = time.monotonic(), time.process_time()
         status, body = await connection.exchange(request)

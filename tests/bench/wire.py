@@ -89,6 +89,6 @@ class Connection:
         return int(first.split()[1]), headers
 
 
-async def connect(installation: Installation) -> Connection:
+async def connect(services: Installation) -> Connection:
     """A new connection to the API."""
-    return Connection(*await asyncio.open_connection("127.0.0.1", installation.port))
+    return Connection(*await asyncio.open_connection("127.0.0.1", services.port))

@@ -11,7 +11,7 @@ from headgate.client.connection import Connection
 from tests.browser.clearing import clear
 from tests.browser.cluster import configuration
 from tests.browser.screen import Screen
-from tests.processes.up import Up, installation
+from tests.processes.up import Up, services
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # A browser that talks to nobody but the page's own server, and that root may run.
@@ -28,7 +28,7 @@ ARGUMENTS = (
 @pytest.fixture(scope="session")
 def headgate() -> Iterator[Up]:
     """All of Headgate, with the small cluster in it."""
-    with installation() as up:
+    with services() as up:
         up.start()
         with client_of(up) as client:
             applied = client.apply_objects(configuration())

@@ -14,7 +14,7 @@ from tests.chaos.ledger import Ledger, read_ledger
 from tests.contracts.adapters import on_postgres
 from tests.cycles.everywhere import compare_everywhere
 from tests.processes.running import wait_until
-from tests.processes.up import HEADGATE, Up, environment, installation
+from tests.processes.up import HEADGATE, Up, environment, services
 
 TRACES = Path(__file__).resolve().parents[3] / "shared" / "traces"
 NODES = "openb-nodes.csv"
@@ -50,7 +50,7 @@ def main() -> int:
     if not (asked.traces / PODS).exists():
         print(f"skipped: there are no traces in {asked.traces}")
         return 0
-    with installation() as up:
+    with services() as up:
         up.start("--workers", "2")
         outcome = _run(up, asked)
     _report(outcome)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.builders.documents import queue_documents
 from tests.processes.running import wait_until
-from tests.processes.up import HEADGATE, Up, environment, installation
+from tests.processes.up import HEADGATE, Up, environment, services
 
 QUEUES = queue_documents("main", local="main", namespace="team", cpu=100)
 WORKLOAD = """
@@ -37,14 +37,14 @@ spec:
 @pytest.fixture
 def up() -> Iterator[Up]:
     """Nothing runs yet."""
-    with installation() as found:
+    with services() as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Up]:
     """One installation for all tests that leave it as well as they found it."""
-    with installation() as found:
+    with services() as found:
         found.start()
         assert found.request("POST", "/v1/apply", QUEUES).status_code == 200
         yield found

@@ -119,7 +119,7 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def installation() -> Iterator[Up]:
+def services() -> Iterator[Up]:
     """A directory for one installation, that Postgres can reach, gone at the end."""
     directory = Path(tempfile.mkdtemp(prefix="hgu-"))
     directory.chmod(0o755)

@@ -42,8 +42,8 @@ from headgate.api.user_interface import user_interface
 from headgate.api.workloads.actions import router as workload_actions
 from headgate.api.workloads.controller import AllWorkloads, Workloads
 from headgate.api.workloads.protection import WorkloadProtection
+from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
-from headgate.application.installation import Installation
 from headgate.application.warm.reader import WarmReader
 from headgate.bootstrap import open_platform
 from headgate.domain.rejection import NotFound
@@ -60,12 +60,12 @@ def create_app() -> Litestar:
     return app_over(install(platform), platform.close)
 
 
-def app_over(installation: Installation, close: Callable[[], None] = lambda: None) -> Litestar:
+def app_over(services: ApplicationServices, close: Callable[[], None] = lambda: None) -> Litestar:
     """The application over an installation; it follows the log from when it is started.
 
     `close` is called when it has stopped.
     """
-    return _app([_living(installation, close)], State({"installation": installation}))
+    return _app([_living(services, close)], State({"services": services}))
 
 
 def routes_only() -> Litestar:
@@ -147,19 +147,19 @@ async def before_request(request: Request[Any, Any, Any]) -> None:
     await go_back(request)
 
 
-def _living(installation: Installation, close: Callable[[], None]) -> Lifespan:
+def _living(services: ApplicationServices, close: Callable[[], None]) -> Lifespan:
     @asynccontextmanager
     async def living(_: Litestar) -> AsyncIterator[None]:
-        reader, hub, clock = installation.reader, installation.hub, installation.clock
+        reader, hub, clock = services.reader, services.hub, services.clock
         assert isinstance(reader, WarmReader), "what is started is the present"
         assert isinstance(clock, DatabaseClock), "and its clock goes"
         await asyncio.to_thread(clock.look)
         await reader.start()
         hub.begin(reader.position)
-        installation.attempts.begin(clock.now())
-        installation.tenants.learn(reader.cell.versions)
-        reader.listen(installation.tenants.learn_from)
-        reader.listen(lambda batch: installation.tally.count(batch, reader.cell))
+        services.attempts.begin(clock.now())
+        services.tenants.learn(reader.cell.versions)
+        reader.listen(services.tenants.learn_from)
+        reader.listen(lambda batch: services.tally.count(batch, reader.cell))
         reader.listen(hub.publish)
         in_step = asyncio.create_task(clock.keep_in_step())
         try:
@@ -167,8 +167,8 @@ def _living(installation: Installation, close: Callable[[], None]) -> Lifespan:
         finally:
             hub.close()
             in_step.cancel()
-            installation.past.backstage.close()
-            installation.reading.close()
+            services.past.backstage.close()
+            services.reading.close()
             await reader.stop()
             close()
 

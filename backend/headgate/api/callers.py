@@ -9,7 +9,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from headgate.api.problems import FORBIDDEN, UNAUTHORIZED, ApiFailure
 from headgate.api.request_ids import request_id_of
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Unavailable
 from headgate.application.rights.access import Identity, Right
 from headgate.domain.facts import Origin
@@ -22,10 +22,10 @@ PAST = "past"
 """Where a request that asks with `at` keeps the installation as it was."""
 
 
-def installation_of(request: Request[Any, Any, Any]) -> Installation:
+def services_of(request: Request[Any, Any, Any]) -> ApplicationServices:
     """What the use cases work with, as it was then where the request asks with `at`."""
-    past: Installation | None = request.scope["state"].get(PAST)
-    return past or request.app.state.installation
+    past: ApplicationServices | None = request.scope["state"].get(PAST)
+    return past or request.app.state.services
 
 
 def origin_of(request: Caller, reason: str = "") -> Origin:
@@ -68,18 +68,18 @@ async def _identity(scope: Scope) -> Identity:
     scheme, _, secret = Headers.from_scope(scope).get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not secret:
         raise ApiFailure(UNAUTHORIZED, "The request carries no bearer token.")
-    installation: Installation = scope["litestar_app"].state.installation
-    at = await _now(installation)
-    identity = await installation.book.identity(secret.strip(), at)
+    services: ApplicationServices = scope["litestar_app"].state.services
+    at = await _now(services)
+    identity = await services.book.identity(secret.strip(), at)
     if identity is None:
         raise ApiFailure(UNAUTHORIZED, "The token is unknown, expired or revoked.")
     return identity
 
 
-async def _now(installation: Installation) -> int:
-    if installation.clock.is_set:
-        return installation.clock.now()
-    return await asyncio.to_thread(installation.clock.now)
+async def _now(services: ApplicationServices) -> int:
+    if services.clock.is_set:
+        return services.clock.now()
+    return await asyncio.to_thread(services.clock.now)
 
 
 def _refuse_disallowed(scope: Scope, identity: Identity) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 import structlog
 
 from headgate.api.version import VERSION
+from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.followed.rebuilds import Rebuilds
 from headgate.application.group_commit import GroupCommit
-from headgate.application.installation import Installation
 from headgate.application.metrics.attempts import Attempts
 from headgate.application.metrics.tally import Tally
 from headgate.application.ports import Nudges, Unit
@@ -26,13 +26,13 @@ EXIT_SOFTWARE = 70
 LOG = structlog.get_logger()
 
 
-def install(platform: Platform) -> Installation:
+def install(platform: Platform) -> ApplicationServices:
     """Everything the use cases work with; nothing is read before it is started."""
     tenants = Tenants()
     reader = WarmReader(platform.warm_cell(), platform.tail, _end)
     hub = EventHub(platform.event_log, tenants)
     commits = GroupCommit(platform.event_log, _nudging(platform.nudges, reader))
-    return Installation(
+    return ApplicationServices(
         log=platform.event_log,
         models=platform.read_models,
         partitions=platform.partitions,

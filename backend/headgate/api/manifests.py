@@ -9,14 +9,14 @@ from headgate.adapters.manifests.desired import Desired, as_written, named
 from headgate.adapters.manifests.parse import DEFAULT_NAMESPACE
 from headgate.adapters.manifests.render import Extras, render
 from headgate.adapters.manifests.rendering.queues import QueueStatus
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.documents import parsed_object
 from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID, ApiFailure
 from headgate.api.shapes import ProblemError
+from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.commands import Changed, Writer, Written
 from headgate.application.changes.wanted import Wanted
-from headgate.application.installation import Installation
 from headgate.application.queries.queues.consumption import Consumed, consumed_by
 from headgate.application.queries.queues.status import Status, status_of, weighted_share_of
 from headgate.application.rights.visibility import Scope
@@ -40,12 +40,12 @@ async def read_wanted(request: Caller, body: bytes, kind: str) -> tuple[Wanted, 
     name = str(request.path_params.get("name", ""))
     _must_agree("/metadata/name", desired.name, name)
     _must_agree("/metadata/namespace", desired.namespace, namespace)
-    return wanted_of(installation_of(request), desired), desired
+    return wanted_of(services_of(request), desired), desired
 
 
-def wanted_of(installation: Installation, desired: Desired) -> Wanted:
+def wanted_of(services: ApplicationServices, desired: Desired) -> Wanted:
     """The same as use cases take it; a generated name gets its ending here."""
-    ending = "" if desired.name else installation.ids.new()[-ENDING_LENGTH:]
+    ending = "" if desired.name else services.ids.new()[-ENDING_LENGTH:]
     complete = named(desired, ending)
     is_workload = complete.kind == "Workload"
     return Wanted(
@@ -67,7 +67,7 @@ def object_writer(request: Caller, kind: str, status: int = 200) -> Writer:
     def write(results: Sequence[Changed]) -> Steps[Written]:
         yield
         after = _manifest_after(kind, results[0])
-        shown = _for_reader(after, installation_of(request), request.user.namespaces)
+        shown = _for_reader(after, services_of(request), request.user.namespaces)
         return Written(status=status, body=msgspec.json.encode(shown))
 
     return write
@@ -83,7 +83,7 @@ def _manifest_after(kind: str, changed: Changed) -> dict[str, Any]:
 
 
 def manifest_of(
-    installation: Installation,
+    services: ApplicationServices,
     kind: str,
     state: Any,  # noqa: ANN401 - any aggregate's state
     position: int,
@@ -93,17 +93,17 @@ def manifest_of(
 
     `scope` is what the reader may see of others.
     """
-    rendered = render(kind, state, position, _extras(installation, state, scope))
-    return _for_reader(rendered, installation, scope)
+    rendered = render(kind, state, position, _extras(services, state, scope))
+    return _for_reader(rendered, services, scope)
 
 
 def _for_reader(
-    rendered: dict[str, Any], installation: Installation, scope: Scope
+    rendered: dict[str, Any], services: ApplicationServices, scope: Scope
 ) -> dict[str, Any]:
     """Why a workload waits may name those of other teams who hold what it needs."""
     if scope is None or rendered["kind"] != "Workload":
         return rendered
-    return {**rendered, "status": installation.tenants.redacted(rendered["status"], scope)}
+    return {**rendered, "status": services.tenants.redacted(rendered["status"], scope)}
 
 
 def as_caller_wrote(failure: Exception, desired: Desired) -> Exception:
@@ -112,15 +112,15 @@ def as_caller_wrote(failure: Exception, desired: Desired) -> Exception:
 
 
 def _extras(
-    installation: Installation,
+    services: ApplicationServices,
     state: Any,  # noqa: ANN401 - by kind
     scope: Scope,
 ) -> Extras | None:
-    cell = installation.reader.cell
+    cell = services.reader.cell
     if isinstance(state, Workload):
         return Extras(
             resources=cell.config.configuration.resources,
-            may_know=lambda key: not installation.tenants.is_foreign(key, scope),
+            may_know=lambda key: not services.tenants.is_foreign(key, scope),
         )
     if not isinstance(state, Configured):
         return None
@@ -131,7 +131,7 @@ def _extras(
             key = f"{state.namespace}/{state.name}"
             queue = cell.config.cluster_queues.get(name)
             status = _queue_status(status_of(cell, name, key))
-            consumed = consumed_by(cell, key, installation.clock.now())
+            consumed = consumed_by(cell, key, services.clock.now())
             return Extras(
                 queue_status=_with_consumed(status, consumed) if consumed else status,
                 cluster_queue=queue.spec if queue else None,

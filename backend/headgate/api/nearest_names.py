@@ -5,7 +5,7 @@ from typing import Any
 
 from litestar import Request, Response
 
-from headgate.api.callers import installation_of
+from headgate.api.callers import services_of
 from headgate.api.objects.kinds import KINDS
 from headgate.api.problems import NOT_FOUND, answer_failure
 from headgate.application.queries.nearest import meant
@@ -24,7 +24,7 @@ def no_such_object(request: Request[Any, Any, Any], failure: Exception) -> Respo
     """The problem, with the nearest name that the caller may see in its remedy."""
     assert isinstance(failure, NotFound), "it is registered for nothing else"
     stream = _stream_in(request)
-    cell = installation_of(request).reader.cell
+    cell = services_of(request).reader.cell
     hint = meant(cell, stream, request.user.namespaces) if stream else ""
     if hint:
         failure = NotFound(failure.detail, remedy=f"{hint} {failure.remedy or NOT_FOUND.remedy}")
@@ -40,5 +40,5 @@ def _stream_in(request: Request[Any, Any, Any]) -> str:
         return ""
     kind, is_namespaced = found[-1]
     stream = stream_of(kind, name, namespace if is_namespaced else "")
-    state = installation_of(request).reader.cell.state_of(stream)
+    state = services_of(request).reader.cell.state_of(stream)
     return stream if isinstance(state, Absent) else ""

@@ -5,7 +5,7 @@ from typing import Any
 
 from litestar import Request
 
-from headgate.api.callers import PAST, installation_of
+from headgate.api.callers import PAST, services_of
 from headgate.api.instants import instant_or_none
 from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
@@ -35,7 +35,7 @@ async def go_back(request: Request[Any, Any, Any]) -> None:
     live: Live | None = request.route_handler.opt.get("live")
     if live is not None:
         raise _refused(live.rule, live.remedy)
-    past = await as_it_was(installation_of(request), wish_of(str(text)))
+    past = await as_it_was(services_of(request), wish_of(str(text)))
     request.scope["state"][PAST] = past
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from litestar import Request
 
-from headgate.api.callers import installation_of
+from headgate.api.callers import services_of
 from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID_REQUEST, UNSUPPORTED_MEDIA_TYPE, ApiFailure
 from headgate.api.shapes import ProblemError
@@ -22,7 +22,7 @@ async def reach_position(request: Request[Any, Any, Any]) -> None:
     if position is None:
         error = ProblemError(pointer="/minPosition", rule="It is a position: a whole number.")
         raise ApiFailure(INVALID_REQUEST, "minPosition is no position.", errors=(error,))
-    reader = installation_of(request).reader
+    reader = services_of(request).reader
     if not await reader.reached(position, within_seconds=SECONDS_TO_WAIT):
         raise NotYetThere(f"The log stands at {reader.position}, not yet at {position}.")
 

@@ -14,6 +14,6 @@ def request_id_of(scope: Mapping[str, Any]) -> str:
     state = scope["state"]
     if "request_id" not in state:
         asked = Headers.from_scope(scope).get("x-request-id", "")  # type: ignore[arg-type]
-        new: Callable[[], str] = scope["litestar_app"].state.installation.ids.new
+        new: Callable[[], str] = scope["litestar_app"].state.services.ids.new
         state["request_id"] = asked if ACCEPTABLE.fullmatch(asked) else new()
     return str(state["request_id"])

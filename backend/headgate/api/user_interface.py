@@ -6,7 +6,7 @@ from typing import Any
 
 from litestar import Request, Response, get
 
-from headgate.api.callers import installation_of
+from headgate.api.callers import services_of
 from headgate.api.problems import NOT_FOUND, ApiFailure
 
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -28,7 +28,7 @@ async def user_interface(request: Request[Any, Any, Any]) -> Response[bytes]:
     path = request.url.path
     if path == "/v1" or path.startswith("/v1/"):
         raise ApiFailure(NOT_FOUND, f"The API has nothing at {path}.")
-    directory = installation_of(request).ui_directory.resolve()
+    directory = services_of(request).ui_directory.resolve()
     file = _file_of(directory, path)
     if file is not None:
         return _served(file, FOR_EVER if "/assets/" in path else ALWAYS_ASK)

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.apply_objects import change_to
 from headgate.application.changes.commands import Change
 from headgate.application.changes.configure_objects import deletion_of_object
 from headgate.application.changes.units import configures
 from headgate.application.changes.wanted import Wanted
-from headgate.application.installation import Installation
 from headgate.application.ports import EventFilter
 from headgate.application.rights.visibility import Scope, allows
 from headgate.domain.checks.events import AdmissionCheckReported
@@ -61,18 +61,22 @@ class Question:
     limit: int = 50
 
 
-async def revisions(installation: Installation, question: Question, scope: Scope) -> list[Revision]:
+async def revisions(
+    services: ApplicationServices, question: Question, scope: Scope
+) -> list[Revision]:
     """The newest changes that match and may be seen, newest first."""
-    return await asyncio.to_thread(_revisions, installation, question, scope)
+    return await asyncio.to_thread(_revisions, services, question, scope)
 
 
-async def reverting(installation: Installation, actor: str, stream: str, position: int) -> Change:
+async def reverting(
+    services: ApplicationServices, actor: str, stream: str, position: int
+) -> Change:
     """The change that makes an object what it was after the event at a position.
 
     Raises `NotFound` where it never was, `IllegalNow` for what cannot be taken back this way.
     """
     kind, _ = kind_and_key(stream)
-    events = await asyncio.to_thread(installation.log.read_stream, stream)
+    events = await asyncio.to_thread(services.log.read_stream, stream)
     if kind not in CONFIGURED_EVOLVE or not events:
         raise NotFound(f"There was never a {stream}.", remedy="Name it as `kind/name`.")
     if kind in NOT_REVERTED:
@@ -84,7 +88,7 @@ async def reverting(installation: Installation, actor: str, stream: str, positio
             was = _evolved(was, recorded)
     if isinstance(was, Absent):
         return deletion_of_object(stream)
-    return change_to(installation, actor, _wanted(kind, was))
+    return change_to(services, actor, _wanted(kind, was))
 
 
 def _wanted(kind: str, was: Configured[Any]) -> Wanted:
@@ -98,17 +102,17 @@ def _wanted(kind: str, was: Configured[Any]) -> Wanted:
     )
 
 
-def _revisions(installation: Installation, question: Question, scope: Scope) -> list[Revision]:
+def _revisions(services: ApplicationServices, question: Question, scope: Scope) -> list[Revision]:
     found: list[Recorded] = []
     before = question.before
     where = EventFilter(streams=_streams(question))
     while len(found) < question.limit:
-        page = installation.log.page(where, before=before, limit=question.limit * 4)
+        page = services.log.page(where, before=before, limit=question.limit * 4)
         found += [one for one in page if _counts(one) and allows(scope, one.stream)]
         if len(page) < question.limit * 4:
             break
         before = page[-1].position
-    return _with_states(installation, found[: question.limit])
+    return _with_states(services, found[: question.limit])
 
 
 def _streams(question: Question) -> tuple[str, ...]:
@@ -125,12 +129,12 @@ def _counts(recorded: Recorded) -> bool:
     return is_wanted or isinstance(event, SWITCHES)
 
 
-def _with_states(installation: Installation, found: Sequence[Recorded]) -> list[Revision]:
+def _with_states(services: ApplicationServices, found: Sequence[Recorded]) -> list[Revision]:
     wanted = {recorded.position for recorded in found}
     revisions_: dict[int, Revision] = {}
     for stream in dict.fromkeys(recorded.stream for recorded in found):
         state: Absent | Configured[Any] = Absent()
-        for recorded in installation.log.read_stream(stream):
+        for recorded in services.log.read_stream(stream):
             after = _evolved(state, recorded)
             if recorded.position in wanted:
                 revisions_[recorded.position] = Revision(recorded, state, after)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.queries.workloads.pending import (
     Stretch,
     pending_in_cluster_queue,
@@ -45,7 +45,7 @@ def priority(case: Case) -> Iterator[str]:
     yield from differences("priority", case.want["wantPriority"], found)
 
 
-def _asked(serving: Installation, request: dict[str, Any]) -> list[dict[str, Any]]:
+def _asked(serving: ApplicationServices, request: dict[str, Any]) -> list[dict[str, Any]]:
     stretch = Stretch(**request["queryParams"])
     name = request["queueName"]
     if "nsName" in request:
@@ -70,11 +70,13 @@ def _shown(item: dict[str, Any]) -> dict[str, Any]:
     return {"name": f"{metadata.get('namespace', '')}/{metadata['name']}", **shown}
 
 
-def _serving(installed: Installed) -> Installation:
+def _serving(installed: Installed) -> ApplicationServices:
     """As much of an installation as the query reads."""
     reader = SimpleNamespace(cell=installed.cell, position=installed.cell.position)
     clock = SimpleNamespace(now=lambda: installed.at)
-    return cast("Installation", SimpleNamespace(reader=reader, clock=clock, tenants=Tenants()))
+    return cast(
+        "ApplicationServices", SimpleNamespace(reader=reader, clock=clock, tenants=Tenants())
+    )
 
 
 FAMILIES = {

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from headgate.api.answers import Answer
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.documents import parsed
 from headgate.api.problems import FORBIDDEN, INVALID_REQUEST, ApiFailure, problem_of
@@ -32,11 +32,11 @@ async def apply(request: Caller, body: bytes, asking: Asking) -> Answer:
     if not entries:
         raise ApiFailure(INVALID_REQUEST, "The body holds no object.", remedy="Send at least one.")
 
-    installation = installation_of(request)
+    services = services_of(request)
 
     def write(results: Sequence[Changed]) -> Steps[Written]:
         outcomes = yield from each(_outcomes(entries, results, dry_run=asking.is_dry_run))
-        advised = advice_about(installation.reader.cell.config, results)
+        advised = advice_about(services.reader.cell.config, results)
         kept_out = yield from warnings_of(request, entries, results)
         content = {
             "position": OPEN_POSITION,
@@ -47,7 +47,7 @@ async def apply(request: Caller, body: bytes, asking: Asking) -> Answer:
 
     call = await call_of(request, write, asking)
     wanted = [entry.wanted for entry in entries if entry.wanted is not None]
-    return answer_handled(await apply_objects(installation, call, wanted))
+    return answer_handled(await apply_objects(services, call, wanted))
 
 
 def _allowed(request: Caller, entry: Entry) -> Entry:

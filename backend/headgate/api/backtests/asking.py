@@ -3,7 +3,7 @@
 import asyncio
 from typing import NamedTuple
 
-from headgate.api.callers import Caller, installation_of, origin_of
+from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.manifests import as_caller_wrote
 from headgate.api.past import wish_of
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
@@ -31,9 +31,9 @@ class Question(NamedTuple):
 
 async def ask(request: Caller, question: Question) -> Backtest:
     """A new job; raises what is wrong with it."""
-    installation = installation_of(request)
+    services = services_of(request)
     entries = await entries_of(request, question.body)
-    end = wish_of(question.end) if question.end else Wish(position=installation.reader.position)
+    end = wish_of(question.end) if question.end else Wish(position=services.reader.position)
     asked = asking.Asked(
         begin=wish_of(question.begin),
         end=end,
@@ -42,7 +42,7 @@ async def ask(request: Caller, question: Question) -> Backtest:
         actor=origin_of(request).actor,
     )
     try:
-        return await asking.ask(installation, asked)
+        return await asking.ask(services, asked)
     except Rejection as rejection:
         only = entries[0].desired if len(entries) == 1 else None
         raise as_caller_wrote(rejection, only) if only else rejection from rejection
@@ -50,11 +50,11 @@ async def ask(request: Caller, question: Question) -> Backtest:
 
 async def page(request: Caller, before: tuple[Instant, str] | None, limit: int) -> BacktestPage:
     """A page of jobs, newest first."""
-    installation = installation_of(request)
-    found = await asyncio.to_thread(installation.backtests.page, before=before, limit=limit)
+    services = services_of(request)
+    found = await asyncio.to_thread(services.backtests.page, before=before, limit=limit)
     last = found[-1] if len(found) == limit else None
     return BacktestPage(
-        position=installation.reader.position,
+        position=services.reader.position,
         items=[view_of(job, whole=False) for job in found],
         next=f"{last.created_at}:{last.id}" if last else None,
     )
@@ -64,4 +64,4 @@ def _change_of(request: Caller, entry: Entry) -> Change:
     assert entry.wanted is not None, "an entry without a failure says what is wanted"
     if entry.wanted.kind == "workload":
         raise ApiFailure(INVALID_REQUEST, NO_WORKLOADS, remedy="Leave the workloads out.")
-    return change_to(installation_of(request), origin_of(request).actor, entry.wanted)
+    return change_to(services_of(request), origin_of(request).actor, entry.wanted)

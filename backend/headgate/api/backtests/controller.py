@@ -7,7 +7,7 @@ from litestar.params import PathParameter, QueryParameter, RawBody
 
 from headgate.api.answers import Answer, answer, answer_view, shows
 from headgate.api.backtests import asking
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.paging import start_of
 from headgate.api.past import OF_NOW
 from headgate.api.request_bodies import takes_documents
@@ -53,7 +53,7 @@ class Backtests(Controller):
         A worker works it off bit by bit; nothing is written to the log.
         """
         job = await asking.ask(request, asking.Question(body, begin, end))
-        position = installation_of(request).reader.position
+        position = services_of(request).reader.position
         location = {"Location": f"/v1/backtests/{job.id}"}
         view = view_of(job, whole=True)
         return answer(view, position=position, status=202, headers=location)
@@ -84,9 +84,9 @@ class Backtests(Controller):
     )
     async def read(self, request: Caller, backtest: BacktestId) -> Answer:
         """The result is there when its state is Done."""
-        installation = installation_of(request)
-        job = await find(installation, backtest)
-        return answer(view_of(job, whole=True), position=installation.reader.position)
+        services = services_of(request)
+        job = await find(services, backtest)
+        return answer(view_of(job, whole=True), position=services.reader.position)
 
     @post(
         "/{backtest:str}/cancel",
@@ -98,6 +98,6 @@ class Backtests(Controller):
     )
     async def cancel(self, request: Caller, backtest: BacktestId) -> Answer:
         """One that has ended stays as it is."""
-        installation = installation_of(request)
-        job = await cancel(installation, backtest)
-        return answer(view_of(job, whole=True), position=installation.reader.position)
+        services = services_of(request)
+        job = await cancel(services, backtest)
+        return answer(view_of(job, whole=True), position=services.reader.position)

@@ -1,7 +1,7 @@
 """Reports of the controllers of admission checks."""
 
 from headgate.api.answers import Answer
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.checks.schemas import CheckReport, CheckStateReport, UpdateOfPodSet
 from headgate.api.manifests import object_writer
@@ -24,7 +24,7 @@ async def check_state(request: Caller, workload: str, check: str, data: CheckSta
         pod_set_updates=tuple(_update(update) for update in data.pod_set_updates),
     )
     call = await call_of(request, object_writer(request, "Workload"), Asking())
-    return answer_handled(await reports.report(installation_of(request), call, (workload, command)))
+    return answer_handled(await reports.report(services_of(request), call, (workload, command)))
 
 
 def _update(told: UpdateOfPodSet) -> PodSetUpdate:
@@ -51,4 +51,4 @@ async def check(request: Caller, name: str, data: CheckReport) -> Answer:
     """A check is served, or no longer."""
     call = await call_of(request, object_writer(request, "AdmissionCheck"), Asking())
     command = ReportCheck(active=data.active)
-    return answer_handled(await tell_check(installation_of(request), call, name, command))
+    return answer_handled(await tell_check(services_of(request), call, name, command))

@@ -7,7 +7,7 @@ from litestar import Controller, get, post
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from headgate.api.answers import Answer, answer, answer_view, shows
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.clinic.schemas import BulkAction, BulkQuery, Undo
 from headgate.api.instants import instant_or_none
@@ -82,10 +82,10 @@ class ClinicPage(Controller):
             selector=label_selector(selector),
             since=instant_or_none(since.replace(" ", "+") if since else None, "/since"),
         )
-        installation = installation_of(request)
-        await catch_up(installation)
-        steps = clinic(installation, query, request.user.namespaces, limit=limit)
-        return answer_view(await installation.reader.while_still(steps))
+        services = services_of(request)
+        await catch_up(services)
+        steps = clinic(services, query, request.user.namespaces, limit=limit)
+        return answer_view(await services.reader.while_still(steps))
 
     @get(
         "/namespaces/{namespace:str}/workloads/{name:str}/clinic",
@@ -95,12 +95,12 @@ class ClinicPage(Controller):
     )
     async def case(self, request: Caller, name: Name) -> Answer:
         """With a forecast, tried on the installation as it stands and taken back."""
-        installation = installation_of(request)
+        services = services_of(request)
         loaded = await loaded_workload(request, name)
-        await installation.reader.reached(loaded.position, within_seconds=5.0)
+        await services.reader.reached(loaded.position, within_seconds=5.0)
         key = f"{request.path_params['namespace']}/{name}"
-        found = case_with_forecast(installation, key, request.user.namespaces)
-        return answer(found, position=installation.reader.position)
+        found = case_with_forecast(services, key, request.user.namespaces)
+        return answer(found, position=services.reader.position)
 
     @post(
         "/batches",
@@ -117,14 +117,14 @@ class ClinicPage(Controller):
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
         """The set is frozen when it is asked for; each is decided by itself."""
-        installation, bulk = installation_of(request), _bulk(data)
+        services, bulk = services_of(request), _bulk(data)
         call = await _call(request, data.reason, idempotency_key)
         if data.dry_run:
-            return answer_view(await preview(installation, call, bulk))
+            return answer_view(await preview(services, call, bulk))
         if call.key is not None:
-            return answer_handled(await act_on_all_once(installation, call, bulk))
-        done = await act_on_all(installation, call, bulk)
-        return answer(done, position=installation.reader.position)
+            return answer_handled(await act_on_all_once(services, call, bulk))
+        done = await act_on_all(services, call, bulk)
+        return answer(done, position=services.reader.position)
 
     @get(
         "/batches/{batch:str}",
@@ -134,7 +134,7 @@ class ClinicPage(Controller):
     )
     async def batch(self, request: Caller, batch: BatchId) -> Answer:
         """As far as one may see it."""
-        return answer_view(await batch_of(installation_of(request), batch, request.user.namespaces))
+        return answer_view(await batch_of(services_of(request), batch, request.user.namespaces))
 
     @post(
         "/batches/{batch:str}/undo",
@@ -153,12 +153,12 @@ class ClinicPage(Controller):
     ) -> Answer:
         """Who has moved on since is left alone."""
         call = await _call(request, data.reason, idempotency_key)
-        installation = installation_of(request)
+        services = services_of(request)
         if call.key is not None:
-            bulk = await undoing(installation, call, batch, data.reason)
-            return answer_handled(await act_on_all_once(installation, call, bulk))
-        undone = await undo(installation, call, batch, data.reason)
-        return answer(undone, position=installation.reader.position)
+            bulk = await undoing(services, call, batch, data.reason)
+            return answer_handled(await act_on_all_once(services, call, bulk))
+        undone = await undo(services, call, batch, data.reason)
+        return answer(undone, position=services.reader.position)
 
 
 async def _call(request: Caller, reason: str, key: str | None) -> Call:

@@ -6,7 +6,7 @@ from litestar import Controller, get
 from litestar.params import FromQuery, PathParameter, QueryParameter
 
 from headgate.api.answers import Answer, answer_view, shows
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.paging import start_of
 from headgate.application.queries import cycles
 from headgate.application.queries.cycle_views import CycleDetail, CyclePage, CycleRerun
@@ -37,7 +37,7 @@ class Cycles(Controller):
         """Plans that decided something, or that the log refused because something had changed."""
         stretch = cycles.Stretch(limit, start_of(before))
         scope = request.user.namespaces
-        return answer_view(await cycles.page(installation_of(request), partition, stretch, scope))
+        return answer_view(await cycles.page(services_of(request), partition, stretch, scope))
 
     @get(
         "/{cycle:str}",
@@ -48,7 +48,7 @@ class Cycles(Controller):
     async def read(self, request: Caller, cycle: CycleId) -> Answer:
         """The id is the `correlation` of the events it led to."""
         scope = request.user.namespaces
-        return answer_view(await cycles.detail(installation_of(request), cycle, scope))
+        return answer_view(await cycles.detail(services_of(request), cycle, scope))
 
     @get(
         "/{cycle:str}/replay",
@@ -59,4 +59,4 @@ class Cycles(Controller):
     async def replay(self, request: Caller, cycle: CycleId) -> Answer:
         """Nothing is written; the same input gives the same bytes."""
         scope = request.user.namespaces
-        return answer_view(await cycles.rerun(installation_of(request), cycle, scope))
+        return answer_view(await cycles.rerun(services_of(request), cycle, scope))

@@ -6,7 +6,7 @@ from litestar import Controller, get
 from litestar.params import FromQuery, QueryParameter
 
 from headgate.api.answers import Answer, answer_view, shows
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.instants import instant_or_none
 from headgate.api.parameters import listed
 from headgate.application.queries import events
@@ -60,7 +60,7 @@ class Events(Controller):
             until=instant_or_none(until, "/until"),
         )
         found = await events.page(
-            installation_of(request), wanted, request.user.namespaces, before=before, limit=limit
+            services_of(request), wanted, request.user.namespaces, before=before, limit=limit
         )
         return answer_view(found)
 
@@ -81,7 +81,5 @@ class Events(Controller):
         """Up to the last event, by type."""
         span = events.Span(minutes=minutes, buckets=buckets)
         wanted = events.Wanted(types=listed(types), streams=listed(streams))
-        found = await events.histogram(
-            installation_of(request), wanted, request.user.namespaces, span
-        )
+        found = await events.histogram(services_of(request), wanted, request.user.namespaces, span)
         return answer_view(found)

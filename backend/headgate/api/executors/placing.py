@@ -3,7 +3,7 @@
 import asyncio
 
 from headgate.api.answers import Answer, answer
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.executors.schemas import PodSeenShape, PodsSeen
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.deciding.living import reported
@@ -12,7 +12,7 @@ from headgate.domain.workloads.pods.in_order import PodSeen, places_of_pods
 
 async def pod_places(request: Caller, workload: str, data: PodsSeen) -> Answer:
     """The places of the waiting pods that can have one now."""
-    models = installation_of(request).models
+    models = services_of(request).models
     (loaded,) = await asyncio.to_thread(models.load, [workload_stream(workload)])
     state = reported(loaded.state, data.uid)
     found = places_of_pods(state, data.pod_set, [_pod(seen) for seen in data.pods])

@@ -14,7 +14,7 @@ from headgate.adapters.manifests.rendering.workloads import (
     workload_spec,
 )
 from headgate.api.answers import Answer, answer
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.paging import after_token, continue_token
 from headgate.domain.cell import Cell
 from headgate.domain.workloads.deciding.checking import updates_of
@@ -27,7 +27,7 @@ QUESTION = "assignments"
 
 async def assignments(request: Caller, *, limit: int, after: str | None) -> Answer:
     """A page of assignments, by name."""
-    cell = installation_of(request).reader.cell
+    cell = services_of(request).reader.cell
     scope = request.user.namespaces
     keys = [key for key in _holders(cell) if scope is None or key.partition("/")[0] in scope]
     start = bisect_right(keys, after_token(after, QUESTION, str) or "")
@@ -45,7 +45,7 @@ async def evictions(
     request: Caller, handler: str | None, *, limit: int, after: str | None
 ) -> Answer:
     """A page of evictions that are under way, by workload; of one handler, or of all."""
-    cell = installation_of(request).reader.cell
+    cell = services_of(request).reader.cell
     scope = request.user.namespaces
     question = f"evictions|{handler}"
     keys = [

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from headgate.api.answers import Answer, answer
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.executors.schemas import (
     EvictionReport,
@@ -78,7 +78,7 @@ async def eviction(request: Caller, target: EvictionTarget, data: EvictionReport
 
 def releases_quota(request: Caller) -> bool:
     """Whether quota is free as soon as pods are being killed."""
-    configuration = installation_of(request).reader.cell.config.configuration
+    configuration = services_of(request).reader.cell.config.configuration
     return configuration.quota_release == "OnTerminating"
 
 
@@ -94,11 +94,11 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
         content = {"position": OPEN_POSITION, "results": outcomes}
         return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
 
-    installation = installation_of(request)
+    services = services_of(request)
     call = await call_of(request, write, Asking(key=key, tells_failures=True))
     if key is not None:
-        return answer_handled(await reports.report_together(installation, call, told))
-    results, position = await reports.report_each(installation, call, told)
+        return answer_handled(await reports.report_together(services, call, told))
+    results, position = await reports.report_each(services, call, told)
     outcomes = await in_slices(each(_outcomes(data.reports, results)))
     content = {"position": position, "results": outcomes}
     return answer(content, position=position, status=status_of(outcomes))
@@ -107,7 +107,7 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
 async def _report(request: Caller, workload: str, command: ReportCommand) -> Answer:
     call = await call_of(request, object_writer(request, KIND), Asking())
     told = (workload, command)
-    return answer_handled(await reports.report(installation_of(request), call, told))
+    return answer_handled(await reports.report(services_of(request), call, told))
 
 
 def _eviction_command(

@@ -5,7 +5,7 @@ from typing import Any
 
 from headgate.adapters.manifests.render import KIND_OF_STREAM, render
 from headgate.api.answers import Answer, answer_view
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.history import schemas
 from headgate.application.config_history import Question, Revision, revisions
 from headgate.application.queries.views import timestamp
@@ -20,10 +20,10 @@ MISSING = object()
 
 async def list_revisions(request: Caller, question: Question) -> Answer:
     """A page of changes."""
-    installation = installation_of(request)
-    found = await revisions(installation, question, request.user.namespaces)
+    services = services_of(request)
+    found = await revisions(services, question, request.user.namespaces)
     view = schemas.RevisionList(
-        position=installation.reader.position,
+        position=services.reader.position,
         items=[_shown(revision) for revision in found],
         next=found[-1].recorded.position if len(found) == question.limit else None,
     )

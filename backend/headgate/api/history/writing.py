@@ -2,7 +2,7 @@
 
 from headgate.adapters.manifests.render import KIND_OF_STREAM
 from headgate.api.answers import Answer
-from headgate.api.callers import Caller, installation_of, origin_of
+from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.history.schemas import RevertRequest
 from headgate.api.manifests import object_writer
@@ -16,12 +16,12 @@ async def revert(
     request: Caller, asked: RevertRequest, key: str | None, dry_run: str | None
 ) -> Answer:
     """A new change with the old content, or what it would lead to."""
-    installation = installation_of(request)
+    services = services_of(request)
     actor = origin_of(request).actor
-    change = await reverting(installation, actor, asked.stream, asked.position)
+    change = await reverting(services, actor, asked.stream, asked.position)
     if dry_run == "Admission":
         return await tried(request, [change], None)
     kind, _ = kind_and_key(asked.stream)
     asking = Asking(reason=asked.reason, key=key, is_dry_run=dry_run == "All")
     call = await call_of(request, object_writer(request, KIND_OF_STREAM[kind]), asking)
-    return answer_handled(await handle(installation, call.command(change)))
+    return answer_handled(await handle(services, call.command(change)))

@@ -6,7 +6,7 @@ from litestar import Controller, get, post
 from litestar.params import JSONBody, PathParameter
 
 from headgate.api.answers import Answer, answer_view, shows
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.executors.schemas import Heartbeat
 from headgate.api.nodes import writing
 from headgate.api.objects.place_shapes import NodeObject
@@ -68,7 +68,7 @@ class NodeActions(Controller):
     async def drain_preview(self, request: Caller, name: Name) -> Answer:
         """Nothing is changed; other teams' workloads are not named for submitters."""
         scope = request.user.namespaces
-        return answer_view(drain_preview(installation_of(request), name, scope))
+        return answer_view(drain_preview(services_of(request), name, scope))
 
     @post(
         "/uncordon",

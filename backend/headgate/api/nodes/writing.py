@@ -1,7 +1,7 @@
 """Cordoning nodes and taking their heartbeats."""
 
 from headgate.api.answers import Answer
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.executors.schemas import Heartbeat
 from headgate.api.manifests import object_writer
@@ -44,4 +44,4 @@ async def heartbeat(request: Caller, name: str, data: Heartbeat) -> Answer:
 async def _tell(request: Caller, name: str, command: NodeOrder, asking: Asking) -> Answer:
     call = await call_of(request, object_writer(request, KIND), asking)
     stream = stream_of("node", name)
-    return answer_handled(await tell_node(installation_of(request), call, stream, command))
+    return answer_handled(await tell_node(services_of(request), call, stream, command))

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from headgate.api.answers import Answer, answer, not_modified
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.label_selectors import label_selector
 from headgate.api.manifests import manifest_of
 from headgate.api.objects.kinds import ObjectKind
 from headgate.api.paging import after_token, collected, continue_token
 from headgate.api.problems import NOT_FOUND, ApiFailure
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded
 from headgate.application.queries.nearest import meant
 from headgate.application.rights.visibility import Scope, allows
@@ -49,24 +49,24 @@ class _Wanted(msgspec.Struct, frozen=True):
 
 async def read(request: Caller, kind: ObjectKind, name: str, if_none_match: str | None) -> Answer:
     """One object as it stands."""
-    installation = installation_of(request)
+    services = services_of(request)
     stream = stream_of(kind.stream_kind, name, str(request.path_params.get("namespace", "")))
-    (loaded,) = await asyncio.to_thread(installation.models.load, [stream])
+    (loaded,) = await asyncio.to_thread(services.models.load, [stream])
     if isinstance(loaded.state, Absent) or not allows(request.user.namespaces, stream):
-        remedy = meant(installation.reader.cell, stream, request.user.namespaces)
+        remedy = meant(services.reader.cell, stream, request.user.namespaces)
         raise ApiFailure(NOT_FOUND, f"There is no {kind.name} {name}.", remedy=remedy)
-    position = max(loaded.position, installation.reader.position)
+    position = max(loaded.position, services.reader.position)
     if kind.name not in WITH_DERIVED_STATUS:
         unmodified = not_modified(loaded.version, if_none_match, position=position)
         if unmodified is not None:
             return unmodified
-    body = manifest_of(installation, kind.name, loaded.state, loaded.position)
+    body = manifest_of(services, kind.name, loaded.state, loaded.position)
     return answer(body, position=position, version=loaded.version)
 
 
 async def list_objects(request: Caller, kind: ObjectKind, page: Page) -> Answer:
     """A page of objects in order of their names."""
-    installation = installation_of(request)
+    services = services_of(request)
     namespace = request.path_params.get("namespace")
     question = f"{kind.name}|{namespace or ''}|{page.selector or ''}"
     wanted = _Wanted(
@@ -76,16 +76,14 @@ async def list_objects(request: Caller, kind: ObjectKind, page: Page) -> Answer:
         request.user.namespaces,
     )
     after = after_token(page.after, question, str) or ""
-    position = installation.reader.position
+    position = services.reader.position
     found, more = await collected(
-        _rows(installation, wanted), wanted.takes, lambda row: row.stream, after, page.limit
+        _rows(services, wanted), wanted.takes, lambda row: row.stream, after, page.limit
     )
     metadata = {"resourceVersion": str(position)}
     if more:
         metadata["continue"] = continue_token(found[-1].stream, question)
-    items = [
-        manifest_of(installation, kind.name, loaded.state, loaded.position) for loaded in found
-    ]
+    items = [manifest_of(services, kind.name, loaded.state, loaded.position) for loaded in found]
     body = {
         "apiVersion": kind.api_version,
         "kind": f"{kind.name}List",
@@ -95,9 +93,9 @@ async def list_objects(request: Caller, kind: ObjectKind, page: Page) -> Answer:
     return answer(body, position=position)
 
 
-def _rows(installation: Installation, wanted: _Wanted) -> Callable[[str, int], Sequence[Loaded]]:
+def _rows(services: ApplicationServices, wanted: _Wanted) -> Callable[[str, int], Sequence[Loaded]]:
     def read(after: str, limit: int) -> Sequence[Loaded]:
-        return installation.models.objects(
+        return services.models.objects(
             wanted.kind, namespace=wanted.namespace, after=after, limit=limit
         )
 

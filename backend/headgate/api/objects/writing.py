@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from headgate.api.answers import Answer
-from headgate.api.callers import Caller, installation_of, origin_of
+from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.manifests import as_caller_wrote, object_writer, read_wanted
 from headgate.api.objects.kinds import ObjectKind
@@ -34,11 +34,11 @@ async def create(request: Caller, target: Target, body: bytes, key: str | None) 
     """Make the object a body asks for."""
     wanted, desired = await read_wanted(request, body, target.kind.name)
     if target.dry_run == "Admission":
-        change = change_to(installation_of(request), origin_of(request).actor, wanted)
+        change = change_to(services_of(request), origin_of(request).actor, wanted)
         return await tried(request, [change], desired)
     call = await call_of(request, object_writer(request, target.kind.name, 201), target.asking(key))
     try:
-        handled = await configure_objects.create(installation_of(request), call, wanted)
+        handled = await configure_objects.create(services_of(request), call, wanted)
     except Rejection as rejection:
         raise as_caller_wrote(rejection, desired) from rejection
     location = f"{request.url.path.rstrip('/')}/{wanted.name}"
@@ -48,13 +48,13 @@ async def create(request: Caller, target: Target, body: bytes, key: str | None) 
 async def replace(request: Caller, target: Target, body: bytes) -> Answer:
     """Give the object the spec a body asks for."""
     wanted, desired = await read_wanted(request, body, target.kind.name)
-    installation = installation_of(request)
+    services = services_of(request)
     if target.dry_run == "Admission":
-        change = change_to(installation, origin_of(request).actor, wanted)
+        change = change_to(services, origin_of(request).actor, wanted)
         return await tried(request, [change], desired)
     call = await call_of(request, object_writer(request, target.kind.name), target.asking())
     try:
-        handled = await configure_objects.replace(installation, call, wanted, target.expected)
+        handled = await configure_objects.replace(services, call, wanted, target.expected)
     except Rejection as rejection:
         raise as_caller_wrote(rejection, desired) from rejection
     return answer_handled(handled)
@@ -64,9 +64,9 @@ async def delete(request: Caller, target: Target) -> Answer:
     """Delete the object, or have it go when nothing uses it any more."""
     namespace = str(request.path_params.get("namespace", ""))
     stream = stream_of(target.kind.stream_kind, target.name, namespace)
-    installation = installation_of(request)
+    services = services_of(request)
     if target.dry_run == "Admission":
         return await tried(request, [configure_objects.deletion_of_object(stream)], None)
     call = await call_of(request, object_writer(request, target.kind.name), target.asking())
-    handled = await configure_objects.delete(installation, call, stream, target.expected)
+    handled = await configure_objects.delete(services, call, stream, target.expected)
     return answer_handled(handled)

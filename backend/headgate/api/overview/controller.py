@@ -3,7 +3,7 @@
 from litestar import Controller, get
 
 from headgate.api.answers import Answer, answer_view, shows
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.application.queries.overview.advice import AdvicePage, advice
 from headgate.application.queries.overview.overview import overview
 from headgate.application.queries.overview.views import Overview
@@ -22,7 +22,7 @@ class OverviewPage(Controller):
     )
     async def read(self, request: Caller) -> Answer:
         """Of everything one may see."""
-        return answer_view(await overview(installation_of(request), request.user.namespaces))
+        return answer_view(await overview(services_of(request), request.user.namespaces))
 
 
 class LintPage(Controller):
@@ -38,4 +38,4 @@ class LintPage(Controller):
     )
     async def read(self, request: Caller) -> Answer:
         """With the numbers, and what may have been meant; warnings first."""
-        return answer_view(advice(installation_of(request).reader.cell, request.user.namespaces))
+        return answer_view(advice(services_of(request).reader.cell, request.user.namespaces))

@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 import msgspec
 
 from headgate.api.answers import Answer, answer
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.paging import after_token, collected, continue_token
 from headgate.api.preemptions.rendering import rendered_round
 from headgate.api.problems import NOT_FOUND, ApiFailure
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded
 from headgate.application.queries.preemption_chains import chain_of
 from headgate.application.rights.visibility import Scope
@@ -48,32 +48,30 @@ class Wanted(msgspec.Struct, frozen=True):
 
 async def read(request: Caller, round_id: str) -> Answer:
     """One round."""
-    installation = installation_of(request)
+    services = services_of(request)
     found, stands_at = await _visible(request, round_id)
-    position = max(stands_at, installation.reader.position)
+    position = max(stands_at, services.reader.position)
     scope = request.user.namespaces
-    return answer(rendered_round(installation, found, scope), position=position)
+    return answer(rendered_round(services, found, scope), position=position)
 
 
 async def chain(request: Caller, round_id: str) -> Answer:
     """The rounds that led to this one and those that followed from it, oldest first."""
-    installation = installation_of(request)
+    services = services_of(request)
     found, stands_at = await _visible(request, round_id)
     scope = request.user.namespaces
-    linked = await asyncio.to_thread(chain_of, installation.models, found)
-    position = max(stands_at, installation.reader.position)
+    linked = await asyncio.to_thread(chain_of, services.models, found)
+    position = max(stands_at, services.reader.position)
     body = {
         "position": position,
         "rounds": [
-            rendered_round(installation, one, scope)
-            for one in linked.rounds
-            if _touches(one, scope)
+            rendered_round(services, one, scope) for one in linked.rounds if _touches(one, scope)
         ],
         "links": [
             {
                 "from": link.earlier,
                 "to": link.later,
-                "workload": installation.tenants.redacted(link.workload, scope),
+                "workload": services.tenants.redacted(link.workload, scope),
             }
             for link in linked.links
         ],
@@ -83,13 +81,13 @@ async def chain(request: Caller, round_id: str) -> Answer:
 
 async def list_rounds(request: Caller, wanted: Wanted, *, limit: int, after: str | None) -> Answer:
     """A page of rounds, newest first."""
-    installation = installation_of(request)
+    services = services_of(request)
     question = "rounds|" + "|".join(str(part) for part in msgspec.structs.astuple(wanted))
     start = after_token(after, question, tuple[int, str]) or wanted.start
     scope = request.user.namespaces
-    position = installation.reader.position
+    position = services.reader.position
     found, more = await collected(
-        _rows(installation, wanted),
+        _rows(services, wanted),
         lambda row: _touches(row.state, scope) and wanted.takes(row.state),
         _place_of,
         start,
@@ -97,7 +95,7 @@ async def list_rounds(request: Caller, wanted: Wanted, *, limit: int, after: str
     )
     body: dict[str, Any] = {
         "position": position,
-        "items": [rendered_round(installation, one.state, scope) for one in found],
+        "items": [rendered_round(services, one.state, scope) for one in found],
     }
     if more:
         body["continue"] = continue_token(_place_of(found[-1]), question)
@@ -105,19 +103,19 @@ async def list_rounds(request: Caller, wanted: Wanted, *, limit: int, after: str
 
 
 async def _visible(request: Caller, round_id: str) -> tuple[Round, int]:
-    installation = installation_of(request)
-    (loaded,) = await asyncio.to_thread(installation.models.load, [round_stream(round_id)])
+    services = services_of(request)
+    (loaded,) = await asyncio.to_thread(services.models.load, [round_stream(round_id)])
     if isinstance(loaded.state, Absent) or not _touches(loaded.state, request.user.namespaces):
         remedy = "Find it in the ledger of preemptions."
         raise ApiFailure(NOT_FOUND, f"There is no preemption round {round_id}.", remedy=remedy)
     return loaded.state, loaded.position
 
 
-def _rows(installation: Installation, wanted: Wanted) -> Callable[[Place, int], list[Loaded]]:
+def _rows(services: ApplicationServices, wanted: Wanted) -> Callable[[Place, int], list[Loaded]]:
     """Rounds from the newest on; fewer than asked for where those before `since` begin."""
 
     def read(after: Place, limit: int) -> list[Loaded]:
-        page = installation.models.rounds(
+        page = services.models.rounds(
             after=after,
             limit=limit,
             workload=wanted.workload,

@@ -4,7 +4,7 @@ from typing import Any
 
 from headgate.adapters.manifests.rendering.preemption_settings import stage_of
 from headgate.adapters.manifests.rendering.workloads import rendered_admission
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.application.rights.visibility import Scope
 from headgate.domain.rounds.events import QuotaFigures, RoundVictim
@@ -13,9 +13,9 @@ from headgate.domain.workloads.deciding.shrinking import open_eviction
 from headgate.domain.workloads.state import Workload, condition
 
 
-def rendered_round(installation: Installation, found: Round, scope: Scope) -> dict[str, Any]:
+def rendered_round(services: ApplicationServices, found: Round, scope: Scope) -> dict[str, Any]:
     """Names of others' namespaces are hidden from those who may not see them."""
-    hide = installation.tenants.redacted
+    hide = services.tenants.redacted
     return {
         "id": found.id,
         "stage": found.stage,
@@ -24,7 +24,7 @@ def rendered_round(installation: Installation, found: Round, scope: Scope) -> di
         "clusterQueue": found.cluster_queue,
         "cohort": found.cohort,
         "admission": rendered_admission(found.admission),
-        "victims": [_victim(installation, v, found, scope) for v in found.victims],
+        "victims": [_victim(services, v, found, scope) for v in found.victims],
         "guaranteeing": is_guaranteeing(found),
         "considered": found.considered,
         "refused": [
@@ -44,14 +44,14 @@ def rendered_round(installation: Installation, found: Round, scope: Scope) -> di
 
 
 def _victim(
-    installation: Installation, victim: RoundVictim, found: Round, scope: Scope
+    services: ApplicationServices, victim: RoundVictim, found: Round, scope: Scope
 ) -> dict[str, Any]:
-    workload = installation.reader.cell.workloads.get(victim.workload)
+    workload = services.reader.cell.workloads.get(victim.workload)
     leaves = open_eviction(workload, found.id) if workload else None
     stage = stage_of(leaves) if leaves else _stage_without(victim, found, workload)
     soft = leaves.soft if leaves else None
     return {
-        "workload": installation.tenants.redacted(victim.workload, scope),
+        "workload": services.tenants.redacted(victim.workload, scope),
         "clusterQueue": victim.cluster_queue,
         "cohort": victim.cohort,
         "reason": victim.reason,

@@ -1,7 +1,7 @@
 """Reading the queue tree and the waiting lines."""
 
 from headgate.api.answers import Answer, answer, answer_view
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.instants import instant_or_none
 from headgate.application.past import stretches
 from headgate.application.queries.queues.tree import queue_tree
@@ -17,7 +17,7 @@ __all__ = ["Stretch", "pending", "tree", "usage"]
 
 async def tree(request: Caller) -> Answer:
     """The whole tree."""
-    return answer_view(queue_tree(installation_of(request), request.user.namespaces))
+    return answer_view(queue_tree(services_of(request), request.user.namespaces))
 
 
 async def usage(
@@ -27,17 +27,17 @@ async def usage(
     stretch = stretches.Stretch(
         instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
     )
-    return answer_view(await usage_over_time(installation_of(request), name, stretch))
+    return answer_view(await usage_over_time(services_of(request), name, stretch))
 
 
 async def pending(request: Caller, name: str, namespace: str, stretch: Stretch) -> Answer:
     """A waiting line, of a LocalQueue where there is a namespace."""
-    installation = installation_of(request)
+    services = services_of(request)
     scope = request.user.namespaces
     if namespace:
         key = f"{namespace}/{name}"
-        steps = pending_in_local_queue(installation, key, scope, stretch)
+        steps = pending_in_local_queue(services, key, scope, stretch)
     else:
-        steps = pending_in_cluster_queue(installation, name, scope, stretch)
-    view = await installation.reader.while_still(steps)
+        steps = pending_in_cluster_queue(services, name, scope, stretch)
+    view = await services.reader.while_still(steps)
     return answer(view, position=int(view.metadata.resource_version))

@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from headgate.api.answers import Answer
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.instants import instant_or_none
 from headgate.api.manifests import object_writer
@@ -37,7 +37,7 @@ async def act(request: Caller, target: Target, data: StopRequest, key: str | Non
     )
     stream = stream_of(target.kind.lower(), target.name, target.namespace)
     command = _command(request, target.verb, data)
-    return answer_handled(await stop_queue(installation_of(request), call, stream, command))
+    return answer_handled(await stop_queue(services_of(request), call, stream, command))
 
 
 def _command(request: Caller, verb: Verb, data: StopRequest) -> StopQueue | ResumeQueue:

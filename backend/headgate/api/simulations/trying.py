@@ -6,17 +6,17 @@ from typing import NamedTuple
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.rendering.workloads import rendered_admission
 from headgate.api.answers import Answer, answer
-from headgate.api.callers import Caller, installation_of, need_namespace, origin_of
+from headgate.api.callers import Caller, need_namespace, origin_of, services_of
 from headgate.api.documents import parsed
 from headgate.api.manifests import as_caller_wrote, read_wanted
 from headgate.api.parameters import listed, whole_number
 from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
 from headgate.api.shapes import ProblemError
 from headgate.api.workloads.batch import Entry, entry_of
+from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.apply_objects import change_to
 from headgate.application.changes.commands import Change
 from headgate.application.changes.submit_workloads import submission
-from headgate.application.installation import Installation
 from headgate.application.rights.visibility import allows
 from headgate.application.simulations.changes import cordoning, deletion, new_priority
 from headgate.application.simulations.simulate import Viewer
@@ -36,11 +36,11 @@ class Asked(NamedTuple):
 
 async def simulate(request: Caller, asked: Asked) -> Answer:
     """What would happen if all of it were done, one after the other."""
-    installation = installation_of(request)
+    services = services_of(request)
     entries = await entries_of(request, asked.body)
     changes = [
         *await in_slices(each(_change_of(request, entry) for entry in entries)),
-        *_other_changes(request, installation, asked),
+        *_other_changes(request, services, asked),
     ]
     if not changes:
         remedy = "Send objects, or name what to delete, to cordon or to give another priority."
@@ -52,14 +52,14 @@ async def simulate(request: Caller, asked: Asked) -> Answer:
 async def simulate_submit(request: Caller, body: bytes) -> Answer:
     """What would become of the workload of a body if it were submitted now."""
     wanted, desired = await read_wanted(request, body, "Workload")
-    return await tried(request, [submission(installation_of(request), wanted)], desired)
+    return await tried(request, [submission(services_of(request), wanted)], desired)
 
 
 async def tried(request: Caller, changes: Sequence[Change], desired: Desired | None) -> Answer:
     """The answer to what changes would lead to; `desired` is the one object behind them, if any."""
     viewer = Viewer(request.user.namespaces, rendered_admission)
     try:
-        view = await foresee(installation_of(request), changes, viewer)
+        view = await foresee(services_of(request), changes, viewer)
     except Rejection as rejection:
         raise as_caller_wrote(rejection, desired) if desired else rejection from rejection
     return answer(view, position=view.as_of.position)
@@ -79,21 +79,21 @@ async def entries_of(request: Caller, body: bytes) -> list[Entry]:
 
 def _change_of(request: Caller, entry: Entry) -> Change:
     assert entry.wanted is not None, "an entry without a failure says what is wanted"
-    return change_to(installation_of(request), origin_of(request).actor, entry.wanted)
+    return change_to(services_of(request), origin_of(request).actor, entry.wanted)
 
 
-def _other_changes(request: Caller, installation: Installation, asked: Asked) -> list[Change]:
+def _other_changes(request: Caller, services: ApplicationServices, asked: Asked) -> list[Change]:
     changes = []
     for stream in listed(asked.deletions):
         _need(request, stream, "/delete")
-        changes.append(deletion(installation, stream))
+        changes.append(deletion(services, stream))
     for text in listed(asked.priorities):
         key, _, number = text.rpartition(":")
         size = whole_number(number.removeprefix("-"))
         if not key or size is None:
             raise _malformed("/priority", f"{text!r} is not `namespace/name:number`.")
         _need(request, f"workload/{key}", "/priority")
-        changes.append(new_priority(installation, key, int(number)))
+        changes.append(new_priority(services, key, int(number)))
     for node in listed(asked.cordons):
         _need(request, f"node/{node}", "/cordon")
         changes.append(cordoning(node))
@@ -107,7 +107,7 @@ def _need(request: Caller, stream: str, pointer: str) -> None:
         raise _malformed(pointer, f"{stream!r} is not `kind/name`.")
     if kind == "workload":
         need_namespace(request.user, key.partition("/")[0])
-    is_known = installation_of(request).reader.cell.version_of(stream) > 0
+    is_known = services_of(request).reader.cell.version_of(stream) > 0
     if not is_known or not allows(request.user.namespaces, stream):
         raise ApiFailure(NOT_FOUND, f"There is no {stream}.")
 

@@ -7,7 +7,7 @@ from litestar.openapi import ResponseSpec
 from litestar.params import HeaderParameter, QueryParameter
 from litestar.response import Stream
 
-from headgate.api.callers import Caller, installation_of, is_still_allowed
+from headgate.api.callers import Caller, is_still_allowed, services_of
 from headgate.api.parameters import listed, whole_number
 from headgate.api.past import GROWING
 from headgate.application.event_hub import Wanted
@@ -57,10 +57,10 @@ class EventStream(Controller):
             namespaces=frozenset(listed(namespaces)),
             scope=request.user.namespaces,
         )
-        installation = installation_of(request)
+        services = services_of(request)
         resume = _position(last_event_id, after)
-        frames = installation.hub.watch(wanted, resume, lambda: is_still_allowed(request))
-        headers = {**HEADERS, "X-Log-Position": str(installation.reader.position)}
+        frames = services.hub.watch(wanted, resume, lambda: is_still_allowed(request))
+        headers = {**HEADERS, "X-Log-Position": str(services.reader.position)}
         return Stream(frames, media_type="text/event-stream", headers=headers)
 
 

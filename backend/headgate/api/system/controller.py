@@ -9,7 +9,7 @@ from litestar.openapi import ResponseSpec
 from litestar.params import PathParameter
 
 from headgate.api.answers import Answer, answer, answer_view, shows
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.past import OF_NOW, go_back
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.system.schemas import Health, Rebuilding
@@ -35,7 +35,7 @@ class System(Controller):
     )
     async def read(self, request: Caller) -> Answer:
         """Partitions with an idle position behind their last one have work to do."""
-        return answer_view(await system(installation_of(request), request.user.namespaces))
+        return answer_view(await system(services_of(request), request.user.namespaces))
 
     @post(
         "/readmodels/{name:str}/rebuild",
@@ -49,11 +49,11 @@ class System(Controller):
         self, request: Caller, name: Annotated[str, PathParameter(max_length=100)]
     ) -> Answer:
         """Reads go on meanwhile; it stands at the log's position when it is done."""
-        installation = installation_of(request)
-        if name not in installation.followers.names():
+        services = services_of(request)
+        if name not in services.followers.names():
             raise ApiFailure(NOT_FOUND, f"There is no read model {name!r}.")
-        installation.rebuilds.start(name)
-        return answer(Rebuilding(name=name), position=installation.reader.position, status=202)
+        services.rebuilds.start(name)
+        return answer(Rebuilding(name=name), position=services.reader.position, status=202)
 
 
 @get(
@@ -72,7 +72,7 @@ class System(Controller):
 )
 async def metrics(request: Caller) -> Response[bytes]:
     """Computed from the warm state."""
-    return Response(await exposition(installation_of(request)), media_type=METRICS)
+    return Response(await exposition(services_of(request)), media_type=METRICS)
 
 
 @get(
@@ -99,12 +99,12 @@ async def is_alive() -> Health:
 )
 async def is_ready(request: Request[None, None, State]) -> Response[Health]:
     """Not while the log is being folded, nor while it cannot be reached."""
-    installation = installation_of(request)
-    position = installation.reader.position
-    if not installation.reader.ready:
+    services = services_of(request)
+    position = services.reader.position
+    if not services.reader.ready:
         return _not_ready("The log is still being read.", position)
     try:
-        await asyncio.to_thread(installation.log.head)
+        await asyncio.to_thread(services.log.head)
     except Exception as failure:  # noqa: BLE001 - whatever it is, the process is not ready
         return _not_ready(f"The log cannot be reached: {type(failure).__name__}.", position)
     return Response(Health(status="ok", detail="", position=position))

@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from headgate.adapters.system.chance import unique_key
 from headgate.api.answers import Answer, answer, shows
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.instants import instant_or_none
 from headgate.api.past import OF_NOW
 from headgate.api.tokens.schemas import (
@@ -40,10 +40,10 @@ class Tokens(Controller):
     )
     async def list_tokens(self, request: Caller) -> Answer:
         """By name."""
-        installation = installation_of(request)
-        found = await tokens.list_tokens(installation)
+        services = services_of(request)
+        found = await tokens.list_tokens(services)
         shapes = TokenList(items=[_shape(token) for token in found])
-        return answer(shapes, position=installation.reader.position)
+        return answer(shapes, position=services.reader.position)
 
     @post(
         operation_id="createToken",
@@ -53,7 +53,7 @@ class Tokens(Controller):
     )
     async def create(self, request: Caller, data: JSONBody[TokenRequest]) -> Answer:
         """A submitter must name its namespaces."""
-        installation = installation_of(request)
+        services = services_of(request)
         secret = SECRET_PREFIX + unique_key()
         asked = tokens.Asked(
             name=data.name,
@@ -61,9 +61,9 @@ class Tokens(Controller):
             namespaces=tuple(data.namespaces),
             expires_at=instant_or_none(data.expires_at, "/expiresAt"),
         )
-        token = await tokens.create(installation, asked, secret)
+        token = await tokens.create(services, asked, secret)
         shape = NewToken(**asdict(_shape(token)), secret=secret)
-        return answer(shape, position=installation.reader.position, status=201)
+        return answer(shape, position=services.reader.position, status=201)
 
     @delete(
         "/{name:str}",
@@ -75,7 +75,7 @@ class Tokens(Controller):
         self, request: Caller, name: Annotated[str, PathParameter(max_length=63)]
     ) -> None:
         """Refused everywhere within two seconds."""
-        await tokens.revoke(installation_of(request), name)
+        await tokens.revoke(services_of(request), name)
 
 
 class Access(Controller):
@@ -95,7 +95,7 @@ class Access(Controller):
         """No namespaces means all of them."""
         user = request.user
         body = WhoAmI(name=user.name, role=user.role, namespaces=sorted(user.namespaces or ()))
-        return answer(body, position=installation_of(request).reader.position)
+        return answer(body, position=services_of(request).reader.position)
 
     @get(
         "/can-i",
@@ -115,7 +115,7 @@ class Access(Controller):
     ) -> Answer:
         """And the reason, either way."""
         body = _verdict(request.user, verb, kind, namespace)
-        return answer(body, position=installation_of(request).reader.position)
+        return answer(body, position=services_of(request).reader.position)
 
 
 def _verdict(user: Identity, verb: str, kind: str, namespace: str) -> CanI:

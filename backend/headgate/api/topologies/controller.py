@@ -6,7 +6,7 @@ from litestar import Controller, get
 from litestar.params import PathParameter, QueryParameter
 
 from headgate.api.answers import Answer, answer_view, shows
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.instants import instant_or_none
 from headgate.api.parameters import Points, StretchBegin, StretchEnd
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
@@ -53,9 +53,9 @@ class TopologyMaps(Controller):
     )
     async def read(self, request: Caller, name: Name) -> Answer:
         """Other teams' workloads are counted, not named, for submitters."""
-        installation = installation_of(request)
-        steps = topology_map(installation, name, request.user.namespaces)
-        return answer_view(await installation.reader.while_still(steps))
+        services = services_of(request)
+        steps = topology_map(services, name, request.user.namespaces)
+        return answer_view(await services.reader.while_still(steps))
 
     @get(
         "/fits",
@@ -65,7 +65,7 @@ class TopologyMaps(Controller):
     )
     async def fits(self, request: Caller, name: Name, pod: Pod) -> Answer:
         """`largest` lie together in `domain`, `together` anywhere: the rest is fragmented."""
-        return answer_view(topology_fits(installation_of(request), name, _requests(pod)))
+        return answer_view(topology_fits(services_of(request), name, _requests(pod)))
 
     @get(
         "/fragmentation",
@@ -86,7 +86,7 @@ class TopologyMaps(Controller):
         stretch = Stretch(
             instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
         )
-        found = await fragmentation_of(installation_of(request), name, _requests(pod), stretch)
+        found = await fragmentation_of(services_of(request), name, _requests(pod), stretch)
         return answer_view(found)
 
     @get(
@@ -98,7 +98,7 @@ class TopologyMaps(Controller):
     async def near_fits(self, request: Caller, name: Name, workload: OfWorkload) -> Answer:
         """For a workload that waits; other teams' workloads are not named for submitters."""
         scope = request.user.namespaces
-        return answer_view(near_fits_of(installation_of(request), name, workload, scope))
+        return answer_view(near_fits_of(services_of(request), name, workload, scope))
 
 
 def _requests(text: str) -> Requests:

@@ -9,7 +9,7 @@ import msgspec
 from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.parse import parse_value
 from headgate.api.answers import Answer, answer
-from headgate.api.callers import Caller, installation_of, need_namespace, origin_of
+from headgate.api.callers import Caller, need_namespace, origin_of, services_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.documents import documents_of
 from headgate.api.manifests import as_caller_wrote, wanted_of
@@ -62,25 +62,25 @@ async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> A
         return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
 
     call = await call_of(request, write, Asking(key=key, tells_failures=True))
-    installation = installation_of(request)
-    handled = await submit_workloads.submit_together(installation, call, _wanted_by(entries))
+    services = services_of(request)
+    handled = await submit_workloads.submit_together(services, call, _wanted_by(entries))
     return answer_handled(handled)
 
 
 async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
     """While one part is being written the next is read, and other requests have their turn."""
-    installation, origin = installation_of(request), origin_of(request)
+    services, origin = services_of(request), origin_of(request)
     parts: list[list[Entry]] = []
     writing: list[asyncio.Task[tuple[list[Changed], int]]] = []
     for start in range(0, len(items), ITEMS_IN_PART):
         part = items[start : start + ITEMS_IN_PART]
         entries = await in_slices(each(_entry(request, value) for value in part))
-        submits = submit_workloads.submit_each(installation, origin, _wanted_by(entries))
+        submits = submit_workloads.submit_each(services, origin, _wanted_by(entries))
         parts.append(entries)
         writing.append(asyncio.create_task(submits))
         await asyncio.sleep(0)
     written = await asyncio.gather(*writing)
-    position = max((position for _, position in written), default=installation.reader.position)
+    position = max((position for _, position in written), default=services.reader.position)
     told = (
         outcome
         for entries, (results, _) in zip(parts, written, strict=True)
@@ -103,7 +103,7 @@ async def _newest_warnings(
     changes = [changed for part in results for changed in part]
     found = await in_slices(warnings_of(request, entries, changes))
     if found:
-        await catch_up(installation_of(request))
+        await catch_up(services_of(request))
         found = await in_slices(warnings_of(request, entries, changes))
     return found
 
@@ -121,7 +121,7 @@ def warnings_of(
         (changed, entry.desired.places if entry.desired else ())
         for entry, changed in zip(tried, results, strict=True)
     ]
-    cell = installation_of(request).reader.cell
+    cell = services_of(request).reader.cell
     found = yield from warnings_about(cell, written, request.user.namespaces)
     return found
 
@@ -158,7 +158,7 @@ def entry_of(request: Caller, found: Desired | Refused) -> Entry:
             need_namespace(request.user, found.namespace)
     except ApiFailure as failure:
         return Entry(found.kind, found.namespace, found.name, failure=failure)
-    wanted = wanted_of(installation_of(request), found)
+    wanted = wanted_of(services_of(request), found)
     return Entry(found.kind, found.namespace, wanted.name, wanted, found)
 
 

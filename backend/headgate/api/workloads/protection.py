@@ -7,7 +7,7 @@ from litestar import Controller, post
 from litestar.params import JSONBody, PathParameter
 
 from headgate.api.answers import Answer, shows
-from headgate.api.callers import Caller, installation_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.manifests import object_writer
 from headgate.api.parameters import DryRun, IdempotencyHeader
@@ -67,9 +67,7 @@ class WorkloadProtection(Controller):
             priority=data.preemption_priority,
             reason=data.reason,
         )
-        return answer_handled(
-            await protect_workloads.protect(installation_of(request), call, wanted)
-        )
+        return answer_handled(await protect_workloads.protect(services_of(request), call, wanted))
 
     @post(
         "/preemption-gates",
@@ -92,6 +90,6 @@ class WorkloadProtection(Controller):
         command = SetPreemptionGate(gate=data.name, open=data.position == "Open")
         return answer_handled(
             await protect_workloads.set_gate(
-                installation_of(request), call, f"{namespace}/{name}", command
+                services_of(request), call, f"{namespace}/{name}", command
             )
         )

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.api.answers import Answer, answer, answer_view, not_modified
-from headgate.api.callers import Caller, installation_of, need_namespace
+from headgate.api.callers import Caller, need_namespace, services_of
 from headgate.api.label_selectors import equalities, label_selector
 from headgate.api.manifests import manifest_of
 from headgate.api.paging import after_token, collected, continue_token
@@ -15,7 +15,7 @@ from headgate.api.parameters import listed
 from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
 from headgate.api.shapes import ProblemError
 from headgate.api.workloads.schemas import PHASES
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded, WorkloadQuery
 from headgate.application.queries.nearest import meant
 from headgate.application.queries.workloads import timelines
@@ -43,23 +43,23 @@ class Wanted(msgspec.Struct, frozen=True):
 
 async def read(request: Caller, name: str, if_none_match: str | None) -> Answer:
     """One workload as it stands."""
-    installation = installation_of(request)
+    services = services_of(request)
     loaded = await loaded_workload(request, name)
-    position = max(loaded.position, installation.reader.position)
+    position = max(loaded.position, services.reader.position)
     unmodified = not_modified(loaded.version, if_none_match, position=position)
     if unmodified is not None:
         return unmodified
     scope = request.user.namespaces
-    body = manifest_of(installation, "Workload", loaded.state, loaded.position, scope)
+    body = manifest_of(services, "Workload", loaded.state, loaded.position, scope)
     return answer(body, position=position, version=loaded.version)
 
 
 async def explanation(request: Caller, name: str, reasons: int) -> Answer:
     """Why it waits, with so many of the reasons it was given last."""
-    installation = installation_of(request)
+    services = services_of(request)
     loaded = await loaded_workload(request, name)
-    await installation.reader.reached(loaded.position, within_seconds=1.0)
-    view = await explanation_view(installation, loaded.state, request.user.namespaces, reasons)
+    await services.reader.reached(loaded.position, within_seconds=1.0)
+    view = await explanation_view(services, loaded.state, request.user.namespaces, reasons)
     return answer(view, position=view.as_of.position)
 
 
@@ -72,7 +72,7 @@ async def timeline(
     before = after_token(after, question, int)
     wanted = timelines.Wanted(limit=limit, before=before, detail=detail)
     scope = request.user.namespaces
-    page, following = await timelines.timeline(installation_of(request), key, scope, wanted)
+    page, following = await timelines.timeline(services_of(request), key, scope, wanted)
     if following is not None:
         page = msgspec.structs.replace(page, continue_=continue_token(following, question))
     return answer_view(page)
@@ -82,7 +82,7 @@ async def list_workloads(
     request: Caller, wanted: Wanted, *, limit: int, after: str | None
 ) -> Answer:
     """A page of workloads, newest first."""
-    installation = installation_of(request)
+    services = services_of(request)
     namespaces = _namespaces(request)
     selector = label_selector(wanted.selector)
     query = WorkloadQuery(
@@ -95,9 +95,9 @@ async def list_workloads(
     )
     question = repr((namespaces, msgspec.structs.astuple(wanted)))
     start = after_token(after, question, tuple[int, str])
-    position = installation.reader.position
+    position = services.reader.position
     found, more = await collected(
-        _rows(installation, query),
+        _rows(services, query),
         lambda row: selector is None or matches_selector(row.state.labels, selector),
         _place_of,
         start,
@@ -107,7 +107,7 @@ async def list_workloads(
     if more:
         metadata["continue"] = continue_token(_place_of(found[-1]), question)
     scope = request.user.namespaces
-    items = [manifest_of(installation, "Workload", one.state, one.position, scope) for one in found]
+    items = [manifest_of(services, "Workload", one.state, one.position, scope) for one in found]
     body = {
         "apiVersion": API_VERSION,
         "kind": "WorkloadList",
@@ -141,10 +141,12 @@ def named_phases(text: str | None) -> tuple[str, ...]:
     return phases
 
 
-def _rows(installation: Installation, query: WorkloadQuery) -> Callable[[Place, int], list[Loaded]]:
+def _rows(
+    services: ApplicationServices, query: WorkloadQuery
+) -> Callable[[Place, int], list[Loaded]]:
     def read(after: Place, limit: int) -> list[Loaded]:
         asked = msgspec.structs.replace(query, after=after, limit=limit)
-        return installation.models.workloads(asked)
+        return services.models.workloads(asked)
 
     return read
 
@@ -156,9 +158,9 @@ def _place_of(row: Loaded) -> Place:
 async def loaded_workload(request: Caller, name: str) -> Loaded:
     """The workload of the path as it was last written."""
     key = f"{request.path_params['namespace']}/{name}"
-    installation, stream = installation_of(request), workload_stream(key)
-    (loaded,) = await asyncio.to_thread(installation.models.load, [stream])
+    services, stream = services_of(request), workload_stream(key)
+    (loaded,) = await asyncio.to_thread(services.models.load, [stream])
     if isinstance(loaded.state, Absent):
-        remedy = meant(installation.reader.cell, stream, request.user.namespaces)
+        remedy = meant(services.reader.cell, stream, request.user.namespaces)
         raise ApiFailure(NOT_FOUND, f"There is no workload {key}.", remedy=remedy)
     return loaded

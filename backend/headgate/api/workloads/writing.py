@@ -7,7 +7,7 @@ import msgspec
 
 from headgate.adapters.manifests.desired import Desired
 from headgate.api.answers import Answer
-from headgate.api.callers import Caller, installation_of, origin_of
+from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.instants import instant_or_none
 from headgate.api.manifests import as_caller_wrote, object_writer, read_wanted
@@ -46,7 +46,7 @@ def workload_writer(request: Caller, desired: Desired, status: int = 200) -> Wri
     def write(results: Sequence[Changed]) -> Steps[Written]:
         written = yield from write_workload(results)
         places = [(changed, desired.places) for changed in results]
-        cell = installation_of(request).reader.cell
+        cell = services_of(request).reader.cell
         warnings = yield from warnings_about(cell, places, request.user.namespaces)
         if not warnings:
             return written
@@ -63,7 +63,7 @@ async def submit(request: Caller, body: bytes, key: str | None, *, dry_run: bool
         request, workload_writer(request, desired, 201), Asking(key=key, is_dry_run=dry_run)
     )
     try:
-        handled = await submit_workloads.submit(installation_of(request), call, wanted)
+        handled = await submit_workloads.submit(services_of(request), call, wanted)
     except Rejection as rejection:
         raise as_caller_wrote(rejection, desired) from rejection
     return answer_handled(handled, location=f"{request.scope['path'].rstrip('/')}/{wanted.name}")
@@ -72,13 +72,13 @@ async def submit(request: Caller, body: bytes, key: str | None, *, dry_run: bool
 async def replace(request: Caller, target: Target, body: bytes) -> Answer:
     """Give the workload the spec a body asks for."""
     wanted, desired = await read_wanted(request, body, KIND)
-    installation = installation_of(request)
+    services = services_of(request)
     if target.dry_run == "Admission":
-        change = change_to(installation, origin_of(request).actor, wanted)
+        change = change_to(services, origin_of(request).actor, wanted)
         return await tried(request, [change], desired)
     call = await call_of(request, workload_writer(request, desired), target.asking())
     try:
-        handled = await submit_workloads.replace(installation, call, wanted, target.expected)
+        handled = await submit_workloads.replace(services, call, wanted, target.expected)
     except Rejection as rejection:
         raise as_caller_wrote(rejection, desired) from rejection
     return answer_handled(handled)
@@ -87,11 +87,11 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
 async def delete(request: Caller, target: Target) -> Answer:
     """Delete the workload, stopping it first if it runs."""
     key = f"{request.path_params['namespace']}/{target.name}"
-    installation = installation_of(request)
+    services = services_of(request)
     if target.dry_run == "Admission":
-        return await tried(request, [deletion(installation, workload_stream(key))], None)
+        return await tried(request, [deletion(services, workload_stream(key))], None)
     call = await call_of(request, object_writer(request, KIND), target.asking())
-    handled = await act_on_workloads.delete(installation, call, key, target.expected)
+    handled = await act_on_workloads.delete(services, call, key, target.expected)
     return answer_handled(handled)
 
 
@@ -104,4 +104,4 @@ async def act(request: Caller, name: str, verb: Verb, data: Action, asking: Aski
         reason=data.reason,
         expires_at=instant_or_none(data.expires_at, "/expiresAt"),
     )
-    return answer_handled(await act_on_workloads.act(installation_of(request), call, action))
+    return answer_handled(await act_on_workloads.act(services_of(request), call, action))

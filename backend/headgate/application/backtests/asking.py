@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import msgspec
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.backtests.jobs import UNFINISHED, Backtest, OverlayFact
 from headgate.application.changes.commands import Change
 from headgate.application.changes.deciding import decided
 from headgate.application.failures import TooMuch
-from headgate.application.installation import Installation
 from headgate.application.past.moments import Moment
 from headgate.application.past.travel import Wish, as_it_was
 from headgate.application.ports import Loaded
@@ -37,22 +37,22 @@ class Asked:
     actor: str
 
 
-async def ask(installation: Installation, asked: Asked) -> Backtest:
+async def ask(services: ApplicationServices, asked: Asked) -> Backtest:
     """A new job, to be worked off by some worker.
 
     Raises the `Rejection` of a change that is refused, of a stretch that has no end or of too many
     jobs, and `TooMuch` for what is larger than the bounds.
     """
-    if await asyncio.to_thread(installation.backtests.unfinished) >= MOST_UNFINISHED:
+    if await asyncio.to_thread(services.backtests.unfinished) >= MOST_UNFINISHED:
         detail = f"{MOST_UNFINISHED} backtests are waiting or running already."
         raise IllegalNow(detail, remedy="Wait until one has ended, or cancel one.")
-    begin, cell = await _moment(installation, asked.begin)
-    end, _ = await _moment(installation, asked.end)
+    begin, cell = await _moment(services, asked.begin)
+    end, _ = await _moment(services, asked.end)
     _refuse_bounds(begin, end, cell)
     overlay = _overlay(cell, asked.changes, begin.at)
     job = Backtest(
-        id=installation.ids.new(),
-        created_at=installation.clock.now(),
+        id=services.ids.new(),
+        created_at=services.clock.now(),
         created_by=asked.actor,
         from_position=begin.position,
         to_position=end.position,
@@ -62,30 +62,30 @@ async def ask(installation: Installation, asked: Asked) -> Backtest:
         overlay=tuple(_written(stream, event) for stream, event in overlay),
         steps=end.position - begin.position,
     )
-    await asyncio.to_thread(installation.backtests.forget, keep=KEPT)
-    await asyncio.to_thread(installation.backtests.add, job)
+    await asyncio.to_thread(services.backtests.forget, keep=KEPT)
+    await asyncio.to_thread(services.backtests.add, job)
     return job
 
 
-async def find(installation: Installation, job_id: str) -> Backtest:
+async def find(services: ApplicationServices, job_id: str) -> Backtest:
     """The job of that id; raises `NotFound`."""
-    found = await asyncio.to_thread(installation.backtests.find, job_id)
+    found = await asyncio.to_thread(services.backtests.find, job_id)
     if found is None:
         raise NotFound(f"There is no backtest {job_id}.", remedy="List /v1/backtests.")
     return found
 
 
-async def cancel(installation: Installation, job_id: str) -> Backtest:
+async def cancel(services: ApplicationServices, job_id: str) -> Backtest:
     """The job, not to be gone on with; one that has ended stays as it is."""
-    while (job := await find(installation, job_id)).state in UNFINISHED:
-        now = installation.clock.now()
+    while (job := await find(services, job_id)).state in UNFINISHED:
+        now = services.clock.now()
         ended = msgspec.structs.replace(job, state="Cancelled", finished_at=now)
-        await asyncio.to_thread(installation.backtests.save, ended, None)
+        await asyncio.to_thread(services.backtests.save, ended, None)
     return job
 
 
-async def _moment(installation: Installation, wish: Wish) -> tuple[Moment, Cell]:
-    past = await as_it_was(installation, wish)
+async def _moment(services: ApplicationServices, wish: Wish) -> tuple[Moment, Cell]:
+    past = await as_it_was(services, wish)
     cell = past.reader.cell
     return Moment(cell.position, past.clock.now()), cell
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.bulk.selection import Query, selected
 from headgate.application.bulk.views import BulkItem, BulkResult
 from headgate.application.changes.act_on_workloads import Action, Verb, command_of
 from headgate.application.changes.commands import Call, Change, Changed, Handled, Situation, Written
 from headgate.application.changes.deciding import SECONDS_TO_CATCH_UP, catch_up
 from headgate.application.changes.handle_command import handle, handle_each
-from headgate.application.installation import Installation
 from headgate.application.slices import Steps, each, in_slices
 from headgate.domain.facts import Origin
 from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection, Violation
@@ -52,23 +52,23 @@ class Bulk(msgspec.Struct, frozen=True, kw_only=True):
     position: int | None = None
 
 
-async def preview(installation: Installation, call: Call, bulk: Bulk) -> BulkResult:
+async def preview(services: ApplicationServices, call: Call, bulk: Bulk) -> BulkResult:
     """What each would answer, and what it would do then; nothing is changed."""
-    await catch_up(installation)
-    position = installation.reader.position if bulk.position is None else bulk.position
-    items = await in_slices(_previewed(installation, call, bulk))
+    await catch_up(services)
+    position = services.reader.position if bulk.position is None else bulk.position
+    items = await in_slices(_previewed(services, call, bulk))
     return _result("", bulk.verb, position, items)
 
 
-def _previewed(installation: Installation, call: Call, bulk: Bulk) -> Steps[list[BulkItem]]:
+def _previewed(services: ApplicationServices, call: Call, bulk: Bulk) -> Steps[list[BulkItem]]:
     """One after the other, each as it stands when it is its turn.
 
     Who changes after the preview began is refused when the same is asked for in earnest.
     """
-    cell, at = installation.reader.cell, installation.clock.now()
+    cell, at = services.reader.cell, services.clock.now()
     items: list[BulkItem] = []
     foretold = 0
-    for key, uid in (yield from _frozen(installation, call, bulk)):
+    for key, uid in (yield from _frozen(services, call, bulk)):
         yield
         workload = cell.workloads.get(key)
         events, refusal = _answer(call, bulk, workload, uid, at)
@@ -81,27 +81,27 @@ def _previewed(installation: Installation, call: Call, bulk: Bulk) -> Steps[list
     return items
 
 
-async def act_on_all(installation: Installation, call: Call, bulk: Bulk) -> BulkResult:
+async def act_on_all(services: ApplicationServices, call: Call, bulk: Bulk) -> BulkResult:
     """Do it to each that can take it; what became of each, under one batch id."""
-    planned = await _planned(installation, call, bulk)
+    planned = await _planned(services, call, bulk)
     results: Sequence[Changed] = ()
     if planned.changes:
-        results, recorded = await handle_each(installation, planned.origin, planned.changes)
-        await installation.reader.reached(recorded, within_seconds=SECONDS_TO_CATCH_UP)
+        results, recorded = await handle_each(services, planned.origin, planned.changes)
+        await services.reader.reached(recorded, within_seconds=SECONDS_TO_CATCH_UP)
     return await in_slices(planned.told(results))
 
 
-async def act_on_all_once(installation: Installation, call: Call, bulk: Bulk) -> Handled:
+async def act_on_all_once(services: ApplicationServices, call: Call, bulk: Bulk) -> Handled:
     """The same under the caller's key, recorded all together; asked again, answered as before."""
-    planned = await _planned(installation, call, bulk)
+    planned = await _planned(services, call, bulk)
 
     def write(results: Sequence[Changed]) -> Steps[Written]:
         told = yield from planned.told(results)
         return Written(status=200, body=msgspec.json.encode(told))
 
     keyed = msgspec.structs.replace(call, origin=planned.origin, answer=write, tells_failures=True)
-    handled = await handle(installation, keyed.command(*planned.changes))
-    await installation.reader.reached(handled.position, within_seconds=SECONDS_TO_CATCH_UP)
+    handled = await handle(services, keyed.command(*planned.changes))
+    await services.reader.reached(handled.position, within_seconds=SECONDS_TO_CATCH_UP)
     return handled
 
 
@@ -122,12 +122,12 @@ class _Planned(msgspec.Struct, frozen=True, kw_only=True):
         return _result(self.batch, self.verb, self.position, items)
 
 
-async def _planned(installation: Installation, call: Call, bulk: Bulk) -> _Planned:
-    await catch_up(installation)
-    batch = installation.ids.new()
-    position = installation.reader.position if bulk.position is None else bulk.position
-    targets = await in_slices(_frozen(installation, call, bulk))
-    changes = (_change(call, bulk, key, uid, installation.ids.new()) for key, uid in targets)
+async def _planned(services: ApplicationServices, call: Call, bulk: Bulk) -> _Planned:
+    await catch_up(services)
+    batch = services.ids.new()
+    position = services.reader.position if bulk.position is None else bulk.position
+    targets = await in_slices(_frozen(services, call, bulk))
+    changes = (_change(call, bulk, key, uid, services.ids.new()) for key, uid in targets)
     return _Planned(
         batch=batch,
         verb=bulk.verb,
@@ -140,11 +140,11 @@ async def _planned(installation: Installation, call: Call, bulk: Bulk) -> _Plann
     )
 
 
-def _frozen(installation: Installation, call: Call, bulk: Bulk) -> Steps[list[tuple[str, str]]]:
+def _frozen(services: ApplicationServices, call: Call, bulk: Bulk) -> Steps[list[tuple[str, str]]]:
     """Key and uid of everyone it is about."""
-    cell, scope = installation.reader.cell, call.identity.namespaces
+    cell, scope = services.reader.cell, call.identity.namespaces
     if bulk.query is not None:
-        found = yield from selected(cell, bulk.query, scope, installation.clock.now())
+        found = yield from selected(cell, bulk.query, scope, services.clock.now())
         _refuse_too_many(len(found))
         return [(workload.key, workload.uid) for workload in found]
     seen = (c for c in bulk.chosen if call.identity.sees(c.workload.partition("/")[0]))

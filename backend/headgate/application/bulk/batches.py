@@ -5,11 +5,11 @@ Only what still stands as the batch left it is taken back: who has moved on sinc
 
 import asyncio
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.bulk.acting import Bulk, Chosen, act_on_all
 from headgate.application.bulk.views import Batch, BatchItem, BulkResult
 from headgate.application.changes.commands import Call
 from headgate.application.changes.deciding import catch_up
-from headgate.application.installation import Installation
 from headgate.application.ports import EventFilter
 from headgate.application.queries.views import timestamp
 from headgate.application.queries.workloads.titles import told
@@ -36,11 +36,11 @@ MOST_EVENTS = 40_000
 CAUSE = "batch:"
 
 
-async def batch_of(installation: Installation, batch: str, scope: Scope) -> Batch:
+async def batch_of(services: ApplicationServices, batch: str, scope: Scope) -> Batch:
     """The batch as far as it may be seen; raises `NotFound`."""
-    await catch_up(installation)
+    await catch_up(services)
     where = EventFilter(correlation=batch)
-    facts = await asyncio.to_thread(installation.log.page, where, before=None, limit=MOST_EVENTS)
+    facts = await asyncio.to_thread(services.log.page, where, before=None, limit=MOST_EVENTS)
     mine = [f for f in reversed(facts) if f.origin.causation.startswith(CAUSE)]
     mine = [f for f in mine if allows(scope, f.stream)]
     if not mine:
@@ -51,7 +51,7 @@ async def batch_of(installation: Installation, batch: str, scope: Scope) -> Batc
     firsts: dict[str, Recorded] = {}
     for fact in mine:
         firsts.setdefault(fact.stream, fact)
-    cell = installation.reader.cell
+    cell = services.reader.cell
     return Batch(
         batch=batch,
         verb=verb,
@@ -64,20 +64,20 @@ async def batch_of(installation: Installation, batch: str, scope: Scope) -> Batc
     )
 
 
-async def undo(installation: Installation, call: Call, batch: str, reason: str) -> BulkResult:
+async def undo(services: ApplicationServices, call: Call, batch: str, reason: str) -> BulkResult:
     """Take back what a batch did, where that still stands; a batch of its own."""
-    return await act_on_all(installation, call, await undoing(installation, call, batch, reason))
+    return await act_on_all(services, call, await undoing(services, call, batch, reason))
 
 
-async def undoing(installation: Installation, call: Call, batch: str, reason: str) -> Bulk:
+async def undoing(services: ApplicationServices, call: Call, batch: str, reason: str) -> Bulk:
     """The bulk action that takes a batch back; raises `IllegalNow` where none does."""
-    found = await batch_of(installation, batch, call.identity.namespaces)
+    found = await batch_of(services, batch, call.identity.namespaces)
     if not found.undo:
         raise IllegalNow(
             _why_final(found.verb),
             remedy=INSTEAD.get(found.verb, "Act on the workloads that it was about."),
         )
-    cell = installation.reader.cell
+    cell = services.reader.cell
     chosen = tuple(
         Chosen(item.workload, cell.workloads[item.workload].uid)
         for item in found.items

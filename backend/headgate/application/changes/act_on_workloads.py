@@ -4,9 +4,9 @@ from typing import Literal
 
 import msgspec
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.commands import Call, Change, Handled, Situation
 from headgate.application.changes.handle_command import handle
-from headgate.application.installation import Installation
 from headgate.application.rights.access import Identity
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
@@ -36,19 +36,19 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: Instant | None = None
 
 
-async def act(installation: Installation, call: Call, action: Action) -> Handled:
+async def act(services: ApplicationServices, call: Call, action: Action) -> Handled:
     """Do it."""
-    command = command_of(action, call.identity, installation.ids.new())
-    return await handle(installation, call.command(change_of_workload(action.workload, command)))
+    command = command_of(action, call.identity, services.ids.new())
+    return await handle(services, call.command(change_of_workload(action.workload, command)))
 
 
 async def delete(
-    installation: Installation, call: Call, workload: str, version: int | None
+    services: ApplicationServices, call: Call, workload: str, version: int | None
 ) -> Handled:
     """Remove a workload; one that runs is stopped first."""
-    command = DeleteWorkload(eviction=installation.ids.new())
+    command = DeleteWorkload(eviction=services.ids.new())
     change = msgspec.structs.replace(change_of_workload(workload, command), version=version)
-    return await handle(installation, call.command(change))
+    return await handle(services, call.command(change))
 
 
 def change_of_workload(workload: str, command: WorkloadCommand) -> Change:

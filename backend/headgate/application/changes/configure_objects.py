@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.commands import Call, Change, Handled, Situation
 from headgate.application.changes.deciding import catch_up
 from headgate.application.changes.handle_command import handle
 from headgate.application.changes.wanted import Wanted
-from headgate.application.installation import Installation
 from headgate.domain.checks.commands import ReportCheck
 from headgate.domain.configuring import Change as ChangeObject
 from headgate.domain.configuring import Create, RequestDeletion
@@ -22,53 +22,49 @@ from headgate.domain.uses import users_of
 NodeOrder = ReportNode | CordonNode | DrainNode | UncordonNode
 
 
-async def create(installation: Installation, call: Call, wanted: Wanted) -> Handled:
+async def create(services: ApplicationServices, call: Call, wanted: Wanted) -> Handled:
     """Make an object that does not exist."""
-    return await handle(
-        installation, call.command(creation(installation, call.origin.actor, wanted))
-    )
+    return await handle(services, call.command(creation(services, call.origin.actor, wanted)))
 
 
 async def replace(
-    installation: Installation, call: Call, wanted: Wanted, version: int | None
+    services: ApplicationServices, call: Call, wanted: Wanted, version: int | None
 ) -> Handled:
     """Give an object that exists another spec."""
-    return await handle(installation, call.command(replacement(call.origin.actor, wanted, version)))
+    return await handle(services, call.command(replacement(call.origin.actor, wanted, version)))
 
 
 async def delete(
-    installation: Installation, call: Call, stream: str, version: int | None
+    services: ApplicationServices, call: Call, stream: str, version: int | None
 ) -> Handled:
     """Delete an object; one in use waits until nothing uses it any more."""
-    await catch_up(installation)
+    await catch_up(services)
     change = msgspec.structs.replace(deletion_of_object(stream), version=version)
-    return await handle(installation, call.command(change))
+    return await handle(services, call.command(change))
 
 
 async def stop_queue(
-    installation: Installation, call: Call, stream: str, command: StopQueue | ResumeQueue
+    services: ApplicationServices, call: Call, stream: str, command: StopQueue | ResumeQueue
 ) -> Handled:
     """Let a queue admit nothing more, or admit again."""
-    return await handle(installation, call.command(change_of_object(stream, command)))
+    return await handle(services, call.command(change_of_object(stream, command)))
 
 
 async def tell_node(
-    installation: Installation,
+    services: ApplicationServices,
     call: Call,
     stream: str,
     command: NodeOrder,
 ) -> Handled:
     """Cordon, drain or uncordon a node, or take its heartbeat."""
-    return await handle(installation, call.command(change_of_object(stream, command)))
+    return await handle(services, call.command(change_of_object(stream, command)))
 
 
 async def tell_check(
-    installation: Installation, call: Call, name: str, command: ReportCheck
+    services: ApplicationServices, call: Call, name: str, command: ReportCheck
 ) -> Handled:
     """Take what the controller of an admission check says of itself."""
-    return await handle(
-        installation, call.command(change_of_object(f"admissioncheck/{name}", command))
-    )
+    return await handle(services, call.command(change_of_object(f"admissioncheck/{name}", command)))
 
 
 def deletion_of_object(stream: str) -> Change:
@@ -82,10 +78,10 @@ def deletion_of_object(stream: str) -> Change:
     return Change(stream=stream, decide=decide, reads_config=True)
 
 
-def creation(installation: Installation, actor: str, wanted: Wanted) -> Change:
+def creation(services: ApplicationServices, actor: str, wanted: Wanted) -> Change:
     """The change that makes an object."""
     command: Create[Any] = Create(
-        uid=installation.ids.new(),
+        uid=services.ids.new(),
         name=wanted.name,
         namespace=wanted.namespace,
         labels=wanted.labels,

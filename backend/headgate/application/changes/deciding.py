@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.commands import Change, Changed, Situation
 from headgate.application.changes.units import unit_in_steps
 from headgate.application.failures import StaleVersion
-from headgate.application.installation import Installation
 from headgate.application.ports import Loaded, Unit
 from headgate.application.slices import Steps
 from headgate.domain.cell import Cell
@@ -26,22 +26,22 @@ from headgate.domain.workloads.evolve import evolve as evolve_workload
 SECONDS_TO_CATCH_UP = 2.0
 
 
-async def load(installation: Installation, streams: Iterable[str]) -> dict[str, Loaded]:
+async def load(services: ApplicationServices, streams: Iterable[str]) -> dict[str, Loaded]:
     """The objects of these streams, once the warm state has seen them as well.
 
     What an event wakes is found in the warm state: it must know the object the event is about.
     """
     wanted = list(dict.fromkeys(streams))
-    found = await asyncio.to_thread(installation.models.load, wanted)
+    found = await asyncio.to_thread(services.models.load, wanted)
     newest = max((loaded.position for loaded in found), default=0)
-    await installation.reader.reached(newest, within_seconds=SECONDS_TO_CATCH_UP)
+    await services.reader.reached(newest, within_seconds=SECONDS_TO_CATCH_UP)
     return {loaded.stream: loaded for loaded in found}
 
 
-async def catch_up(installation: Installation) -> None:
+async def catch_up(services: ApplicationServices) -> None:
     """Let the warm state see everything that is in the log by now."""
-    head = await asyncio.to_thread(installation.log.head)
-    await installation.reader.reached(head, within_seconds=SECONDS_TO_CATCH_UP)
+    head = await asyncio.to_thread(services.log.head)
+    await services.reader.reached(head, within_seconds=SECONDS_TO_CATCH_UP)
 
 
 def unused(changes: Iterable[Change]) -> dict[str, Loaded]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.commands import Change, Changed, Command, Handled, Key, Written
 from headgate.application.changes.deciding import (
     Basis,
@@ -16,7 +17,6 @@ from headgate.application.changes.deciding import (
 )
 from headgate.application.changes.kept_out import keeps_any_out
 from headgate.application.failures import Contended, KeyUsedDifferently
-from headgate.application.installation import Installation
 from headgate.application.ports import (
     Appended,
     Conflict,
@@ -33,7 +33,7 @@ MOST_ATTEMPTS = 8
 CONTENDED = "What this is about was changed by others again and again."
 
 
-async def handle(installation: Installation, command: Command) -> Handled:
+async def handle(services: ApplicationServices, command: Command) -> Handled:
     """Carry a command out.
 
     Raises the `Rejection` of an only change, `StaleVersion`, `KeyUsedDifferently`, `Contended`,
@@ -42,31 +42,31 @@ async def handle(installation: Installation, command: Command) -> Handled:
     for attempt in range(MOST_ATTEMPTS):
         is_blind = attempt == 0 and command.is_all_new
         if not is_blind and command.key is not None:
-            earlier = await _earlier(installation, command.origin, command.key)
+            earlier = await _earlier(services, command.origin, command.key)
             if earlier is not None:
                 return earlier
-        handled = await _attempt(installation, command, is_first=attempt == 0)
+        handled = await _attempt(services, command, is_first=attempt == 0)
         if handled is not None:
             return handled
-        await catch_up(installation)
+        await catch_up(services)
     raise Contended(CONTENDED)
 
 
 async def handle_each(
-    installation: Installation, origin: Origin, changes: Sequence[Change]
+    services: ApplicationServices, origin: Origin, changes: Sequence[Change]
 ) -> tuple[list[Changed], int]:
     """Carry out changes that stand or fall each by itself; what became of them, and where."""
     results: dict[int, Changed] = {}
     left = list(range(len(changes)))
-    position = installation.reader.position
+    position = services.reader.position
     for attempt in range(MOST_ATTEMPTS):
         tried = [changes[index] for index in left]
         is_blind = attempt == 0 and all(change.is_new for change in tried)
-        known = unused(tried) if is_blind else await load(installation, (c.stream for c in tried))
-        basis = _basis(installation, origin)
-        found = await in_slices(each(decided(installation.reader.cell, tried, known, basis.at)))
+        known = unused(tried) if is_blind else await load(services, (c.stream for c in tried))
+        basis = _basis(services, origin)
+        found = await in_slices(each(decided(services.reader.cell, tried, known, basis.at)))
         conflicts = []
-        verdicts = await _append_each(installation, found, basis)
+        verdicts = await _append_each(services, found, basis)
         for index, changed, verdict in zip(left, found, verdicts, strict=True):
             results[index] = changed
             if isinstance(verdict, Appended):
@@ -76,38 +76,38 @@ async def handle_each(
         left = conflicts
         if not left:
             break
-        await catch_up(installation)
+        await catch_up(services)
     for index in left:
         results[index] = msgspec.structs.replace(results[index], failure=Contended(CONTENDED))
     return [results[index] for index in range(len(changes))], position
 
 
 async def _append_each(
-    installation: Installation, found: Sequence[Changed], basis: Basis
+    services: ApplicationServices, found: Sequence[Changed], basis: Basis
 ) -> list[Appended | Conflict | None]:
-    units = await in_slices(_units_of_each(installation, found, basis))
-    given = await installation.commits.append_each(list(units.values()))
+    units = await in_slices(_units_of_each(services, found, basis))
+    given = await services.commits.append_each(list(units.values()))
     verdicts = dict(zip(units, given, strict=True))
     return [verdicts.get(index) for index in range(len(found))]  # type: ignore[misc]
 
 
 def _units_of_each(
-    installation: Installation, found: Sequence[Changed], basis: Basis
+    services: ApplicationServices, found: Sequence[Changed], basis: Basis
 ) -> Steps[dict[int, Unit]]:
     units = {}
     for index, changed in enumerate(found):
         if changed.events:
-            units[index] = yield from unit_of_changes(installation.reader.cell, [changed], basis)
+            units[index] = yield from unit_of_changes(services.reader.cell, [changed], basis)
     return units
 
 
-def _basis(installation: Installation, origin: Origin) -> Basis:
+def _basis(services: ApplicationServices, origin: Origin) -> Basis:
     """What is decided on from now on."""
-    return Basis(installation.clock.now(), origin, installation.reader.cell.config_position)
+    return Basis(services.clock.now(), origin, services.reader.cell.config_position)
 
 
 async def _attempt(
-    installation: Installation, command: Command, *, is_first: bool
+    services: ApplicationServices, command: Command, *, is_first: bool
 ) -> Handled | None:
     """The answer, or None if something has moved and it must be decided again.
 
@@ -116,12 +116,12 @@ async def _attempt(
     """
     changes = command.changes
     is_blind = is_first and command.is_all_new
-    known = unused(changes) if is_blind else await load(installation, (c.stream for c in changes))
-    cell, basis = installation.reader.cell, _basis(installation, command.origin)
+    known = unused(changes) if is_blind else await load(services, (c.stream for c in changes))
+    cell, basis = services.reader.cell, _basis(services, command.origin)
     results = await in_slices(each(decided(cell, changes, known, basis.at)))
     if is_first and await in_slices(keeps_any_out(cell.config, results)):
-        await catch_up(installation)
-        cell, basis = installation.reader.cell, _basis(installation, command.origin)
+        await catch_up(services)
+        cell, basis = services.reader.cell, _basis(services, command.origin)
         results = await in_slices(each(decided(cell, changes, known, basis.at)))
     if is_first and any(changed.failure is not None for changed in results):
         return None
@@ -130,10 +130,10 @@ async def _attempt(
     written = await in_slices(command.answer(results))
     recorded = [changed for changed in results if changed.events]
     if command.is_dry_run or not recorded:
-        return _unrecorded(installation, results, written)
+        return _unrecorded(services, results, written)
     unit = await in_slices(unit_of_changes(cell, recorded, basis))
     unit = msgspec.structs.replace(unit, idempotency=_key(command, written))
-    match await installation.commits.append(unit):
+    match await services.commits.append(unit):
         case Appended(last_position=position):
             return _handled(written, position, results)
         case Replayed() as replayed:
@@ -157,11 +157,11 @@ def _key(command: Command, written: Written) -> IdempotencyKey | None:
 
 
 def _unrecorded(
-    installation: Installation, results: Sequence[Changed], written: Written
+    services: ApplicationServices, results: Sequence[Changed], written: Written
 ) -> Handled:
     """Nothing was to be recorded: the answer holds at the position of what was looked at."""
     newest = max((changed.position for changed in results), default=0)
-    position = newest if len(results) == 1 and newest else installation.reader.position
+    position = newest if len(results) == 1 and newest else services.reader.position
     return _handled(written, position, results)
 
 
@@ -183,8 +183,8 @@ def _replayed(replayed: Replayed) -> Handled:
     )
 
 
-async def _earlier(installation: Installation, origin: Origin, key: Key) -> Handled | None:
-    replayed = await asyncio.to_thread(installation.models.replay_of, key.text, origin.actor)
+async def _earlier(services: ApplicationServices, origin: Origin, key: Key) -> Handled | None:
+    replayed = await asyncio.to_thread(services.models.replay_of, key.text, origin.actor)
     if replayed is None:
         return None
     if replayed.key.request_hash != key.request_hash:

@@ -2,9 +2,9 @@
 
 import msgspec
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.commands import Call, Change, Handled, Situation
 from headgate.application.changes.handle_command import handle
-from headgate.application.installation import Installation
 from headgate.domain.configured import Absent
 from headgate.domain.metadata import refuse
 from headgate.domain.rejection import Violation
@@ -26,7 +26,7 @@ class Protection(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-async def protect(installation: Installation, call: Call, wanted: Protection) -> Handled:
+async def protect(services: ApplicationServices, call: Call, wanted: Protection) -> Handled:
     """Protect a workload so from now on; rounds that already name it stand."""
     authority: Authority = "Admin" if call.identity.role == "admin" else "User"
 
@@ -47,11 +47,11 @@ async def protect(installation: Installation, call: Call, wanted: Protection) ->
         return WORKLOAD.decide(situation.state, command, situation.at)
 
     change = Change(stream=workload_stream(wanted.workload), decide=decide, reads_config=True)
-    return await handle(installation, call.command(change))
+    return await handle(services, call.command(change))
 
 
 async def set_gate(
-    installation: Installation, call: Call, workload: str, command: SetPreemptionGate
+    services: ApplicationServices, call: Call, workload: str, command: SetPreemptionGate
 ) -> Handled:
     """Open or close one preemption gate of a workload."""
 
@@ -59,7 +59,7 @@ async def set_gate(
         return WORKLOAD.decide(situation.state, command, situation.at)
 
     change = Change(stream=workload_stream(workload), decide=decide)
-    return await handle(installation, call.command(change))
+    return await handle(services, call.command(change))
 
 
 def _refuse_unknown_class(wanted: Protection, situation: Situation) -> None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.commands import Call, Change, Changed, Handled, Situation
 from headgate.application.changes.handle_command import handle, handle_each
 from headgate.application.changes.wanted import Wanted
-from headgate.application.installation import Installation
 from headgate.application.slices import each, in_slices
 from headgate.domain.config import Config
 from headgate.domain.facts import Origin
@@ -25,37 +25,37 @@ from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
 
 
-async def submit(installation: Installation, call: Call, wanted: Wanted) -> Handled:
+async def submit(services: ApplicationServices, call: Call, wanted: Wanted) -> Handled:
     """Record that a workload asks for a place."""
-    return await handle(installation, call.command(submission(installation, wanted)))
+    return await handle(services, call.command(submission(services, wanted)))
 
 
 async def submit_each(
-    installation: Installation, origin: Origin, wanted: Sequence[Wanted]
+    services: ApplicationServices, origin: Origin, wanted: Sequence[Wanted]
 ) -> tuple[list[Changed], int]:
     """Record of each workload by itself that it asks for a place; and the position."""
-    changes = [submission(installation, one) for one in wanted]
-    return await handle_each(installation, origin, changes)
+    changes = [submission(services, one) for one in wanted]
+    return await handle_each(services, origin, changes)
 
 
 async def submit_together(
-    installation: Installation, call: Call, wanted: Sequence[Wanted]
+    services: ApplicationServices, call: Call, wanted: Sequence[Wanted]
 ) -> Handled:
     """The same under an idempotency key: one append, so that the answer is kept with it."""
-    changes = await in_slices(each(submission(installation, one) for one in wanted))
-    return await handle(installation, call.command(*changes))
+    changes = await in_slices(each(submission(services, one) for one in wanted))
+    return await handle(services, call.command(*changes))
 
 
 async def replace(
-    installation: Installation, call: Call, wanted: Wanted, version: int | None
+    services: ApplicationServices, call: Call, wanted: Wanted, version: int | None
 ) -> Handled:
     """Give a workload another spec, as far as its stage allows."""
-    return await handle(installation, call.command(change_of_spec(installation, wanted, version)))
+    return await handle(services, call.command(change_of_spec(services, wanted, version)))
 
 
-def submission(installation: Installation, wanted: Wanted) -> Change:
+def submission(services: ApplicationServices, wanted: Wanted) -> Change:
     """The change that submits a workload."""
-    uid = installation.ids.new()
+    uid = services.ids.new()
 
     def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
         config = situation.config
@@ -81,9 +81,9 @@ def submission(installation: Installation, wanted: Wanted) -> Change:
     return Change(stream=wanted.stream, decide=decide, is_new=True)
 
 
-def change_of_spec(installation: Installation, wanted: Wanted, version: int | None) -> Change:
+def change_of_spec(services: ApplicationServices, wanted: Wanted, version: int | None) -> Change:
     """The change that gives a workload another spec."""
-    eviction = installation.ids.new()
+    eviction = services.ids.new()
 
     def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
         state = situation.state

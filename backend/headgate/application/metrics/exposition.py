@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.metrics.attempts import attempt_lines
 from headgate.application.metrics.counted import counted_lines
 from headgate.application.metrics.lines import Sample, written
@@ -32,24 +32,24 @@ DETECTORS = (
 )
 
 
-async def exposition(installation: Installation) -> bytes:
+async def exposition(services: ApplicationServices) -> bytes:
     """Everything in Prometheus' text format."""
-    rows = await asyncio.to_thread(installation.partitions.rows)
-    positions = await asyncio.to_thread(installation.followers.positions)
-    head = await asyncio.to_thread(installation.log.head)
-    await asyncio.to_thread(installation.attempts.read, installation.cycles)
-    cell, tally = installation.reader.cell, installation.tally
-    reader = installation.reader
+    rows = await asyncio.to_thread(services.partitions.rows)
+    positions = await asyncio.to_thread(services.followers.positions)
+    head = await asyncio.to_thread(services.log.head)
+    await asyncio.to_thread(services.attempts.read, services.cycles)
+    cell, tally = services.reader.cell, services.tally
+    reader = services.reader
     of_queues = chain(_queue_lines(cell), _share_lines(cell), local_queue_lines(cell))
     lines = [
         *(await reader.while_still(each(of_queues))),
         *counted_lines(tally),
-        *attempt_lines(installation.attempts),
+        *attempt_lines(services.attempts),
         *written(
             "headgate_build_info",
             "gauge",
             "Which version this process is",
-            [({"version": installation.version}, 1)],
+            [({"version": services.version}, 1)],
         ),
         *written("headgate_log_position", "gauge", "Last position of the log", [({}, head)]),
         *written(
@@ -68,22 +68,22 @@ async def exposition(installation: Installation) -> bytes:
             [({"name": n}, max(0, head - p)) for n, p in sorted(positions.items())],
         ),
         *written(
-            "headgate_stream_watchers", "gauge", "Open streams", [({}, installation.hub.watchers)]
+            "headgate_stream_watchers", "gauge", "Open streams", [({}, services.hub.watchers)]
         ),
         *written(
             "headgate_findings",
             "gauge",
             "What detectors find amiss, and what else needs attention, by kind",
-            await reader.while_still(_findings(installation, positions)),
+            await reader.while_still(_findings(services, positions)),
         ),
         *written("headgate_set_aside", "gauge", "Objects left out", [({}, len(cell.set_aside))]),
     ]
     return ("\n".join(lines) + "\n").encode()
 
 
-def _findings(installation: Installation, positions: dict[str, int]) -> Steps[list[Sample]]:
+def _findings(services: ApplicationServices, positions: dict[str, int]) -> Steps[list[Sample]]:
     """Every kind of detector has a figure, also while it finds nothing."""
-    cell, now = installation.reader.cell, installation.clock.now()
+    cell, now = services.reader.cell, services.clock.now()
     shown = yield from findings_in_steps(cell, now)
     detected = (*shown, *drifting(positions, cell.position))
     counts = dict.fromkeys(DETECTORS, 0)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.domain.rejection import InvalidRequest, Violation
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
@@ -18,12 +18,12 @@ class Stretch:
     points: int
 
 
-def instants_of(installation: Installation, stretch: Stretch) -> list[Instant]:
+def instants_of(services: ApplicationServices, stretch: Stretch) -> list[Instant]:
     """The instants, at equal distances, with both ends.
 
     Raises `InvalidRequest` for a stretch that has no length or lies in the future.
     """
-    now = installation.log.now()
+    now = services.log.now()
     until = now if stretch.until is None else stretch.until
     since = until - DAY if stretch.since is None else stretch.since
     if until > now:

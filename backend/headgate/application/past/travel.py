@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.past.beginning import telling_what_is_archived
 from headgate.application.past.cells import PastCells
 from headgate.application.past.followers import PastFollowers
@@ -23,39 +23,39 @@ class Wish:
     at: Instant | None = None
 
 
-async def as_it_was(installation: Installation, wish: Wish) -> Installation:
+async def as_it_was(services: ApplicationServices, wish: Wish) -> ApplicationServices:
     """The installation at a past moment; reads of it answer as they would have answered then.
 
     Raises `InvalidRequest` for what lies in the future, `Archived` for what was taken away,
     `Overloaded` when too many ask.
     """
-    machine = installation.past
-    moment, cell = await machine.backstage.do(lambda: _tell(installation, machine.cells, wish))
-    log = PastLog(installation.log, moment, cell.version_of)
+    machine = services.past
+    moment, cell = await machine.backstage.do(lambda: _tell(services, machine.cells, wish))
+    log = PastLog(services.log, moment, cell.version_of)
     return replace(
-        installation,
+        services,
         log=log,
-        models=PastModels(cell, moment, installation.log, installation.models),
-        followers=PastFollowers(installation.followers, moment),
+        models=PastModels(cell, moment, services.log, services.models),
+        followers=PastFollowers(services.followers, moment),
         clock=PastClock(moment.at),
         reader=PastReader(cell),
     )
 
 
-def _tell(installation: Installation, cells: PastCells, wish: Wish) -> tuple[Moment, Cell]:
-    with telling_what_is_archived(installation.log):
-        return _go(installation, cells, wish)
+def _tell(services: ApplicationServices, cells: PastCells, wish: Wish) -> tuple[Moment, Cell]:
+    with telling_what_is_archived(services.log):
+        return _go(services, cells, wish)
 
 
-def _go(installation: Installation, cells: PastCells, wish: Wish) -> tuple[Moment, Cell]:
-    head = installation.log.head()
+def _go(services: ApplicationServices, cells: PastCells, wish: Wish) -> tuple[Moment, Cell]:
+    head = services.log.head()
     if wish.position is not None:
         _refuse(wish.position > head, f"The log stands at position {head}.")
-        moment = moment_of_position(installation.log, wish.position)
+        moment = moment_of_position(services.log, wish.position)
     else:
         assert wish.at is not None, "a wish names a position or an instant"
-        _refuse(wish.at > installation.log.now(), "It lies in the future.")
-        moment = moment_at(installation.log, wish.at)
+        _refuse(wish.at > services.log.now(), "It lies in the future.")
+        moment = moment_at(services.log, wish.at)
     return moment, cells.at(moment.position)
 
 

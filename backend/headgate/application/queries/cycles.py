@@ -4,9 +4,9 @@ import asyncio
 
 import msgspec
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.cycles.again import Rerun, run_again
 from headgate.application.cycles.records import CycleQuery, CycleRecord
-from headgate.application.installation import Installation
 from headgate.application.past.reading import PastReader
 from headgate.application.queries.cycle_views import CycleDetail, CyclePage, CycleRerun, CycleView
 from headgate.application.queries.events import shown
@@ -27,61 +27,61 @@ class Stretch(msgspec.Struct, frozen=True):
 
 
 async def page(
-    installation: Installation, partition: str, stretch: Stretch, scope: Scope
+    services: ApplicationServices, partition: str, stretch: Stretch, scope: Scope
 ) -> CyclePage:
     """The newest records, of one or all partitions, as someone may see them."""
-    reader = installation.reader
+    reader = services.reader
     query = CycleQuery(
         partition=partition,
         up_to=reader.position if isinstance(reader, PastReader) else None,
         before=stretch.before,
         limit=stretch.limit,
     )
-    found = await asyncio.to_thread(installation.cycles.page, query)
+    found = await asyncio.to_thread(services.cycles.page, query)
     last = found[-1] if len(found) == stretch.limit else None
     return CyclePage(
         position=reader.position,
-        items=[_view(installation, record, scope) for record in found],
+        items=[_view(services, record, scope) for record in found],
         next=f"{last.at}:{last.id}" if last else None,
     )
 
 
-async def detail(installation: Installation, cycle_id: str, scope: Scope) -> CycleDetail:
+async def detail(services: ApplicationServices, cycle_id: str, scope: Scope) -> CycleDetail:
     """One record with its facts, as far as someone may see them."""
-    record = await _found(installation, cycle_id)
-    events = await asyncio.to_thread(_recorded, installation, record)
+    record = await _found(services, cycle_id)
+    events = await asyncio.to_thread(_recorded, services, record)
     seen = [one for one in events if allows(scope, one.stream)]
     return CycleDetail(
-        position=installation.reader.position,
-        cycle=_view(installation, record, scope),
-        events=shown(installation, seen, scope),
+        position=services.reader.position,
+        cycle=_view(services, record, scope),
+        events=shown(services, seen, scope),
     )
 
 
-async def rerun(installation: Installation, cycle_id: str, scope: Scope) -> CycleRerun:
+async def rerun(services: ApplicationServices, cycle_id: str, scope: Scope) -> CycleRerun:
     """The same input once more through the same rules, compared byte by byte."""
-    record = await _found(installation, cycle_id)
+    record = await _found(services, cycle_id)
     if record.outcome == "Conflict":
-        why = installation.tenants.redacted(record.conflict, scope)
+        why = services.tenants.redacted(record.conflict, scope)
         raise NotFound(
             f"Cycle {cycle_id} was refused: {why}", remedy="Run one again that was committed."
         )
-    machine = installation.past
+    machine = services.past
 
     def again() -> Rerun:
         cell = machine.cells.at(record.input_position).fork()
-        return run_again(cell, record, _recorded(installation, record))
+        return run_again(cell, record, _recorded(services, record))
 
     found = await machine.backstage.do(again)
     difference = "" if found.is_same else _difference(found)
     return CycleRerun(
-        position=installation.reader.position,
+        position=services.reader.position,
         id=cycle_id,
         is_same=found.is_same,
         events=len(found.then),
         digest_then=found.digest_then,
         digest_again=found.digest_again,
-        first_difference=installation.tenants.redacted(difference, scope),
+        first_difference=services.tenants.redacted(difference, scope),
     )
 
 
@@ -97,22 +97,22 @@ def _difference(found: Rerun) -> str:
     )
 
 
-async def _found(installation: Installation, cycle_id: str) -> CycleRecord:
-    record = await asyncio.to_thread(installation.cycles.find, cycle_id)
+async def _found(services: ApplicationServices, cycle_id: str) -> CycleRecord:
+    record = await asyncio.to_thread(services.cycles.find, cycle_id)
     if record is None:
         remedy = "Only the newest are kept; find its facts in the log by their correlation."
         raise NotFound(f"There is no record of cycle {cycle_id}.", remedy=remedy)
     return record
 
 
-def _recorded(installation: Installation, record: CycleRecord) -> list[Recorded]:
+def _recorded(services: ApplicationServices, record: CycleRecord) -> list[Recorded]:
     if not record.first_position:
         return []
     count = record.last_position - record.first_position + 1
-    return installation.log.read(record.first_position - 1, limit=min(count, MOST_EVENTS))
+    return services.log.read(record.first_position - 1, limit=min(count, MOST_EVENTS))
 
 
-def _view(installation: Installation, record: CycleRecord, scope: Scope) -> CycleView:
+def _view(services: ApplicationServices, record: CycleRecord, scope: Scope) -> CycleView:
     return CycleView(
         id=record.id,
         partition=record.partition,
@@ -122,7 +122,7 @@ def _view(installation: Installation, record: CycleRecord, scope: Scope) -> Cycl
         first_position=record.first_position,
         last_position=record.last_position,
         outcome=record.outcome,
-        conflict=installation.tenants.redacted(record.conflict, scope),
+        conflict=services.tenants.redacted(record.conflict, scope),
         cycles=record.cycles,
         heads=record.heads,
         decisions=record.decisions,

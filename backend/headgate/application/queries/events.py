@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.event_rendering import shown_event
-from headgate.application.installation import Installation
 from headgate.application.ports import EventFilter
 from headgate.application.queries.event_views import (
     EventPage,
@@ -54,29 +54,29 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def page(
-    installation: Installation, wanted: Wanted, scope: Scope, *, before: int | None, limit: int
+    services: ApplicationServices, wanted: Wanted, scope: Scope, *, before: int | None, limit: int
 ) -> EventPage:
     """The newest events before a position."""
     where = wanted.filter(scope)
-    position = installation.reader.position
-    found = await asyncio.to_thread(installation.log.page, where, before=before, limit=limit)
+    position = services.reader.position
+    found = await asyncio.to_thread(services.log.page, where, before=before, limit=limit)
     return EventPage(
         position=max(position, found[0].position if found and before is None else 0),
-        items=shown(installation, found, scope),
+        items=shown(services, found, scope),
         next=found[-1].position if len(found) == limit else None,
     )
 
 
 async def histogram(
-    installation: Installation, wanted: Wanted, scope: Scope, span: Span
+    services: ApplicationServices, wanted: Wanted, scope: Scope, span: Span
 ) -> Histogram:
     """How many events there were in each bucket of the span."""
     width = max(1_000_000, span.minutes * MICROSECONDS_PER_MINUTE // span.buckets)
-    now = installation.clock.now()
+    now = services.clock.now()
     first = (now - span.minutes * MICROSECONDS_PER_MINUTE) // width * width
     where = msgspec.structs.replace(wanted.filter(scope), since=first)
-    position = installation.reader.position
-    counts = await asyncio.to_thread(installation.log.histogram, where, width=width)
+    position = services.reader.position
+    counts = await asyncio.to_thread(services.log.histogram, where, width=width)
     by_bucket: dict[int, dict[str, int]] = {}
     for count in counts:
         by_bucket.setdefault(count.at, {})[count.type] = count.count
@@ -91,9 +91,11 @@ async def histogram(
     return Histogram(position=position, bucket_seconds=width // 1_000_000, buckets=buckets)
 
 
-def shown(installation: Installation, found: Sequence[Recorded], scope: Scope) -> list[EventView]:
+def shown(
+    services: ApplicationServices, found: Sequence[Recorded], scope: Scope
+) -> list[EventView]:
     """Events as someone may see them."""
-    tenants = installation.tenants
+    tenants = services.tenants
     return [EventView(**shown_event(recorded, tenants, scope)) for recorded in found]
 
 

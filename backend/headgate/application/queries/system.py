@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import PartitionRow
 from headgate.application.queries.system_views import FollowerView, PartitionView, SystemView
 from headgate.application.queries.views import timestamp_or_none
@@ -11,39 +11,39 @@ from headgate.application.rights.visibility import Scope
 from headgate.domain.facts import Recorded
 
 
-async def system(installation: Installation, scope: Scope) -> SystemView:
+async def system(services: ApplicationServices, scope: Scope) -> SystemView:
     """As the database says it now, and as someone may see it."""
     rows, positions, head, last = await asyncio.gather(
-        asyncio.to_thread(installation.partitions.rows),
-        asyncio.to_thread(installation.followers.positions),
-        asyncio.to_thread(installation.log.head),
-        asyncio.to_thread(_first_unseen, installation),
+        asyncio.to_thread(services.partitions.rows),
+        asyncio.to_thread(services.followers.positions),
+        asyncio.to_thread(services.log.head),
+        asyncio.to_thread(_first_unseen, services),
     )
     return SystemView(
-        version=installation.version,
+        version=services.version,
         position=head,
-        uptime_seconds=int(time.monotonic() - installation.started_at),
-        partitions=[_partition(installation, row, scope) for row in rows],
+        uptime_seconds=int(time.monotonic() - services.started_at),
+        partitions=[_partition(services, row, scope) for row in rows],
         followers=[
             FollowerView(name=name, position=position, lag=max(0, head - position))
             for name, position in sorted(positions.items())
         ],
-        head_lag_seconds=_lag_seconds(installation, last),
+        head_lag_seconds=_lag_seconds(services, last),
     )
 
 
-def _first_unseen(installation: Installation) -> list[Recorded]:
-    return installation.log.read(installation.reader.position, limit=1)
+def _first_unseen(services: ApplicationServices) -> list[Recorded]:
+    return services.log.read(services.reader.position, limit=1)
 
 
-def _lag_seconds(installation: Installation, unseen: list[Recorded]) -> float:
+def _lag_seconds(services: ApplicationServices, unseen: list[Recorded]) -> float:
     """How long ago the first event happened that this process has not seen."""
     if not unseen:
         return 0.0
-    return max(0.0, (installation.clock.now() - unseen[0].at) / 1_000_000)
+    return max(0.0, (services.clock.now() - unseen[0].at) / 1_000_000)
 
 
-def _partition(installation: Installation, row: PartitionRow, scope: Scope) -> PartitionView:
+def _partition(services: ApplicationServices, row: PartitionRow, scope: Scope) -> PartitionView:
     halted = row.failure if row.halted_position is not None else ""
     return PartitionView(
         key=row.key,
@@ -51,5 +51,5 @@ def _partition(installation: Installation, row: PartitionRow, scope: Scope) -> P
         idle_position=row.idle_position,
         next_due=timestamp_or_none(row.next_due),
         owner=row.owner,
-        halted=installation.tenants.redacted(halted, scope),
+        halted=services.tenants.redacted(halted, scope),
     )

@@ -4,7 +4,7 @@ import asyncio
 
 import msgspec
 
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.rights.access import Role, Token
 from headgate.application.rights.token_book import digest_of
 from headgate.domain.rejection import AlreadyExists, InvalidObject, NotFound, Violation
@@ -20,14 +20,14 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: Instant | None = None
 
 
-async def list_tokens(installation: Installation) -> list[Token]:
+async def list_tokens(services: ApplicationServices) -> list[Token]:
     """Every token, by name."""
-    return await asyncio.to_thread(installation.tokens.all)
+    return await asyncio.to_thread(services.tokens.all)
 
 
-async def create(installation: Installation, asked: Asked, secret: str) -> Token:
+async def create(services: ApplicationServices, asked: Asked, secret: str) -> Token:
     """Keep a new token; raises `InvalidObject` or `AlreadyExists`."""
-    at = installation.clock.now()
+    at = services.clock.now()
     _refuse(asked, at)
     token = Token(
         name=asked.name,
@@ -37,19 +37,19 @@ async def create(installation: Installation, asked: Asked, secret: str) -> Token
         created_at=at,
         expires_at=asked.expires_at,
     )
-    if not await asyncio.to_thread(installation.tokens.add, token):
+    if not await asyncio.to_thread(services.tokens.add, token):
         raise AlreadyExists(
             f"There is a token {asked.name!r}.", remedy="Revoke it first, or choose another name."
         )
-    installation.book.forget()
+    services.book.forget()
     return token
 
 
-async def revoke(installation: Installation, name: str) -> None:
+async def revoke(services: ApplicationServices, name: str) -> None:
     """Forget a token; raises `NotFound`."""
-    if not await asyncio.to_thread(installation.tokens.remove, name):
+    if not await asyncio.to_thread(services.tokens.remove, name):
         raise NotFound(f"There is no token {name!r}.", remedy="List the tokens.")
-    installation.book.forget()
+    services.book.forget()
 
 
 def _refuse(asked: Asked, at: Instant) -> None:

@@ -2,10 +2,10 @@
 
 import msgspec
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.act_on_workloads import change_of_workload
 from headgate.application.changes.commands import Change, Situation
 from headgate.application.changes.configure_objects import change_of_object, deletion_of_object
-from headgate.application.installation import Installation
 from headgate.domain.configured import Absent
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rejection import NotFound
@@ -16,11 +16,11 @@ from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.state import Workload
 
 
-def deletion(installation: Installation, stream: str) -> Change:
+def deletion(services: ApplicationServices, stream: str) -> Change:
     """The change that deletes an object or a workload."""
     kind, key = kind_and_key(stream)
     if kind == "workload":
-        return change_of_workload(key, DeleteWorkload(eviction=installation.ids.new()))
+        return change_of_workload(key, DeleteWorkload(eviction=services.ids.new()))
     return deletion_of_object(stream)
 
 
@@ -29,9 +29,9 @@ def cordoning(node: str) -> Change:
     return change_of_object(f"node/{node}", CordonNode())
 
 
-def new_priority(installation: Installation, key: str, priority: int) -> Change:
+def new_priority(services: ApplicationServices, key: str, priority: int) -> Change:
     """The change that gives a workload another priority."""
-    eviction = installation.ids.new()
+    eviction = services.ids.new()
 
     def decide(situation: Situation) -> tuple[DomainEvent, ...]:
         workload = situation.state

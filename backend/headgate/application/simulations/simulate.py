@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.commands import Change
 from headgate.application.changes.deciding import catch_up
 from headgate.application.failures import TooMuch
-from headgate.application.installation import Installation
 from headgate.application.past.reading import PastReader
 from headgate.application.queries.views import Free, timestamp
 from headgate.application.queries.workloads.explanations import blocker_view
@@ -47,7 +47,7 @@ class Viewer:
 
 
 async def simulate(
-    installation: Installation, changes: Sequence[Change], viewer: Viewer
+    services: ApplicationServices, changes: Sequence[Change], viewer: Viewer
 ) -> SimulationView:
     """What the changes would lead to, as the viewer may see it; nothing is written.
 
@@ -55,11 +55,11 @@ async def simulate(
     """
     if len(changes) > MOST_CHANGES:
         raise TooMuch(f"At most {MOST_CHANGES} changes are tried at once.")
-    if not isinstance(installation.reader, PastReader):
-        await catch_up(installation)
-    cell = installation.reader.cell.fork()
-    position, at = cell.position, installation.clock.now()
-    machine = installation.past
+    if not isinstance(services.reader, PastReader):
+        await catch_up(services)
+    cell = services.reader.cell.fork()
+    position, at = cell.position, services.clock.now()
+    machine = services.past
     trying = Trying(changes, at, machine.is_late())
     try:
         foreseen = await machine.backstage.do(lambda: try_out(cell, trying))
@@ -67,14 +67,14 @@ async def simulate(
         detail = "What would happen cannot be worked out in the time one may take."
         raise TooMuch(detail) from endless
     as_of = AsOf(position=position, time=timestamp(at))
-    return _View(installation, viewer, foreseen).whole(as_of)
+    return _View(services, viewer, foreseen).whole(as_of)
 
 
 @dataclass(frozen=True, slots=True)
 class _View:
     """What is shown of an outcome to someone."""
 
-    installation: Installation
+    services: ApplicationServices
     viewer: Viewer
     foreseen: Foreseen
 
@@ -114,7 +114,7 @@ class _View:
             position=first.place,
             dominant=why.dominant if why else "",
             blockers=[
-                blocker_view(self.installation, blocker, self.viewer.scope)
+                blocker_view(self.services, blocker, self.viewer.scope)
                 for blocker in (why.blockers if why else ())
             ],
             would_unblock=self._hidden(list(why.would_unblock)) if why else [],
@@ -125,7 +125,7 @@ class _View:
         return self.viewer.written(given) if given else None
 
     def _hidden(self, told: Any) -> Any:  # noqa: ANN401 - a text, or several
-        return self.installation.tenants.redacted(told, self.viewer.scope)
+        return self.services.tenants.redacted(told, self.viewer.scope)
 
     def _victim(self, victim: RoundVictim) -> VictimView:
         return VictimView(
@@ -148,7 +148,7 @@ class _View:
     def _queue_of(self, workload: Workload | None) -> str:
         if workload is None:
             return ""
-        return cluster_queue_of(self.installation.reader.cell.config, workload)
+        return cluster_queue_of(self.services.reader.cell.config, workload)
 
 
 def _verdict(standing: Standing) -> Verdict:

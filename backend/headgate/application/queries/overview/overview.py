@@ -5,7 +5,7 @@ from collections import Counter
 
 import msgspec
 
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import EventFilter
 from headgate.application.queries import events
 from headgate.application.queries.overview.attention import needing_in_steps, worst_of
@@ -32,42 +32,42 @@ TITLES = {
 }
 
 
-async def overview(installation: Installation, scope: Scope) -> Overview:
+async def overview(services: ApplicationServices, scope: Scope) -> Overview:
     """Of everything that may be seen."""
-    cell = installation.reader.cell
-    now = installation.clock.now()
+    cell = services.reader.cell
+    now = services.clock.now()
     wanted = events.Wanted()
-    newest = await events.page(installation, wanted, scope, before=None, limit=LOOKED_AT)
+    newest = await events.page(services, wanted, scope, before=None, limit=LOOKED_AT)
     return Overview(
         position=cell.position,
         at=timestamp(now),
         counts=_counts(cell, scope),
-        attention=await _findings(installation, scope, now),
+        attention=await _findings(services, scope, now),
         recent=[event for event in newest.items if event.type != EXPLAINED][:RECENT],
-        admitted_per_minute=await _admitted(installation, scope, now),
+        admitted_per_minute=await _admitted(services, scope, now),
     )
 
 
-async def _findings(installation: Installation, scope: Scope, now: int) -> list[Attention]:
+async def _findings(services: ApplicationServices, scope: Scope, now: int) -> list[Attention]:
     """What the detectors found and what else needs attention, with the positions that show it."""
-    cell, reader = installation.reader.cell, installation.reader
+    cell, reader = services.reader.cell, services.reader
     needing = await reader.while_still(needing_in_steps(cell, now, scope))
-    found = [*await _detected(installation, scope, now), *worst_of(needing)]
+    found = [*await _detected(services, scope, now), *worst_of(needing)]
     places = [(one.stream, cell.version_of(one.stream)) for one in found]
-    shown_at = await asyncio.to_thread(installation.log.positions_of, places)
+    shown_at = await asyncio.to_thread(services.log.positions_of, places)
     return [
         msgspec.structs.replace(one, position=position)
         for one, position in zip(found, shown_at, strict=True)
     ]
 
 
-async def _detected(installation: Installation, scope: Scope, now: int) -> list[Attention]:
-    cell = installation.reader.cell
-    positions = await asyncio.to_thread(installation.followers.positions)
-    shown = await installation.reader.while_still(findings_in_steps(cell, now))
+async def _detected(services: ApplicationServices, scope: Scope, now: int) -> list[Attention]:
+    cell = services.reader.cell
+    positions = await asyncio.to_thread(services.followers.positions)
+    shown = await services.reader.while_still(findings_in_steps(cell, now))
     found = [
         one
-        for one in (*shown, *drifting(positions, installation.reader.position))
+        for one in (*shown, *drifting(positions, services.reader.position))
         if scope is None or one.namespace in scope
     ]
     return [
@@ -75,7 +75,7 @@ async def _detected(installation: Installation, scope: Scope, now: int) -> list[
             kind=one.kind,
             severity="warning",
             title=TITLES[one.kind].format(one.about),
-            detail=installation.tenants.redacted(one.sentence, scope),
+            detail=services.tenants.redacted(one.sentence, scope),
             link=f"/workloads/{one.about}" if one.namespace else "/events",
             stream=one.evidence if allows(scope, one.evidence) else "",
         )
@@ -90,12 +90,10 @@ def _counts(cell: Cell, scope: Scope) -> dict[str, int]:
     return dict(sorted(Counter(mine).items()))
 
 
-async def _admitted(installation: Installation, scope: Scope, now: int) -> list[CountAt]:
+async def _admitted(services: ApplicationServices, scope: Scope, now: int) -> list[CountAt]:
     first = (now // MICROSECONDS_PER_MINUTE - MINUTES + 1) * MICROSECONDS_PER_MINUTE
     where = EventFilter(types=(ADMITTED,), streams=events.visible_streams((), scope), since=first)
-    found = await asyncio.to_thread(
-        installation.log.histogram, where, width=MICROSECONDS_PER_MINUTE
-    )
+    found = await asyncio.to_thread(services.log.histogram, where, width=MICROSECONDS_PER_MINUTE)
     counts = {count.at: count.count for count in found}
     return [
         CountAt(at=timestamp(at), count=counts.get(at, 0))

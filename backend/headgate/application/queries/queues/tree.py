@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.queries.queues.figures import (
     Loan,
     counts_of,
@@ -36,10 +36,10 @@ from headgate.domain.values.quantities import FlavorResource
 Loans = dict[FlavorResource, list[Loan]]
 
 
-def queue_tree(installation: Installation, scope: Scope) -> QueueTree:
+def queue_tree(services: ApplicationServices, scope: Scope) -> QueueTree:
     """All roots, by name; LocalQueues of other teams are left out for submitters."""
-    cell = installation.reader.cell
-    at = timestamp(installation.clock.now())
+    cell = services.reader.cell
+    at = timestamp(services.clock.now())
     roots: list[QueueNode] = []
     placed: set[str] = set()
     for key in cell.partition_keys():

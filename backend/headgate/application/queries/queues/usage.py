@@ -9,8 +9,8 @@ import asyncio
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.followed.answers import QueueMinute
-from headgate.application.installation import Installation
 from headgate.application.past.moments import Moment, moment_at
 from headgate.application.past.stretches import Stretch, instants_of
 from headgate.application.queries.queues.figures import counts_of
@@ -26,36 +26,36 @@ COUNTED = ("submitted", "admitted", "evicted", "finished")
 
 
 async def usage_over_time(
-    installation: Installation, cluster_queue: str, stretch: Stretch
+    services: ApplicationServices, cluster_queue: str, stretch: Stretch
 ) -> UsageHistory:
     """The queue at each instant of a stretch.
 
     Raises `NotFound`, `InvalidRequest` for a stretch that has no length or lies in the future, and
     `Overloaded` when too many look at the past.
     """
-    if cluster_queue not in installation.reader.cell.config.cluster_queues:
+    if cluster_queue not in services.reader.cell.config.cluster_queues:
         raise NotFound(f"There is no ClusterQueue {cluster_queue}.", remedy="List ClusterQueues.")
-    instants = instants_of(installation, stretch)
-    machine, late = installation.past, installation.past.is_late()
+    instants = instants_of(services, stretch)
+    machine, late = services.past, services.past.is_late()
     moments = await machine.backstage.do(
-        lambda: [moment_at(installation.log, instant) for instant in instants]
+        lambda: [moment_at(services.log, instant) for instant in instants]
     )
     counted = await asyncio.to_thread(
-        installation.followers.queue_history,
+        services.followers.queue_history,
         since=instants[0],
         until=instants[-1],
         cluster_queue=cluster_queue,
     )
     happened = _between(instants, counted.minutes)
-    looks = _looks(installation, cluster_queue, moments, happened)
+    looks = _looks(services, cluster_queue, moments, happened)
     found: list[UsagePoint] = []
     # One instant at a time, so that others who look at the past need not wait for all of them.
     while len(found) < len(moments) and not late():
         found.append(await machine.backstage.do(lambda: next(looks)))
     return UsageHistory(
-        position=installation.reader.position,
+        position=services.reader.position,
         counted_position=counted.position,
-        at=timestamp(installation.clock.now()),
+        at=timestamp(services.clock.now()),
         cluster_queue=cluster_queue,
         complete=len(found) == len(moments),
         points=found,
@@ -63,13 +63,13 @@ async def usage_over_time(
 
 
 def _looks(
-    installation: Installation,
+    services: ApplicationServices,
     cluster_queue: str,
     moments: Sequence[Moment],
     happened: Sequence[dict[str, int]],
 ) -> Iterator[UsagePoint]:
     node = f"clusterqueue/{cluster_queue}"
-    cells = installation.past.cells.passing([moment.position for moment in moments])
+    cells = services.past.cells.passing([moment.position for moment in moments])
     for moment, cell, counts in zip(moments, cells, happened, strict=True):
         yield UsagePoint(
             position=moment.position,

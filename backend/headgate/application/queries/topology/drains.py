@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
 from headgate.application.rights.visibility import SOMEBODY, Scope, allows
 from headgate.domain.rejection import NotFound
@@ -36,14 +36,14 @@ class DrainPreview(Whole, kw_only=True, frozen=True):
     workloads: list[DepartureView]
 
 
-def drain_preview(installation: Installation, node: str, scope: Scope) -> DrainPreview:
+def drain_preview(services: ApplicationServices, node: str, scope: Scope) -> DrainPreview:
     """The preview for a node; raises `NotFound`. Other teams' names are withheld."""
-    cell = installation.reader.cell
+    cell = services.reader.cell
     if node not in cell.config.nodes:
         raise NotFound(f"There is no node {node}.", remedy="Check its name.")
     return DrainPreview(
         position=cell.position,
-        at=timestamp(installation.clock.now()),
+        at=timestamp(services.clock.now()),
         node=node,
         workloads=[
             DepartureView(

@@ -1,6 +1,6 @@
 """What would fit on the hosts of a topology now, and how near a workload is to a place there."""
 
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.queries.topology.views import (
     HostWorkload,
     LevelFitView,
@@ -17,13 +17,13 @@ from headgate.domain.values.quantities import Requests
 from headgate.domain.views.fits import InTheWay, largest_fits, near_fits
 
 
-def topology_fits(installation: Installation, name: str, requests: Requests) -> TopologyFits:
+def topology_fits(services: ApplicationServices, name: str, requests: Requests) -> TopologyFits:
     """The largest gang of such pods that each level takes now; raises `NotFound`."""
-    cell = installation.reader.cell
+    cell = services.reader.cell
     expect_topology(cell, name)
     return TopologyFits(
         position=cell.position,
-        at=timestamp(installation.clock.now()),
+        at=timestamp(services.clock.now()),
         topology=name,
         requests=dict(requests),
         fits=fits_of(cell, name, requests),
@@ -47,19 +47,19 @@ def fits_of(cell: Cell, name: str, requests: Requests) -> list[LevelFitView]:
     ]
 
 
-def near_fits_of(installation: Installation, name: str, key: str, scope: Scope) -> NearFitsView:
+def near_fits_of(services: ApplicationServices, name: str, key: str, scope: Scope) -> NearFitsView:
     """The domains that come nearest to taking a workload, and who stands in the way there.
 
     Raises `NotFound`, also for a workload that may not be seen.
     """
-    cell = installation.reader.cell
+    cell = services.reader.cell
     expect_topology(cell, name)
     workload = cell.workloads.get(key)
     if workload is None or not allows(scope, workload_stream(key)):
         raise NotFound(f"There is no workload {key}.", remedy="List the workloads.")
     return NearFitsView(
         position=cell.position,
-        at=timestamp(installation.clock.now()),
+        at=timestamp(services.clock.now()),
         topology=name,
         workload=key,
         near=[

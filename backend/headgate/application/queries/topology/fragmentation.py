@@ -6,7 +6,7 @@ that the scheduler placed by, of any kind of pod and also of the time before som
 
 from collections.abc import Iterator
 
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.past.moments import Moment, moment_at
 from headgate.application.past.stretches import Stretch, instants_of
 from headgate.application.queries.topology.fits import expect_topology, fits_of
@@ -16,27 +16,27 @@ from headgate.domain.values.quantities import Requests
 
 
 async def fragmentation_of(
-    installation: Installation, name: str, requests: Requests, stretch: Stretch
+    services: ApplicationServices, name: str, requests: Requests, stretch: Stretch
 ) -> FragmentationHistory:
     """What fitted at each instant of a stretch.
 
     Raises `NotFound`, `InvalidRequest` for a stretch that has no length or lies in the future, and
     `Overloaded` when too many look at the past.
     """
-    expect_topology(installation.reader.cell, name)
-    instants = instants_of(installation, stretch)
-    machine, late = installation.past, installation.past.is_late()
+    expect_topology(services.reader.cell, name)
+    instants = instants_of(services, stretch)
+    machine, late = services.past, services.past.is_late()
     moments = await machine.backstage.do(
-        lambda: [moment_at(installation.log, instant) for instant in instants]
+        lambda: [moment_at(services.log, instant) for instant in instants]
     )
-    looks = _looks(installation, name, requests, moments)
+    looks = _looks(services, name, requests, moments)
     found: list[FragmentationPoint] = []
     # One instant at a time, so that others who look at the past need not wait for all of them.
     while len(found) < len(moments) and not late():
         found.append(await machine.backstage.do(lambda: next(looks)))
     return FragmentationHistory(
-        position=installation.reader.position,
-        at=timestamp(installation.clock.now()),
+        position=services.reader.position,
+        at=timestamp(services.clock.now()),
         topology=name,
         requests=dict(requests),
         complete=len(found) == len(moments),
@@ -45,9 +45,9 @@ async def fragmentation_of(
 
 
 def _looks(
-    installation: Installation, name: str, requests: Requests, moments: list[Moment]
+    services: ApplicationServices, name: str, requests: Requests, moments: list[Moment]
 ) -> Iterator[FragmentationPoint]:
-    cells = installation.past.cells.passing([moment.position for moment in moments])
+    cells = services.past.cells.passing([moment.position for moment in moments])
     for moment, cell in zip(moments, cells, strict=True):
         yield FragmentationPoint(
             position=moment.position,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.queries.topology.views import (
     DomainNode,
     HostView,
@@ -37,9 +37,9 @@ class _Stay(msgspec.Struct, frozen=True):
     taken: Requests
 
 
-def topology_map(installation: Installation, name: str, scope: Scope) -> Steps[TopologyMap]:
+def topology_map(services: ApplicationServices, name: str, scope: Scope) -> Steps[TopologyMap]:
     """The map of one topology; raises `NotFound`."""
-    cell = installation.reader.cell
+    cell = services.reader.cell
     topology = cell.config.topologies.get(name)
     if topology is None:
         raise NotFound(f"There is no Topology {name}.", remedy="List the topologies.")
@@ -60,7 +60,7 @@ def topology_map(installation: Installation, name: str, scope: Scope) -> Steps[T
     domains = yield from _grouped((yield from each(leaves)), 1)
     return TopologyMap(
         position=cell.position,
-        at=timestamp(installation.clock.now()),
+        at=timestamp(services.clock.now()),
         topology=name,
         levels=list(spec.levels),
         resources=sorted({r for node in nodes for r in node.spec.allocatable} | {PODS}),

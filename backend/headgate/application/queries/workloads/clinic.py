@@ -4,8 +4,8 @@ from collections import Counter
 
 import msgspec
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.bulk.selection import Query, selected
-from headgate.application.installation import Installation
 from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.application.queries.workloads.clinic_views import CaseView, Clinic, LimitView
 from headgate.application.rights.visibility import Scope
@@ -28,9 +28,11 @@ HELP: dict[str, WorkloadEvent] = {
 }
 
 
-def clinic(installation: Installation, query: Query, scope: Scope, *, limit: int) -> Steps[Clinic]:
+def clinic(
+    services: ApplicationServices, query: Query, scope: Scope, *, limit: int
+) -> Steps[Clinic]:
     """Those that match, who have been so the longest first."""
-    cell, at = installation.reader.cell, installation.clock.now()
+    cell, at = services.reader.cell, services.clock.now()
     phases = query.phases or PATIENT_PHASES
     wanted = msgspec.structs.replace(query, phases=phases)
     found = yield from selected(cell, wanted, scope, at)
@@ -42,13 +44,13 @@ def clinic(installation: Installation, query: Query, scope: Scope, *, limit: int
         at=timestamp(at),
         causes=dict(sorted(Counter(case.cause for case in cases).items())),
         more=max(0, len(cases) - limit),
-        items=(yield from each(_view(installation, case, scope) for case in cases[:limit])),
+        items=(yield from each(_view(services, case, scope) for case in cases[:limit])),
     )
 
 
-def case_with_forecast(installation: Installation, key: str, scope: Scope) -> CaseView:
+def case_with_forecast(services: ApplicationServices, key: str, scope: Scope) -> CaseView:
     """One case, with what its workload would do right after the action that helps."""
-    cell, at = installation.reader.cell, installation.clock.now()
+    cell, at = services.reader.cell, services.clock.now()
     workload = cell.workloads.get(key)
     if workload is None:
         raise NotFound(f"There is no workload {key}.", remedy="Check its name and namespace.")
@@ -58,15 +60,15 @@ def case_with_forecast(installation: Installation, key: str, scope: Scope) -> Ca
             f"Workload {key} is neither inactive nor held, and does not back off.",
             remedy="Ask for its explanation to learn why it waits.",
         )
-    then = installation.tenants.redacted(_next(installation, case, at), scope)
-    return msgspec.structs.replace(_view(installation, case, scope), next=then)
+    then = services.tenants.redacted(_next(services, case, at), scope)
+    return msgspec.structs.replace(_view(services, case, scope), next=then)
 
 
-def _next(installation: Installation, case: Case, at: Instant) -> str:
-    return forecast(installation.reader.cell, case.workload.key, (HELP[case.helps],), at)
+def _next(services: ApplicationServices, case: Case, at: Instant) -> str:
+    return forecast(services.reader.cell, case.workload.key, (HELP[case.helps],), at)
 
 
-def _view(installation: Installation, case: Case, scope: Scope) -> CaseView:
+def _view(services: ApplicationServices, case: Case, scope: Scope) -> CaseView:
     workload = case.workload
     return CaseView(
         workload=workload.key,
@@ -76,7 +78,7 @@ def _view(installation: Installation, case: Case, scope: Scope) -> CaseView:
         queue_name=workload.spec.queue_name,
         priority=workload.spec.priority,
         cause=case.cause,
-        sentence=installation.tenants.redacted(case.sentence, scope),
+        sentence=services.tenants.redacted(case.sentence, scope),
         by=case.by,
         since=timestamp_or_none(case.since),
         attempts=case.attempts,

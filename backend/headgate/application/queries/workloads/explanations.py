@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.queries.queues.lines import Line, line_of, line_of_tree
 from headgate.application.queries.views import timestamp
 from headgate.application.queries.workloads.expected import expected_start
@@ -54,25 +54,25 @@ STATED: dict[Phase, tuple[str, str]] = {
 
 
 async def explanation_view(
-    installation: Installation, workload: Workload, scope: Scope, reasons: int = MOST_REASONS
+    services: ApplicationServices, workload: Workload, scope: Scope, reasons: int = MOST_REASONS
 ) -> ExplanationView:
     """Everything known of why it stands where it stands, as someone may see it.
 
     The history has the latest `reasons` at most.
     """
     stream = workload_stream(workload.key)
-    read = installation.log.read_stream
+    read = services.log.read_stream
     past = await asyncio.to_thread(read, stream)
-    cell = installation.reader.cell
-    found = fresh_explanation(cell, workload, installation.clock.now())
+    cell = services.reader.cell
+    found = fresh_explanation(cell, workload, services.clock.now())
     start = await asyncio.to_thread(since, cell.config, workload, found, read)
-    place = await installation.reader.while_still(position_of(cell, workload))
+    place = await services.reader.while_still(position_of(cell, workload))
     attempts = attempts_of(past)
-    hide = installation.tenants.redacted
+    hide = services.tenants.redacted
     phase = phase_of(workload)
     return ExplanationView(
         workload=workload.key,
-        as_of=AsOf(position=cell.position, time=timestamp(installation.clock.now())),
+        as_of=AsOf(position=cell.position, time=timestamp(services.clock.now())),
         phase=phase,
         verdict=VERDICTS.get(phase, "Waiting"),  # type: ignore[arg-type]
         dominant=found.dominant,
@@ -80,13 +80,13 @@ async def explanation_view(
         evaluated=found.evaluated,
         unchanged_since=timestamp(start.at) if start else None,
         since=AsOf(position=start.position, time=timestamp(start.at)) if start else None,
-        blockers=[blocker_view(installation, blocker, scope) for blocker in found.blockers],
+        blockers=[blocker_view(services, blocker, scope) for blocker in found.blockers],
         would_unblock=hide(list(found.would_unblock), scope),
         position=place,
         attempts=attempts.count,
         last_attempt=_attempt(attempts.last),
-        expected_start=expected_start(cell, workload, found, installation.clock.now()),
-        history=_history(installation, past, scope, reasons),
+        expected_start=expected_start(cell, workload, found, services.clock.now()),
+        history=_history(services, past, scope, reasons),
     )
 
 
@@ -102,10 +102,10 @@ def _with_story(found: Explanation, phase: Phase, past: Sequence[Recorded]) -> s
 
 
 def _history(
-    installation: Installation, past: Sequence[Recorded], scope: Scope, most: int
+    services: ApplicationServices, past: Sequence[Recorded], scope: Scope, most: int
 ) -> list[ReasonThen]:
     """Why it waited, reason after reason, the latest last."""
-    hide = installation.tenants.redacted
+    hide = services.tenants.redacted
     told = [
         (recorded, recorded.event.explanation)
         for recorded in past
@@ -159,9 +159,9 @@ def _attempt(last: Recorded | None) -> Attempt | None:
     return Attempt(position=last.position, time=timestamp(last.at), cycle=last.origin.correlation)
 
 
-def blocker_view(installation: Installation, blocker: Blocker, scope: Scope) -> BlockerView:
+def blocker_view(services: ApplicationServices, blocker: Blocker, scope: Scope) -> BlockerView:
     """One thing in the way, as someone may see it."""
-    hide = installation.tenants.redacted
+    hide = services.tenants.redacted
     return BlockerView(
         type=blocker.type,
         reason=blocker.reason,

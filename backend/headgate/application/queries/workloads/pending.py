@@ -2,7 +2,7 @@
 
 import msgspec
 
-from headgate.application.installation import Installation
+from headgate.application.application_services import ApplicationServices
 from headgate.application.queries.queues.figures import local_queue_key
 from headgate.application.queries.queues.lines import line_of, line_of_tree
 from headgate.application.queries.queues.views import (
@@ -34,31 +34,31 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def pending_in_cluster_queue(
-    installation: Installation, name: str, scope: Scope, stretch: Stretch
+    services: ApplicationServices, name: str, scope: Scope, stretch: Stretch
 ) -> Steps[PendingWorkloadsSummary]:
     """Who waits in a ClusterQueue; raises `NotFound`."""
-    cell = installation.reader.cell
+    cell = services.reader.cell
     if name not in cell.config.cluster_queues:
         raise NotFound(f"There is no ClusterQueue {name}.", remedy="List the ClusterQueues.")
-    places = yield from _places(installation, name)
-    return (yield from _summary(installation, places, scope, stretch))
+    places = yield from _places(services, name)
+    return (yield from _summary(services, places, scope, stretch))
 
 
 def pending_in_local_queue(
-    installation: Installation, key: str, scope: Scope, stretch: Stretch
+    services: ApplicationServices, key: str, scope: Scope, stretch: Stretch
 ) -> Steps[PendingWorkloadsSummary]:
     """Who waits in a LocalQueue (`namespace/name`); raises `NotFound`."""
-    cell = installation.reader.cell
+    cell = services.reader.cell
     queue = cell.config.local_queues.get(key)
     if queue is None:
         raise NotFound(f"There is no LocalQueue {key}.", remedy="List the LocalQueues.")
-    places = yield from _places(installation, queue.spec.cluster_queue)
+    places = yield from _places(services, queue.spec.cluster_queue)
     mine = [place for place in places if local_queue_key(place.workload) == key]
-    return (yield from _summary(installation, mine, scope, stretch))
+    return (yield from _summary(services, mine, scope, stretch))
 
 
-def _places(installation: Installation, cluster_queue: str) -> Steps[list[_Place]]:
-    cell = installation.reader.cell
+def _places(services: ApplicationServices, cluster_queue: str) -> Steps[list[_Place]]:
+    cell = services.reader.cell
     seen: dict[str, int] = {}
     places = []
     together = yield from line_of_tree(cell, cluster_queue)
@@ -73,22 +73,22 @@ def _places(installation: Installation, cluster_queue: str) -> Steps[list[_Place
 
 
 def _summary(
-    installation: Installation, places: list[_Place], scope: Scope, stretch: Stretch
+    services: ApplicationServices, places: list[_Place], scope: Scope, stretch: Stretch
 ) -> Steps[PendingWorkloadsSummary]:
     chosen = places[stretch.offset : stretch.offset + max(0, stretch.limit)]
-    position = installation.reader.position
+    position = services.reader.position
     return PendingWorkloadsSummary(
         metadata=PendingListMeta(resource_version=str(position)),
-        items=(yield from each(_item(installation, place, scope) for place in chosen)),
+        items=(yield from each(_item(services, place, scope) for place in chosen)),
     )
 
 
-def _item(installation: Installation, place: _Place, scope: Scope) -> PendingWorkload:
+def _item(services: ApplicationServices, place: _Place, scope: Scope) -> PendingWorkload:
     workload = place.workload
     is_open = scope is None or workload.namespace in scope
-    cell = installation.reader.cell
-    found = explanation_of(cell, workload, installation.clock.now())
-    sentence = installation.tenants.redacted(found.sentence, scope)
+    cell = services.reader.cell
+    found = explanation_of(cell, workload, services.clock.now())
+    sentence = services.tenants.redacted(found.sentence, scope)
     return PendingWorkload(
         metadata=PendingMeta(
             name=workload.name if is_open else SOMEBODY,

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from headgate.application.application_services import ApplicationServices
 from headgate.application.event_rendering import shown_event
-from headgate.application.installation import Installation
 from headgate.application.queries.workloads.titles import told
 from headgate.application.queries.workloads.views import Timeline, TimelineEntry
 from headgate.application.rights.visibility import Scope
@@ -27,15 +27,15 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def timeline(
-    installation: Installation, key: str, scope: Scope, wanted: Wanted
+    services: ApplicationServices, key: str, scope: Scope, wanted: Wanted
 ) -> tuple[Timeline, int | None]:
     """A page of its life, newest first, and the version that the next page lies before, if any.
 
     Raises `NotFound` for one that never was.
     """
-    position = installation.reader.position
+    position = services.reader.position
     stream, before = workload_stream(key), wanted.before
-    read = installation.log.stream_page
+    read = services.log.stream_page
     # One more than is shown tells whether there is a next page.
     events = await asyncio.to_thread(read, stream, before=before, limit=wanted.limit + 1)
     if not events and before is None:
@@ -43,16 +43,16 @@ async def timeline(
     shown = events[: wanted.limit]
     page = Timeline(
         position=max(position, events[0].position if events else 0),
-        entries=[_entry(installation, recorded, scope, wanted.detail) for recorded in shown],
+        entries=[_entry(services, recorded, scope, wanted.detail) for recorded in shown],
         earlier=shown[-1].version - 1 if shown else 0,
     )
     return page, shown[-1].version if len(events) > len(shown) else None
 
 
 def _entry(
-    installation: Installation, recorded: Recorded, scope: Scope, detail: Detail
+    services: ApplicationServices, recorded: Recorded, scope: Scope, detail: Detail
 ) -> TimelineEntry:
-    tenants = installation.tenants
+    tenants = services.tenants
     event = (
         shown_event(recorded, tenants, scope)
         if detail == "Whole"

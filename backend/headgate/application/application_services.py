@@ -30,7 +30,7 @@ BUSY_READING = "Too many long requests are being read."
 
 
 @dataclass(frozen=True, slots=True)
-class Installation:
+class ApplicationServices:
     """The ports, and what a process keeps warm above them; for reading also as it was then."""
 
     log: EventLog
