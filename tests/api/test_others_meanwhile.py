@@ -65,7 +65,7 @@ def caller(platform: Platform, ids: CountedIds) -> Iterator[Api]:
 @pytest.fixture(autouse=True)
 def _short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn for others after every step, so that how fast the machine is does not matter."""
-    monkeypatch.setattr("headgate.application.slices.SLICE_SECONDS", 0.0)
+    monkeypatch.setattr("headgate.application.cooperative.SLICE_SECONDS", 0.0)
 
 
 def test_an_apply_of_many_objects_lets_others_read(caller: Api, ids: CountedIds) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.application.slices import Steps, at_once, each, in_slices
+from headgate.application.cooperative import Cooperative, at_once, each, run_yielding
 from headgate.application.warm.cell import WarmCell
 from headgate.application.warm.reader import WarmReader
 from tests.contracts.adapters import in_memory
@@ -32,19 +32,19 @@ class Others:
 
 @given(st.lists(st.integers()))
 def test_slices_change_nothing_of_the_result(items: list[int]) -> None:
-    assert asyncio.run(in_slices(each(items))) == at_once(each(items)) == items
+    assert asyncio.run(run_yielding(each(items))) == at_once(each(items)) == items
 
 
 @pytest.mark.parametrize(("seconds", "turns"), [(NO_TIME, 10), (ALL_TIME, 0)])
 def test_others_have_a_turn_after_every_slice(
     seconds: float, turns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headgate.application.slices.SLICE_SECONDS", seconds)
+    monkeypatch.setattr("headgate.application.cooperative.SLICE_SECONDS", seconds)
 
     async def scenario() -> int:
         others = Others()
         going_on = asyncio.create_task(others.go_on())
-        await in_slices(each(range(10)))
+        await run_yielding(each(range(10)))
         going_on.cancel()
         return others.turns
 
@@ -57,17 +57,17 @@ def test_what_goes_wrong_in_a_step_is_told() -> None:
         raise LookupError("the second")
 
     with pytest.raises(LookupError, match="the second"):
-        asyncio.run(in_slices(each(steps())))
+        asyncio.run(run_yielding(each(steps())))
 
 
 def test_nothing_is_folded_between_the_slices_of_a_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headgate.application.slices.SLICE_SECONDS", NO_TIME)
+    monkeypatch.setattr("headgate.application.cooperative.SLICE_SECONDS", NO_TIME)
     adapters = in_memory()
     log = adapters.log
     warm = WarmCell(log, adapters.state_cache, "1", lambda: 0.0)
     reader = WarmReader(warm, adapters.tail, _never_broken)
 
-    def positions() -> Steps[list[int]]:
+    def positions() -> Cooperative[list[int]]:
         seen = [reader.position]
         log.append([unit(event())])
         for _ in range(50):

@@ -11,9 +11,9 @@ from headgate.api.manifests import wanted_of
 from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.deciding import Basis, decided, unit_of_changes, unused
 from headgate.application.changes.submit_workloads import submission
+from headgate.application.cooperative import at_once
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.ports import Appended, Unit
-from headgate.application.slices import at_once
 from headgate.application.warm.reader import WarmReader
 from headgate.bootstrap import open_platform
 from headgate.domain.facts import Origin

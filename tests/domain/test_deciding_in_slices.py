@@ -2,8 +2,8 @@
 
 from headgate.application.changes.act_on_workloads import change_of_workload
 from headgate.application.changes.deciding import Basis, decided, unit_of_changes
+from headgate.application.cooperative import at_once
 from headgate.application.ports import Loaded
-from headgate.application.slices import at_once
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.commands import HoldWorkload
 from tests.builders.world import ORIGIN, World, quotas

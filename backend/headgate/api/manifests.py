@@ -17,10 +17,10 @@ from headgate.api.shapes import ProblemError
 from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.commands import Changed, Writer, Written
 from headgate.application.changes.wanted import Wanted
+from headgate.application.cooperative import Cooperative
 from headgate.application.queries.queues.consumption import Consumed, consumed_by
 from headgate.application.queries.queues.status import Status, status_of, weighted_share_of
 from headgate.application.rights.visibility import Scope
-from headgate.application.slices import Steps
 from headgate.application.turns.position_marks import OPEN_RESOURCE_VERSION
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Absent, Configured
@@ -64,7 +64,7 @@ def wanted_of(services: ApplicationServices, desired: Desired) -> Wanted:
 def object_writer(request: Caller, kind: str, status: int = 200) -> Writer:
     """Answers with the only object changed; with what it was last if it is gone."""
 
-    def write(results: Sequence[Changed]) -> Steps[Written]:
+    def write(results: Sequence[Changed]) -> Cooperative[Written]:
         yield
         after = _manifest_after(kind, results[0])
         shown = _for_reader(after, services_of(request), request.user.namespaces)

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from headgate.application.application_services import ApplicationServices
+from headgate.application.cooperative import at_once
 from headgate.application.queries.workloads.pending import (
     Stretch,
     pending_in_cluster_queue,
     pending_in_local_queue,
 )
 from headgate.application.rights.visibility import Tenants
-from headgate.application.slices import at_once
 from headgate.domain.rejection import NotFound
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences

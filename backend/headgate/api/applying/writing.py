@@ -19,8 +19,8 @@ from headgate.api.workloads.batch import (
 )
 from headgate.application.changes.apply_objects import apply as apply_objects
 from headgate.application.changes.commands import Changed, Written
+from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.overview.advice import advice_about
-from headgate.application.slices import Steps, each, in_slices
 from headgate.application.turns.position_marks import OPEN_POSITION, OPEN_RESOURCE_VERSION
 from headgate.domain.configured import Absent
 
@@ -28,13 +28,13 @@ from headgate.domain.configured import Absent
 async def apply(request: Caller, body: bytes, asking: Asking) -> Answer:
     """Apply every document of a body."""
     found = await parsed(request, body)
-    entries = await in_slices(each(_allowed(request, entry_of(request, one)) for one in found))
+    entries = await run_yielding(each(_allowed(request, entry_of(request, one)) for one in found))
     if not entries:
         raise ApiFailure(INVALID_REQUEST, "The body holds no object.", remedy="Send at least one.")
 
     services = services_of(request)
 
-    def write(results: Sequence[Changed]) -> Steps[Written]:
+    def write(results: Sequence[Changed]) -> Cooperative[Written]:
         outcomes = yield from each(_outcomes(entries, results, dry_run=asking.is_dry_run))
         advised = advice_about(services.reader.cell.config, results)
         kept_out = yield from warnings_of(request, entries, results)

@@ -27,9 +27,9 @@ from headgate.application.bulk.selection import Query
 from headgate.application.bulk.views import Batch, BulkResult
 from headgate.application.changes.commands import Call, Changed, Written
 from headgate.application.changes.deciding import catch_up
+from headgate.application.cooperative import Cooperative
 from headgate.application.queries.workloads.clinic import case_with_forecast, clinic
 from headgate.application.queries.workloads.clinic_views import CaseView, Clinic
-from headgate.application.slices import Steps
 from headgate.domain.rejection import InvalidObject, Violation
 
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
@@ -167,7 +167,7 @@ async def _call(request: Caller, reason: str, key: str | None) -> Call:
     return await call_of(request, _nothing_written, asking)
 
 
-def _nothing_written(_: Sequence[Changed]) -> Steps[Written]:
+def _nothing_written(_: Sequence[Changed]) -> Cooperative[Written]:
     yield
     return Written(status=200, body=b"")
 

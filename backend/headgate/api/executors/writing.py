@@ -24,7 +24,7 @@ from headgate.api.workloads.batch import status_of
 from headgate.application.changes import reports
 from headgate.application.changes.commands import Changed, Written
 from headgate.application.changes.reports import ReportCommand
-from headgate.application.slices import Steps, each, in_slices
+from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.turns.position_marks import OPEN_POSITION
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
@@ -89,7 +89,7 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
         (report.workload, _command(report, releases_quota=free_early)) for report in data.reports
     ]
 
-    def write(results: Sequence[Changed]) -> Steps[Written]:
+    def write(results: Sequence[Changed]) -> Cooperative[Written]:
         outcomes = yield from each(_outcomes(data.reports, results))
         content = {"position": OPEN_POSITION, "results": outcomes}
         return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
@@ -99,7 +99,7 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
     if key is not None:
         return answer_handled(await reports.report_together(services, call, told))
     results, position = await reports.report_each(services, call, told)
-    outcomes = await in_slices(each(_outcomes(data.reports, results)))
+    outcomes = await run_yielding(each(_outcomes(data.reports, results)))
     content = {"position": position, "results": outcomes}
     return answer(content, position=position, status=status_of(outcomes))
 

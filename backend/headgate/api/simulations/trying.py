@@ -17,11 +17,11 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.apply_objects import change_to
 from headgate.application.changes.commands import Change
 from headgate.application.changes.submit_workloads import submission
+from headgate.application.cooperative import each, run_yielding
 from headgate.application.rights.visibility import allows
 from headgate.application.simulations.changes import cordoning, deletion, new_priority
 from headgate.application.simulations.simulate import Viewer
 from headgate.application.simulations.simulate import simulate as foresee
-from headgate.application.slices import each, in_slices
 from headgate.domain.rejection import Rejection
 
 
@@ -39,7 +39,7 @@ async def simulate(request: Caller, asked: Asked) -> Answer:
     services = services_of(request)
     entries = await entries_of(request, asked.body)
     changes = [
-        *await in_slices(each(_change_of(request, entry) for entry in entries)),
+        *await run_yielding(each(_change_of(request, entry) for entry in entries)),
         *_other_changes(request, services, asked),
     ]
     if not changes:
@@ -70,7 +70,7 @@ async def entries_of(request: Caller, body: bytes) -> list[Entry]:
     if not body.strip():
         return []
     found = await parsed(request, body)
-    entries = await in_slices(each(entry_of(request, one) for one in found))
+    entries = await run_yielding(each(entry_of(request, one) for one in found))
     for entry in entries:
         if entry.failure is not None:
             raise entry.failure

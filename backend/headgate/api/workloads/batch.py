@@ -19,9 +19,9 @@ from headgate.application.changes import submit_workloads
 from headgate.application.changes.commands import Changed, Written
 from headgate.application.changes.deciding import catch_up
 from headgate.application.changes.wanted import Wanted
+from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.overview.advice import AdviceView
 from headgate.application.queries.workloads.warnings import warnings_about
-from headgate.application.slices import Steps, each, in_slices
 from headgate.application.turns.position_marks import OPEN_POSITION
 from headgate.domain.rejection import InvalidObject
 
@@ -50,9 +50,9 @@ async def submit_batch(request: Caller, body: bytes, key: str | None) -> Answer:
 
 
 async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> Answer:
-    entries = await in_slices(each(_entry(request, value) for value in items))
+    entries = await run_yielding(each(_entry(request, value) for value in items))
 
-    def write(results: Sequence[Changed]) -> Steps[Written]:
+    def write(results: Sequence[Changed]) -> Cooperative[Written]:
         outcomes = yield from each(outcomes_of(entries, results))
         content = {
             "position": OPEN_POSITION,
@@ -74,7 +74,7 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
     writing: list[asyncio.Task[tuple[list[Changed], int]]] = []
     for start in range(0, len(items), ITEMS_IN_PART):
         part = items[start : start + ITEMS_IN_PART]
-        entries = await in_slices(each(_entry(request, value) for value in part))
+        entries = await run_yielding(each(_entry(request, value) for value in part))
         submits = submit_workloads.submit_each(services, origin, _wanted_by(entries))
         parts.append(entries)
         writing.append(asyncio.create_task(submits))
@@ -86,7 +86,7 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
         for entries, (results, _) in zip(parts, written, strict=True)
         for outcome in outcomes_of(entries, results)
     )
-    outcomes = await in_slices(each(told))
+    outcomes = await run_yielding(each(told))
     content = {
         "position": position,
         "results": outcomes,
@@ -101,10 +101,10 @@ async def _newest_warnings(
     """A queue that was made only just before is seen before anybody is warned of its absence."""
     entries = [entry for part in parts for entry in part]
     changes = [changed for part in results for changed in part]
-    found = await in_slices(warnings_of(request, entries, changes))
+    found = await run_yielding(warnings_of(request, entries, changes))
     if found:
         await catch_up(services_of(request))
-        found = await in_slices(warnings_of(request, entries, changes))
+        found = await run_yielding(warnings_of(request, entries, changes))
     return found
 
 
@@ -114,7 +114,7 @@ def _wanted_by(entries: Sequence[Entry]) -> list[Wanted]:
 
 def warnings_of(
     request: Caller, entries: Sequence[Entry], results: Sequence[Changed]
-) -> Steps[list[AdviceView]]:
+) -> Cooperative[list[AdviceView]]:
     """What to tell of workloads that are taken and cannot start, at the places as written."""
     tried = (entry for entry in entries if entry.wanted is not None)
     written = [

@@ -17,9 +17,9 @@ from headgate.application.changes import act_on_workloads, submit_workloads
 from headgate.application.changes.act_on_workloads import Verb
 from headgate.application.changes.apply_objects import change_to
 from headgate.application.changes.commands import Changed, Writer, Written
+from headgate.application.cooperative import Cooperative
 from headgate.application.queries.workloads.warnings import warnings_about
 from headgate.application.simulations.changes import deletion
-from headgate.application.slices import Steps
 from headgate.domain.rejection import Rejection
 from headgate.domain.streams import workload_stream
 
@@ -43,7 +43,7 @@ def workload_writer(request: Caller, desired: Desired, status: int = 200) -> Wri
     """Answers with the workload, and with warnings where its queues keep it out."""
     write_workload = object_writer(request, KIND, status)
 
-    def write(results: Sequence[Changed]) -> Steps[Written]:
+    def write(results: Sequence[Changed]) -> Cooperative[Written]:
         written = yield from write_workload(results)
         places = [(changed, desired.places) for changed in results]
         cell = services_of(request).reader.cell

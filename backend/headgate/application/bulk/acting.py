@@ -15,7 +15,7 @@ from headgate.application.changes.act_on_workloads import Action, Verb, command_
 from headgate.application.changes.commands import Call, Change, Changed, Handled, Situation, Written
 from headgate.application.changes.deciding import SECONDS_TO_CATCH_UP, catch_up
 from headgate.application.changes.handle_command import handle, handle_each
-from headgate.application.slices import Steps, each, in_slices
+from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.domain.facts import Origin
 from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection, Violation
 from headgate.domain.streams import workload_stream
@@ -56,11 +56,13 @@ async def preview(services: ApplicationServices, call: Call, bulk: Bulk) -> Bulk
     """What each would answer, and what it would do then; nothing is changed."""
     await catch_up(services)
     position = services.reader.position if bulk.position is None else bulk.position
-    items = await in_slices(_previewed(services, call, bulk))
+    items = await run_yielding(_previewed(services, call, bulk))
     return _result("", bulk.verb, position, items)
 
 
-def _previewed(services: ApplicationServices, call: Call, bulk: Bulk) -> Steps[list[BulkItem]]:
+def _previewed(
+    services: ApplicationServices, call: Call, bulk: Bulk
+) -> Cooperative[list[BulkItem]]:
     """One after the other, each as it stands when it is its turn.
 
     Who changes after the preview began is refused when the same is asked for in earnest.
@@ -88,14 +90,14 @@ async def act_on_all(services: ApplicationServices, call: Call, bulk: Bulk) -> B
     if planned.changes:
         results, recorded = await handle_each(services, planned.origin, planned.changes)
         await services.reader.reached(recorded, within_seconds=SECONDS_TO_CATCH_UP)
-    return await in_slices(planned.told(results))
+    return await run_yielding(planned.told(results))
 
 
 async def act_on_all_once(services: ApplicationServices, call: Call, bulk: Bulk) -> Handled:
     """The same under the caller's key, recorded all together; asked again, answered as before."""
     planned = await _planned(services, call, bulk)
 
-    def write(results: Sequence[Changed]) -> Steps[Written]:
+    def write(results: Sequence[Changed]) -> Cooperative[Written]:
         told = yield from planned.told(results)
         return Written(status=200, body=msgspec.json.encode(told))
 
@@ -115,7 +117,7 @@ class _Planned(msgspec.Struct, frozen=True, kw_only=True):
     changes: list[Change]
     origin: Origin
 
-    def told(self, results: Sequence[Changed]) -> Steps[BulkResult]:
+    def told(self, results: Sequence[Changed]) -> Cooperative[BulkResult]:
         """What became of each, in order."""
         pairs = zip(self.targets, results, strict=True)
         items = yield from each(_told(key, uid, changed) for (key, uid), changed in pairs)
@@ -126,21 +128,23 @@ async def _planned(services: ApplicationServices, call: Call, bulk: Bulk) -> _Pl
     await catch_up(services)
     batch = services.ids.new()
     position = services.reader.position if bulk.position is None else bulk.position
-    targets = await in_slices(_frozen(services, call, bulk))
+    targets = await run_yielding(_frozen(services, call, bulk))
     changes = (_change(call, bulk, key, uid, services.ids.new()) for key, uid in targets)
     return _Planned(
         batch=batch,
         verb=bulk.verb,
         position=position,
         targets=targets,
-        changes=await in_slices(each(changes)),
+        changes=await run_yielding(each(changes)),
         origin=msgspec.structs.replace(
             call.origin, correlation=batch, causation=f"batch:{bulk.verb}", reason=bulk.reason
         ),
     )
 
 
-def _frozen(services: ApplicationServices, call: Call, bulk: Bulk) -> Steps[list[tuple[str, str]]]:
+def _frozen(
+    services: ApplicationServices, call: Call, bulk: Bulk
+) -> Cooperative[list[tuple[str, str]]]:
     """Key and uid of everyone it is about."""
     cell, scope = services.reader.cell, call.identity.namespaces
     if bulk.query is not None:

@@ -8,7 +8,7 @@ from headgate.application.changes.configure_objects import creation, replacement
 from headgate.application.changes.handle_command import handle
 from headgate.application.changes.submit_workloads import change_of_spec, submission
 from headgate.application.changes.wanted import Wanted
-from headgate.application.slices import each, in_slices
+from headgate.application.cooperative import each, run_yielding
 from headgate.domain.configured import Absent
 from headgate.domain.facts import DomainEvent
 
@@ -16,7 +16,7 @@ from headgate.domain.facts import DomainEvent
 async def apply(services: ApplicationServices, call: Call, wanted: Sequence[Wanted]) -> Handled:
     """All accepted objects in one append, so that nobody sees half of a configuration."""
     actor = call.origin.actor
-    changes = await in_slices(each(change_to(services, actor, one) for one in wanted))
+    changes = await run_yielding(each(change_to(services, actor, one) for one in wanted))
     return await handle(services, call.command(*changes))
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from headgate.application.cooperative import Cooperative
 from headgate.application.rights.access import Identity
-from headgate.application.slices import Steps
 from headgate.domain.cell import Cell
 from headgate.domain.config import Config
 from headgate.domain.configured import Absent
@@ -78,7 +78,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
 
 
-Writer = Callable[[Sequence[Changed]], Steps[Written]]
+Writer = Callable[[Sequence[Changed]], Cooperative[Written]]
 """Writes the answer in steps, as there may be very many changes to tell of."""
 
 

@@ -10,9 +10,9 @@ import msgspec
 from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.commands import Change, Changed, Situation
 from headgate.application.changes.units import unit_in_steps
+from headgate.application.cooperative import Cooperative
 from headgate.application.failures import StaleVersion
 from headgate.application.ports import Loaded, Unit
-from headgate.application.slices import Steps
 from headgate.domain.cell import Cell
 from headgate.domain.config import CONFIGURED_EVOLVE, Config
 from headgate.domain.configured import Absent
@@ -84,7 +84,7 @@ class Basis(msgspec.Struct, frozen=True):
     config_position: int
 
 
-def unit_of_changes(cell: Cell, changes: Sequence[Changed], basis: Basis) -> Steps[Unit]:
+def unit_of_changes(cell: Cell, changes: Sequence[Changed], basis: Basis) -> Cooperative[Unit]:
     """The unit that records these changes if the configuration is still the one we know.
 
     Which partitions an event wakes follows from the configuration, so that every unit is bound to

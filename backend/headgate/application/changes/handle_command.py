@@ -16,6 +16,7 @@ from headgate.application.changes.deciding import (
     unused,
 )
 from headgate.application.changes.kept_out import keeps_any_out
+from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.failures import Contended, KeyUsedDifferently
 from headgate.application.ports import (
     Appended,
@@ -25,7 +26,6 @@ from headgate.application.ports import (
     Replayed,
     Unit,
 )
-from headgate.application.slices import Steps, each, in_slices
 from headgate.application.turns.position_marks import filled
 from headgate.domain.facts import Origin
 
@@ -64,7 +64,7 @@ async def handle_each(
         is_blind = attempt == 0 and all(change.is_new for change in tried)
         known = unused(tried) if is_blind else await load(services, (c.stream for c in tried))
         basis = _basis(services, origin)
-        found = await in_slices(each(decided(services.reader.cell, tried, known, basis.at)))
+        found = await run_yielding(each(decided(services.reader.cell, tried, known, basis.at)))
         conflicts = []
         verdicts = await _append_each(services, found, basis)
         for index, changed, verdict in zip(left, found, verdicts, strict=True):
@@ -85,7 +85,7 @@ async def handle_each(
 async def _append_each(
     services: ApplicationServices, found: Sequence[Changed], basis: Basis
 ) -> list[Appended | Conflict | None]:
-    units = await in_slices(_units_of_each(services, found, basis))
+    units = await run_yielding(_units_of_each(services, found, basis))
     given = await services.commits.append_each(list(units.values()))
     verdicts = dict(zip(units, given, strict=True))
     return [verdicts.get(index) for index in range(len(found))]  # type: ignore[misc]
@@ -93,7 +93,7 @@ async def _append_each(
 
 def _units_of_each(
     services: ApplicationServices, found: Sequence[Changed], basis: Basis
-) -> Steps[dict[int, Unit]]:
+) -> Cooperative[dict[int, Unit]]:
     units = {}
     for index, changed in enumerate(found):
         if changed.events:
@@ -118,20 +118,20 @@ async def _attempt(
     is_blind = is_first and command.is_all_new
     known = unused(changes) if is_blind else await load(services, (c.stream for c in changes))
     cell, basis = services.reader.cell, _basis(services, command.origin)
-    results = await in_slices(each(decided(cell, changes, known, basis.at)))
-    if is_first and await in_slices(keeps_any_out(cell.config, results)):
+    results = await run_yielding(each(decided(cell, changes, known, basis.at)))
+    if is_first and await run_yielding(keeps_any_out(cell.config, results)):
         await catch_up(services)
         cell, basis = services.reader.cell, _basis(services, command.origin)
-        results = await in_slices(each(decided(cell, changes, known, basis.at)))
+        results = await run_yielding(each(decided(cell, changes, known, basis.at)))
     if is_first and any(changed.failure is not None for changed in results):
         return None
     if len(results) == 1 and results[0].failure is not None and not command.tells_failures:
         raise results[0].failure
-    written = await in_slices(command.answer(results))
+    written = await run_yielding(command.answer(results))
     recorded = [changed for changed in results if changed.events]
     if command.is_dry_run or not recorded:
         return _unrecorded(services, results, written)
-    unit = await in_slices(unit_of_changes(cell, recorded, basis))
+    unit = await run_yielding(unit_of_changes(cell, recorded, basis))
     unit = msgspec.structs.replace(unit, idempotency=_key(command, written))
     match await services.commits.append(unit):
         case Appended(last_position=position):

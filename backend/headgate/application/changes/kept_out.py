@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from headgate.application.changes.commands import Changed
-from headgate.application.slices import Steps
+from headgate.application.cooperative import Cooperative
 from headgate.domain.config import FIELDS, Config
 from headgate.domain.configured import Absent
 from headgate.domain.scheduling.lines.standing import Obstacle, queue_obstacle
@@ -38,7 +38,7 @@ def kept_out(config: Config, changed: Changed) -> Obstacle | None:
     return queue_obstacle(config, after)
 
 
-def keeps_any_out(config: Config, changes: Sequence[Changed]) -> Steps[bool]:
+def keeps_any_out(config: Config, changes: Sequence[Changed]) -> Cooperative[bool]:
     """Whether any of the workloads is kept out once all of the changes are made."""
     if not any(isinstance(changed.after, Workload) for changed in changes):
         return False

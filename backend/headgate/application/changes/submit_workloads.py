@@ -6,7 +6,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.changes.commands import Call, Change, Changed, Handled, Situation
 from headgate.application.changes.handle_command import handle, handle_each
 from headgate.application.changes.wanted import Wanted
-from headgate.application.slices import each, in_slices
+from headgate.application.cooperative import each, run_yielding
 from headgate.domain.config import Config
 from headgate.domain.facts import Origin
 from headgate.domain.metadata import refuse
@@ -42,7 +42,7 @@ async def submit_together(
     services: ApplicationServices, call: Call, wanted: Sequence[Wanted]
 ) -> Handled:
     """The same under an idempotency key: one append, so that the answer is kept with it."""
-    changes = await in_slices(each(submission(services, one) for one in wanted))
+    changes = await run_yielding(each(submission(services, one) for one in wanted))
     return await handle(services, call.command(*changes))
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from headgate.application.cooperative import Cooperative, at_once
 from headgate.application.ports import NewEvent, Row, Unit
 from headgate.application.rows import rows_of
-from headgate.application.slices import Steps, at_once
 from headgate.domain.cell import REPORTS
 from headgate.domain.config import CONFIGURED_EVOLVE
 from headgate.domain.facts import DomainEvent, Origin
@@ -55,7 +55,7 @@ def unit_in_steps(
     *,
     at: Instant,
     origin: Origin,
-) -> Steps[Unit]:
+) -> Cooperative[Unit]:
     """The same in steps, for very many decisions."""
     expected: dict[str, int] = {}
     versions: dict[str, int] = {}
@@ -96,7 +96,7 @@ def _new_event(stream: str, event: DomainEvent, wakes_of: WakesOf) -> NewEvent:
     )
 
 
-def _rows(events: Iterable[NewEvent], state_of: StateOf) -> Steps[tuple[Row, ...]]:
+def _rows(events: Iterable[NewEvent], state_of: StateOf) -> Cooperative[tuple[Row, ...]]:
     rows: list[Row] = []
     for stream in dict.fromkeys(new.stream for new in events):
         rows += rows_of(stream, state_of(stream))

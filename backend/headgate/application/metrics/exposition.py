@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from headgate.application.application_services import ApplicationServices
+from headgate.application.cooperative import Cooperative, each
 from headgate.application.metrics.attempts import attempt_lines
 from headgate.application.metrics.counted import counted_lines
 from headgate.application.metrics.lines import Sample, written
@@ -14,7 +15,6 @@ from headgate.application.queries.overview.attention import needing_in_steps
 from headgate.application.queries.overview.detectors import drifting, findings_in_steps
 from headgate.application.queries.queues.figures import counts_of, standing_of
 from headgate.application.queries.queues.tree import queue_counts
-from headgate.application.slices import Steps, each
 from headgate.domain.cell import Cell
 from headgate.domain.queues.activity import cluster_queue_activity
 from headgate.domain.scheduling.placement.hosts import ACTUAL
@@ -81,7 +81,9 @@ async def exposition(services: ApplicationServices) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def _findings(services: ApplicationServices, positions: dict[str, int]) -> Steps[list[Sample]]:
+def _findings(
+    services: ApplicationServices, positions: dict[str, int]
+) -> Cooperative[list[Sample]]:
     """Every kind of detector has a figure, also while it finds nothing."""
     cell, now = services.reader.cell, services.clock.now()
     shown = yield from findings_in_steps(cell, now)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from headgate.application.slices import Found, Steps, in_slices
+from headgate.application.cooperative import Cooperative, Result, run_yielding
 from headgate.domain.cell import Cell
 from headgate.domain.values.instants import Instant
 
@@ -31,9 +31,9 @@ class PastReader:
         """The position of the moment."""
         return self.cell.position
 
-    async def while_still(self, steps: Steps[Found]) -> Found:
+    async def while_still(self, steps: Cooperative[Result]) -> Result:
         """The result of work in slices; the past stands still anyway."""
-        return await in_slices(steps)
+        return await run_yielding(steps)
 
     async def reached(self, position: int, *, within_seconds: float) -> bool:
         """Whether that position lies in this past; waiting would not help."""

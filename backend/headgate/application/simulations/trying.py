@@ -7,10 +7,10 @@ import msgspec
 
 from headgate.application.changes.commands import Change
 from headgate.application.changes.deciding import decided
+from headgate.application.cooperative import at_once
 from headgate.application.ports import Loaded
 from headgate.application.queries.workloads.explanations import fresh_explanation, position_of
 from headgate.application.queries.workloads.views import QueuePosition
-from headgate.application.slices import at_once
 from headgate.domain.cell import Cell
 from headgate.domain.foresight.course import Course
 from headgate.domain.foresight.difference import Effect, Fact, effects

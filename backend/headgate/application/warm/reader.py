@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+from headgate.application.cooperative import Cooperative, Result, run_yielding
 from headgate.application.ports import GapInLog, Tail
-from headgate.application.slices import Found, Steps, in_slices
 from headgate.application.warm.cell import WarmCell
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
@@ -64,14 +64,14 @@ class WarmReader:
                 self._waiting.remove(entry)
         return True
 
-    async def while_still(self, steps: Steps[Found]) -> Found:
+    async def while_still(self, steps: Cooperative[Result]) -> Result:
         """The result of work in slices, between which nothing is folded: it is of one position.
 
         Others read meanwhile, and may try something out on the cell and take it back: what is
         gone through must not be a container of the cell itself.
         """
         async with self._still:
-            return await in_slices(steps)
+            return await run_yielding(steps)
 
     async def _follow(self) -> None:
         async for batch in self._tail.follow(self.cell.position):

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
+from headgate.application.cooperative import Cooperative, at_once, each
 from headgate.application.queries.overview.advice import advice
 from headgate.application.queries.overview.never_starting import HOPELESS
 from headgate.application.queries.overview.views import Attention
 from headgate.application.rights.visibility import SOMEBODY, Scope
-from headgate.application.slices import Steps, at_once, each
 from headgate.domain.cell import Cell
 from headgate.domain.queues.activity import cluster_queue_activity
 from headgate.domain.scheduling.ranking import ranks_at
@@ -30,7 +30,7 @@ def needing_attention(cell: Cell, at: Instant, scope: Scope) -> list[Attention]:
     return at_once(needing_in_steps(cell, at, scope))
 
 
-def needing_in_steps(cell: Cell, at: Instant, scope: Scope) -> Steps[list[Attention]]:
+def needing_in_steps(cell: Cell, at: Instant, scope: Scope) -> Cooperative[list[Attention]]:
     """The same in steps, as every workload is looked at."""
     found = [*_queues(cell), *_nodes(cell)]
     found += yield from each(_blocked_lines(cell, at, scope))
@@ -140,7 +140,7 @@ def _nodes(cell: Cell) -> Iterator[Attention]:
             )
 
 
-def _workloads(cell: Cell, at: Instant, scope: Scope) -> Steps[list[Attention]]:
+def _workloads(cell: Cell, at: Instant, scope: Scope) -> Cooperative[list[Attention]]:
     found: list[Attention] = []
     for workload in tuple(cell.workloads.values()):
         if scope is None or workload.namespace in scope:

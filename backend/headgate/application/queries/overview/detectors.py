@@ -10,8 +10,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from headgate.application.cooperative import Cooperative, at_once
 from headgate.application.queries.overview.never_starting import Proofs
-from headgate.application.slices import Steps, at_once
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
@@ -50,7 +50,7 @@ def findings(cell: Cell, at: Instant) -> list[Finding]:
     return at_once(findings_in_steps(cell, at))
 
 
-def findings_in_steps(cell: Cell, at: Instant) -> Steps[list[Finding]]:
+def findings_in_steps(cell: Cell, at: Instant) -> Cooperative[list[Finding]]:
     """The same in steps, as every workload is looked at."""
     never = yield from _never_starting(cell, at)
     hopeless = {found.about for found in never}
@@ -67,7 +67,7 @@ def drifting(positions: Mapping[str, int], head: int) -> list[Finding]:
     ]
 
 
-def _never_starting(cell: Cell, at: Instant) -> Steps[list[Finding]]:
+def _never_starting(cell: Cell, at: Instant) -> Cooperative[list[Finding]]:
     found, proofs = [], Proofs(cell, at)
     for _, workload in sorted(cell.workloads.items()):
         why = proofs.of(workload)
@@ -88,7 +88,7 @@ def _told_hopeless(workload: Workload, why: Explanation) -> Finding:
     )
 
 
-def _starving(cell: Cell, at: Instant, hopeless: Container[str]) -> Steps[list[Finding]]:
+def _starving(cell: Cell, at: Instant, hopeless: Container[str]) -> Cooperative[list[Finding]]:
     started = _started_by_queue(cell)
     latest = at - LONG_WAIT_SECONDS * MICROSECONDS_PER_SECOND
     old = [item for item in cell.workloads.items() if item[1].created_at <= latest]

@@ -4,7 +4,7 @@ from heapq import heapify, heappop, heapreplace
 
 import msgspec
 
-from headgate.application.slices import Steps, each
+from headgate.application.cooperative import Cooperative, each
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.lines.standing import cluster_queue_of, effective_spec
 from headgate.domain.scheduling.ordering.order import Order, order_of
@@ -49,7 +49,7 @@ def line_of(cell: Cell, cluster_queue: str) -> Line:
     return Line(waiting.in_order(ranks), waiting.strict)
 
 
-def line_of_tree(cell: Cell, cluster_queue: str) -> Steps[tuple[str, ...]]:
+def line_of_tree(cell: Cell, cluster_queue: str) -> Cooperative[tuple[str, ...]]:
     """Everyone who waits in the tree of cohorts of a ClusterQueue, as if their lines were merged.
 
     Each time the first of a line comes that goes before the first of the others by priority and
@@ -63,7 +63,7 @@ def line_of_tree(cell: Cell, cluster_queue: str) -> Steps[tuple[str, ...]]:
     return (yield from _merged(cell, [line for line in lines if line]))
 
 
-def _merged(cell: Cell, lines: list[tuple[str, ...]]) -> Steps[tuple[str, ...]]:
+def _merged(cell: Cell, lines: list[tuple[str, ...]]) -> Cooperative[tuple[str, ...]]:
     def head(number: int, place: int) -> tuple[Order, int, int]:
         workload = cell.workloads[lines[number][place]]
         spec = effective_spec(cell.config, cluster_queue_of(cell.config, workload))

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from headgate.application.application_services import ApplicationServices
+from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.topology.views import (
     DomainNode,
     HostView,
@@ -14,7 +15,6 @@ from headgate.application.queries.topology.views import (
 )
 from headgate.application.queries.views import timestamp
 from headgate.application.rights.visibility import Scope, counted
-from headgate.application.slices import Steps, each
 from headgate.domain.cell import Cell
 from headgate.domain.configured import Configured
 from headgate.domain.rejection import NotFound
@@ -37,7 +37,9 @@ class _Stay(msgspec.Struct, frozen=True):
     taken: Requests
 
 
-def topology_map(services: ApplicationServices, name: str, scope: Scope) -> Steps[TopologyMap]:
+def topology_map(
+    services: ApplicationServices, name: str, scope: Scope
+) -> Cooperative[TopologyMap]:
     """The map of one topology; raises `NotFound`."""
     cell = services.reader.cell
     topology = cell.config.topologies.get(name)
@@ -68,7 +70,7 @@ def topology_map(services: ApplicationServices, name: str, scope: Scope) -> Step
     )
 
 
-def _nodes_of(cell: Cell, topology: str, spec: TopologySpec) -> Steps[list[Node]]:
+def _nodes_of(cell: Cell, topology: str, spec: TopologySpec) -> Cooperative[list[Node]]:
     flavors = [
         flavor.spec
         for flavor in cell.config.resource_flavors.values()
@@ -82,7 +84,7 @@ def _nodes_of(cell: Cell, topology: str, spec: TopologySpec) -> Steps[list[Node]
     return found
 
 
-def _stays(cell: Cell, topology: str) -> Steps[dict[Path, list[_Stay]]]:
+def _stays(cell: Cell, topology: str) -> Cooperative[dict[Path, list[_Stay]]]:
     flavors = {
         name
         for name, flavor in cell.config.resource_flavors.items()
@@ -180,7 +182,7 @@ def _guests(stays: list[_Stay], scope: Scope) -> list[HostWorkload]:
     return sorted(shown, key=lambda guest: guest.key)
 
 
-def _grouped(leaves: list[DomainNode], depth: int) -> Steps[list[DomainNode]]:
+def _grouped(leaves: list[DomainNode], depth: int) -> Cooperative[list[DomainNode]]:
     """Leaves gathered into the domains of their first `depth` values, level by level."""
     found: dict[Path, list[DomainNode]] = {}
     for leaf in leaves:

@@ -6,10 +6,10 @@ import msgspec
 
 from headgate.application.application_services import ApplicationServices
 from headgate.application.bulk.selection import Query, selected
+from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.application.queries.workloads.clinic_views import CaseView, Clinic, LimitView
 from headgate.application.rights.visibility import Scope
-from headgate.application.slices import Steps, each
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.values.instants import Instant
 from headgate.domain.views.clinic import PATIENT_PHASES, Case, case_of
@@ -30,7 +30,7 @@ HELP: dict[str, WorkloadEvent] = {
 
 def clinic(
     services: ApplicationServices, query: Query, scope: Scope, *, limit: int
-) -> Steps[Clinic]:
+) -> Cooperative[Clinic]:
     """Those that match, who have been so the longest first."""
     cell, at = services.reader.cell, services.clock.now()
     phases = query.phases or PATIENT_PHASES

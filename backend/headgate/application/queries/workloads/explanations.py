@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from headgate.application.application_services import ApplicationServices
+from headgate.application.cooperative import Cooperative
 from headgate.application.queries.queues.lines import Line, line_of, line_of_tree
 from headgate.application.queries.views import timestamp
 from headgate.application.queries.workloads.expected import expected_start
@@ -18,7 +19,6 @@ from headgate.application.queries.workloads.views import (
 )
 from headgate.application.queries.workloads.waiting_since import attempts_of, since
 from headgate.application.rights.visibility import Scope
-from headgate.application.slices import Steps
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
@@ -183,7 +183,7 @@ def blocker_view(services: ApplicationServices, blocker: Blocker, scope: Scope) 
     )
 
 
-def position_of(cell: Cell, workload: Workload) -> Steps[QueuePosition | None]:
+def position_of(cell: Cell, workload: Workload) -> Cooperative[QueuePosition | None]:
     """Its place in line, if it waits in one."""
     name = cluster_queue_of(cell.config, workload)
     line: Line = line_of(cell, name)

@@ -3,6 +3,7 @@
 import msgspec
 
 from headgate.application.application_services import ApplicationServices
+from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.queues.figures import local_queue_key
 from headgate.application.queries.queues.lines import line_of, line_of_tree
 from headgate.application.queries.queues.views import (
@@ -14,7 +15,6 @@ from headgate.application.queries.queues.views import (
 from headgate.application.queries.views import timestamp
 from headgate.application.queries.workloads.explanations import explanation_of
 from headgate.application.rights.visibility import SOMEBODY, Scope
-from headgate.application.slices import Steps, each
 from headgate.domain.rejection import NotFound
 from headgate.domain.workloads.state import Workload, phase_of
 
@@ -35,7 +35,7 @@ class _Place(msgspec.Struct, frozen=True):
 
 def pending_in_cluster_queue(
     services: ApplicationServices, name: str, scope: Scope, stretch: Stretch
-) -> Steps[PendingWorkloadsSummary]:
+) -> Cooperative[PendingWorkloadsSummary]:
     """Who waits in a ClusterQueue; raises `NotFound`."""
     cell = services.reader.cell
     if name not in cell.config.cluster_queues:
@@ -46,7 +46,7 @@ def pending_in_cluster_queue(
 
 def pending_in_local_queue(
     services: ApplicationServices, key: str, scope: Scope, stretch: Stretch
-) -> Steps[PendingWorkloadsSummary]:
+) -> Cooperative[PendingWorkloadsSummary]:
     """Who waits in a LocalQueue (`namespace/name`); raises `NotFound`."""
     cell = services.reader.cell
     queue = cell.config.local_queues.get(key)
@@ -57,7 +57,7 @@ def pending_in_local_queue(
     return (yield from _summary(services, mine, scope, stretch))
 
 
-def _places(services: ApplicationServices, cluster_queue: str) -> Steps[list[_Place]]:
+def _places(services: ApplicationServices, cluster_queue: str) -> Cooperative[list[_Place]]:
     cell = services.reader.cell
     seen: dict[str, int] = {}
     places = []
@@ -74,7 +74,7 @@ def _places(services: ApplicationServices, cluster_queue: str) -> Steps[list[_Pl
 
 def _summary(
     services: ApplicationServices, places: list[_Place], scope: Scope, stretch: Stretch
-) -> Steps[PendingWorkloadsSummary]:
+) -> Cooperative[PendingWorkloadsSummary]:
     chosen = places[stretch.offset : stretch.offset + max(0, stretch.limit)]
     position = services.reader.position
     return PendingWorkloadsSummary(

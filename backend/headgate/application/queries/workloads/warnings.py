@@ -10,10 +10,10 @@ import msgspec
 
 from headgate.application.changes.commands import Changed
 from headgate.application.changes.kept_out import config_after, kept_out
+from headgate.application.cooperative import Cooperative
 from headgate.application.queries.nearest import meant
 from headgate.application.queries.overview.advice import AdviceView
 from headgate.application.rights.visibility import Scope
-from headgate.application.slices import Steps
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.lines.standing import Obstacle
 from headgate.domain.streams import stream_of
@@ -38,7 +38,7 @@ class _KeptOut(msgspec.Struct):
 
 def warnings_about(
     cell: Cell, written: Iterable[tuple[Changed, Places]], scope: Scope
-) -> Steps[list[AdviceView]]:
+) -> Cooperative[list[AdviceView]]:
     """One warning for all that goes to the same queue and cannot, named after the first of them."""
     pairs = tuple(written)
     config = config_after(cell.config, [changed for changed, _ in pairs])

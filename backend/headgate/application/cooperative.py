@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Generator, Iterable
 from typing import TypeAlias, TypeVar
 
-Found = TypeVar("Found")
-Steps: TypeAlias = Generator[None, None, Found]
+Result = TypeVar("Result")
+Cooperative: TypeAlias = Generator[None, None, Result]
 """Work that may be left after each of its small steps; what it returns is its result."""
 
 SLICE_SECONDS = 0.005
 
 
-def each(items: Iterable[Found]) -> Steps[list[Found]]:
+def each(items: Iterable[Result]) -> Cooperative[list[Result]]:
     """All of them, one step for each."""
     found = []
     for item in items:
@@ -20,17 +20,17 @@ def each(items: Iterable[Found]) -> Steps[list[Found]]:
     return found
 
 
-def at_once(steps: Steps[Found]) -> Found:
+def at_once(steps: Cooperative[Result]) -> Result:
     """The result without leaving the work."""
     while True:
         try:
             next(steps)
         except StopIteration as end:
-            result: Found = end.value
+            result: Result = end.value
             return result
 
 
-async def in_slices(steps: Steps[Found]) -> Found:
+async def run_yielding(steps: Cooperative[Result]) -> Result:
     """The result; after every slice of the work others have their turn.
 
     What the work looks at may have moved by its next step: bind what is decided so to what it was
@@ -42,7 +42,7 @@ async def in_slices(steps: Steps[Found]) -> Found:
         try:
             next(steps)
         except StopIteration as end:
-            result: Found = end.value
+            result: Result = end.value
             return result
         if now() >= ends:
             await asyncio.sleep(0)
