@@ -144,7 +144,7 @@ async def measure(url: str, events: int, reads: int) -> None:
     began = time.monotonic()
     await as_it_was(services, Wish(position=events))
     print(f"{events:,} events: first fold and its caches in {time.monotonic() - began:.1f} s")
-    services.past.backstage.close()
+    services.past.executor.close()
     fresh = dataclasses.replace(services, past=platform.time_machine())
     del services
     # As every process that keeps a fold warm.
@@ -157,7 +157,7 @@ async def measure(url: str, events: int, reads: int) -> None:
         place = min(reads - 1, reads * percent // 100)
         passed, worked = by_clock[place] * 1000, at_work[place] * 1000
         print(f"reads of the past, p{percent}: {passed:.0f} ms, {worked:.0f} ms of them at work")
-    fresh.past.backstage.close()
+    fresh.past.executor.close()
     platform.close()
 
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headgate.application.backstage import Backstage
 from headgate.application.backtests.book import BacktestBook
+from headgate.application.bounded_executor import BoundedExecutor
 from headgate.application.cycles.book import CycleBook
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
@@ -54,4 +54,6 @@ class ApplicationServices:
     ui_directory: Path
     version: str
     started_at: float
-    reading: Backstage = field(default_factory=lambda: Backstage("reading", BUSY_READING))
+    reading: BoundedExecutor = field(
+        default_factory=lambda: BoundedExecutor("reading", BUSY_READING)
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from headgate.application.backstage import Backstage
+from headgate.application.bounded_executor import BoundedExecutor
 from headgate.application.past.cells import PastCells
 
 BUSY = "Too many questions about the past or the future are being worked on."
@@ -19,7 +19,7 @@ class TimeMachine:
     cells: PastCells
     elapsed: Callable[[], float]
     seconds: float = 10.0
-    backstage: Backstage = field(default_factory=lambda: Backstage("past", BUSY))
+    executor: BoundedExecutor = field(default_factory=lambda: BoundedExecutor("past", BUSY))
 
     def is_late(self) -> Callable[[], bool]:
         """Tells from now on whether the time for one trial is over."""

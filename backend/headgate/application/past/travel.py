@@ -30,7 +30,7 @@ async def as_it_was(services: ApplicationServices, wish: Wish) -> ApplicationSer
     `Overloaded` when too many ask.
     """
     machine = services.past
-    moment, cell = await machine.backstage.do(lambda: _tell(services, machine.cells, wish))
+    moment, cell = await machine.executor.do(lambda: _tell(services, machine.cells, wish))
     log = PastLog(services.log, moment, cell.version_of)
     return replace(
         services,

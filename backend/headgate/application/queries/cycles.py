@@ -72,7 +72,7 @@ async def rerun(services: ApplicationServices, cycle_id: str, scope: Scope) -> C
         cell = machine.cells.at(record.input_position).fork()
         return run_again(cell, record, _recorded(services, record))
 
-    found = await machine.backstage.do(again)
+    found = await machine.executor.do(again)
     difference = "" if found.is_same else _difference(found)
     return CycleRerun(
         position=services.reader.position,

@@ -62,7 +62,7 @@ async def simulate(
     machine = services.past
     trying = Trying(changes, at, machine.is_late())
     try:
-        foreseen = await machine.backstage.do(lambda: try_out(cell, trying))
+        foreseen = await machine.executor.do(lambda: try_out(cell, trying))
     except Endless as endless:
         detail = "What would happen cannot be worked out in the time one may take."
         raise TooMuch(detail) from endless

@@ -37,7 +37,7 @@ async def usage_over_time(
         raise NotFound(f"There is no ClusterQueue {cluster_queue}.", remedy="List ClusterQueues.")
     instants = instants_of(services, stretch)
     machine, late = services.past, services.past.is_late()
-    moments = await machine.backstage.do(
+    moments = await machine.executor.do(
         lambda: [moment_at(services.log, instant) for instant in instants]
     )
     counted = await asyncio.to_thread(
@@ -51,7 +51,7 @@ async def usage_over_time(
     found: list[UsagePoint] = []
     # One instant at a time, so that others who look at the past need not wait for all of them.
     while len(found) < len(moments) and not late():
-        found.append(await machine.backstage.do(lambda: next(looks)))
+        found.append(await machine.executor.do(lambda: next(looks)))
     return UsageHistory(
         position=services.reader.position,
         counted_position=counted.position,

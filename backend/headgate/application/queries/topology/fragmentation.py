@@ -26,14 +26,14 @@ async def fragmentation_of(
     expect_topology(services.reader.cell, name)
     instants = instants_of(services, stretch)
     machine, late = services.past, services.past.is_late()
-    moments = await machine.backstage.do(
+    moments = await machine.executor.do(
         lambda: [moment_at(services.log, instant) for instant in instants]
     )
     looks = _looks(services, name, requests, moments)
     found: list[FragmentationPoint] = []
     # One instant at a time, so that others who look at the past need not wait for all of them.
     while len(found) < len(moments) and not late():
-        found.append(await machine.backstage.do(lambda: next(looks)))
+        found.append(await machine.executor.do(lambda: next(looks)))
     return FragmentationHistory(
         position=services.reader.position,
         at=timestamp(services.clock.now()),

@@ -8,12 +8,12 @@ from typing import TypeVar
 
 from headgate.application.failures import Overloaded
 
-MOST_WAITING = 32
-Found = TypeVar("Found")
+MAX_WAITING = 32
+Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
-class Backstage:
+class BoundedExecutor:
     """One thread of a process for one sort of work; it never holds up the event loop.
 
     Whoever comes when too many wait already is turned away, and told that `busy`.
@@ -27,9 +27,9 @@ class Backstage:
     def __post_init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"headgate-{self.name}")
 
-    async def do(self, work: Callable[[], Found]) -> Found:
+    async def do(self, work: Callable[[], Result]) -> Result:
         """The result of some work; raises `Overloaded` if too much is waiting."""
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= MAX_WAITING:
             raise Overloaded(self.busy)
         self._waiting += 1
         try:
