@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headgate.application.ports import Appended, NewEvent, Unit
+from headgate.application.ports import Appended, AppendUnit, NewEvent
 from headgate.bootstrap import Platform
 from headgate.domain.facts import Origin
 from headgate.domain.workloads.events import WorkloadExplained
@@ -48,7 +48,7 @@ def submitted(admin: Api) -> int:
 def head(admin: Api, platform: Platform, submitted: int) -> int:
     """The position after so many explanations."""
     stream = "workload/team-a/old"
-    unit = Unit(
+    unit = AppendUnit(
         at=platform.event_log.now(),
         origin=Origin(actor="scheduler"),
         expected={stream: 1},

@@ -9,11 +9,11 @@ from headgate.adapters.manifests.parse import parse_value
 from headgate.api.installing import install
 from headgate.api.manifests import wanted_of
 from headgate.application.application_services import ApplicationServices
-from headgate.application.changes.deciding import Basis, decided, unit_of_changes, unused
-from headgate.application.changes.submit_workloads import submission
+from headgate.application.commands.deciding import Basis, decided, unit_of_changes, unused
+from headgate.application.commands.submit_workloads import submission
 from headgate.application.cooperative import at_once
 from headgate.application.database_clock import DatabaseClock
-from headgate.application.ports import Appended, Unit
+from headgate.application.ports import Appended, AppendUnit
 from headgate.application.warm.reader import WarmReader
 from headgate.bootstrap import open_platform
 from headgate.domain.facts import Origin
@@ -43,7 +43,7 @@ async def measure_grouped_appends(database_url: str) -> float:
     return UNITS / taken
 
 
-def decided_submit(services: ApplicationServices, name: str) -> Unit:
+def decided_submit(services: ApplicationServices, name: str) -> AppendUnit:
     """The unit that records one submit."""
     desired = parse_value(manifest(name))
     assert isinstance(desired, Desired)
@@ -54,7 +54,7 @@ def decided_submit(services: ApplicationServices, name: str) -> Unit:
     return at_once(unit_of_changes(cell, changes, basis))
 
 
-async def append_all(services: ApplicationServices, left: Iterator[Unit]) -> None:
+async def append_all(services: ApplicationServices, left: Iterator[AppendUnit]) -> None:
     """Append one after the other what is left, sharing it with others."""
     for unit in left:
         verdict = await services.commits.append(unit)

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, expect
 
 from headgate.adapters.postgres.connections import open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
-from headgate.application.ports import Appended, NewEvent, Unit
+from headgate.application.ports import Appended, AppendUnit, NewEvent
 from headgate.domain.facts import Origin
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation
@@ -45,7 +45,7 @@ class Explained:
         running = json.loads((self.up.data / "run.json").read_text())
         pool = open_pool(running["database_url"], most=1)
         log = PostgresEventLog(pool)
-        unit = Unit(
+        unit = AppendUnit(
             at=log.now(),
             origin=Origin(actor="scheduler"),
             expected={stream: after_version},

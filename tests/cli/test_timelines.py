@@ -6,7 +6,7 @@ import pytest
 
 from headgate.adapters.postgres.connections import open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
-from headgate.application.ports import Appended, NewEvent, Unit
+from headgate.application.ports import Appended, AppendUnit, NewEvent
 from headgate.client.client import PAGE_SIZE, HeadgateClient
 from headgate.domain.facts import Origin
 from headgate.domain.workloads.events import WorkloadExplained
@@ -41,7 +41,7 @@ def often_explained(client: HeadgateClient, database_url: str) -> int:
     stream = "workload/default/old"
     pool = open_pool(database_url, most=1)
     log = PostgresEventLog(pool)
-    unit = Unit(
+    unit = AppendUnit(
         at=log.now(),
         origin=Origin(actor="scheduler"),
         expected={stream: 1},

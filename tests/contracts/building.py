@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from headgate.application.ports import (
     Appended,
+    AppendUnit,
     Conflict,
     Fence,
     IdempotencyKey,
     NewEvent,
     PartitionRow,
     Row,
-    Unit,
     Verdict,
 )
 from headgate.application.rows import rows_of
@@ -26,16 +26,18 @@ def event(stream: str = "workload/a/1", note: str = "", **given: object) -> NewE
     return NewEvent(stream=stream, event=WorkloadPodsNotReady(message=note), **given)  # type: ignore[arg-type]
 
 
-def unit(*events: NewEvent, expected: dict[str, int] | None = None, **given: object) -> Unit:
+def unit(*events: NewEvent, expected: dict[str, int] | None = None, **given: object) -> AppendUnit:
     """A unit of these events on streams that were never used, unless `expected` says more."""
     unused = {new.stream: 0 for new in events}
     values = {"at": AT, "origin": ORIGIN, **given}
-    return Unit(expected={**unused, **(expected or {})}, events=events, **values)  # type: ignore[arg-type]
+    return AppendUnit(expected={**unused, **(expected or {})}, events=events, **values)  # type: ignore[arg-type]
 
 
-def shown(stream: str, state: object, fact: DomainEvent | None = None, version: int = 0) -> Unit:
+def shown(
+    stream: str, state: object, fact: DomainEvent | None = None, version: int = 0
+) -> AppendUnit:
     """A unit that makes the read models show a state."""
-    return Unit(
+    return AppendUnit(
         at=AT,
         origin=ORIGIN,
         expected={stream: version},

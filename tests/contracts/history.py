@@ -1,6 +1,6 @@
 """A short history with queues, workloads and a preemption, for tests of what is read from it."""
 
-from headgate.application.ports import NewEvent, Unit
+from headgate.application.ports import AppendUnit, NewEvent
 from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.queues.events import LocalQueueCreated
 from headgate.domain.queues.specs import LocalQueueSpec
@@ -31,14 +31,14 @@ class History:
     """Facts one after the other, each in a unit of its own."""
 
     def __init__(self) -> None:
-        self.units: list[Unit] = []
+        self.units: list[AppendUnit] = []
         self._versions: dict[str, int] = {}
 
     def add(self, stream: str, event: DomainEvent, at: int = START) -> None:
         version = self._versions.get(stream, 0)
         self._versions[stream] = version + 1
         self.units.append(
-            Unit(
+            AppendUnit(
                 at=at,
                 origin=Origin(actor="scheduler"),
                 expected={stream: version},
@@ -79,7 +79,7 @@ def victim_of(name: str) -> RoundVictim:
     )
 
 
-def a_history() -> list[Unit]:
+def a_history() -> list[AppendUnit]:
     """Two queues, three workloads, two rounds."""
     history = History()
     door = LocalQueueCreated(

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from headgate.application.ports import (
+    AppendUnit,
     EventFilter,
     Fence,
     NewEvent,
     Row,
-    Unit,
     Verdict,
     WorkloadQuery,
 )
@@ -40,12 +40,12 @@ fences = st.builds(_fence_of, st.sampled_from(("p", "gone")), st.integers(0, 1))
 
 
 @st.composite
-def units(draw: st.DrawFn) -> Unit:
+def units(draw: st.DrawFn) -> AppendUnit:
     """Units that often touch what others touch; `expected` is right about half of the time."""
     touched = draw(st.lists(streams, min_size=1, max_size=3))
     read = draw(st.lists(streams, max_size=1))
     events = tuple(draw(new_events(stream)) for stream in touched)
-    return Unit(
+    return AppendUnit(
         at=AT + draw(st.integers(0, 9)),
         origin=ORIGIN,
         expected={stream: draw(st.integers(0, 3)) for stream in [*touched, *read]},
@@ -93,7 +93,7 @@ def rows(draw: st.DrawFn, stream: str) -> Row:
 Step = Callable[[Adapters], object]
 
 
-def appending(group: list[Unit]) -> Step:
+def appending(group: list[AppendUnit]) -> Step:
     """Append a group; half of what is expected is made to be right first."""
 
     def step(adapters: Adapters) -> list[Verdict]:
@@ -110,7 +110,7 @@ def appending(group: list[Unit]) -> Step:
     return step
 
 
-def deciding(group: list[Unit], next_due: int | None) -> Step:
+def deciding(group: list[AppendUnit], next_due: int | None) -> Step:
     """A worker's turn in which nothing stands in its way but the group itself."""
 
     def step(adapters: Adapters) -> list[Verdict]:

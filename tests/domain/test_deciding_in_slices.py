@@ -1,7 +1,7 @@
 """Very many changes are decided in slices, and the configuration may move in between."""
 
-from headgate.application.changes.act_on_workloads import change_of_workload
-from headgate.application.changes.deciding import Basis, decided, unit_of_changes
+from headgate.application.commands.act_on_workloads import change_of_workload
+from headgate.application.commands.deciding import Basis, decided, unit_of_changes
 from headgate.application.cooperative import at_once
 from headgate.application.ports import Loaded
 from headgate.domain.streams import workload_stream

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from random import Random
 
-from headgate.application.changes.commands import Change, Situation
+from headgate.application.commands.requests import DecisionContext, StreamCommand
 from headgate.application.simulations.trying import Standing, Trying, try_out
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
@@ -53,10 +53,10 @@ def rest(cluster: Cluster) -> None:
 def _compare(cluster: Cluster, command: c.Submit) -> tuple[Told, Told]:
     key = f"{command.namespace}/{command.name}"
 
-    def decide(situation: Situation) -> tuple[DomainEvent, ...]:
+    def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
         return WORKLOAD.decide(situation.state, command, situation.at)
 
-    change = Change(stream=workload_stream(key), decide=decide)
+    change = StreamCommand(stream=workload_stream(key), decide=decide)
     fork = cluster.witness.cell.fork()
     foretold = try_out(fork, Trying([change], cluster.now, lambda: False))
     before = cluster.log.head()

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from headgate.application.changes.commands import Change
+from headgate.application.commands.requests import StreamCommand
 from headgate.application.simulations.trying import Foreseen, Trying, try_out
 from headgate.domain.cell import Cell
 from headgate.domain.foresight.course import Endless
@@ -24,7 +24,7 @@ def test_days_foretell_every_kind_of_verdict() -> None:
     assert {"Admitted", "MakesRoom", "Waits"} <= verdicts
 
 
-def _foresee(seed: int, *changes: Change, late: bool = False) -> Foreseen:
+def _foresee(seed: int, *changes: StreamCommand, late: bool = False) -> Foreseen:
     cluster = morning(seed, 150)
     rest(cluster)
     cell = cluster.witness.cell.fork()

@@ -6,9 +6,9 @@ from typing import Any
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.state_cache import MemoryStateCache
-from headgate.application.changes.units import unit_of
+from headgate.application.commands.units import unit_of
 from headgate.application.cycles.records import CycleRecord
-from headgate.application.ports import Appended, Unavailable, Unit
+from headgate.application.ports import Appended, AppendUnit, Unavailable
 from headgate.application.turns.run_partition import Backoff, Budget, Scheduler, run_partition
 from headgate.application.warm.cell import KeepRule, WarmCell
 from headgate.domain.facts import DomainEvent, Origin
@@ -73,7 +73,7 @@ class Cluster:
                 wakes.append(wakes_of(cell, stream, event))
                 cell.assume(stream, event, self.now)
             following = iter(wakes)
-            unit: Unit = unit_of(
+            unit: AppendUnit = unit_of(
                 [Decision(expected, facts)],
                 cell.state_of,
                 lambda _stream, _event: next(following),

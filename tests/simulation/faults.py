@@ -5,7 +5,13 @@ from random import Random
 from typing import Self
 
 from headgate.adapters.memory.partitions import MemoryPartitions
-from headgate.application.ports import PartitionRow, PartitionSession, Unavailable, Unit, Verdict
+from headgate.application.ports import (
+    AppendUnit,
+    PartitionRow,
+    PartitionSession,
+    Unavailable,
+    Verdict,
+)
 from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
 
@@ -42,7 +48,9 @@ class FaultySession:
     def now(self) -> Instant:
         return self._session.now()
 
-    def commit_decisions(self, units: Sequence[Unit], *, next_due: Instant | None) -> list[Verdict]:
+    def commit_decisions(
+        self, units: Sequence[AppendUnit], *, next_due: Instant | None
+    ) -> list[Verdict]:
         self._maybe_crash()
         self._maybe_disconnect()
         verdicts = self._session.commit_decisions(units, next_due=next_due)

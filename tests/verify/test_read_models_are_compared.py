@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
-from headgate.application.ports import Appended, NewEvent, Unit
+from headgate.application.ports import Appended, AppendUnit, NewEvent
 from headgate.application.rows import rows_of
 from headgate.application.verify.findings import Finding
 from headgate.application.verify.verify import Verifier
@@ -32,7 +32,7 @@ def platform(database_url: str) -> Iterator[Platform]:
 
 
 def append(platform: Platform, stream: str, event: Any, state: Any, version: int = 0) -> None:
-    unit = Unit(
+    unit = AppendUnit(
         at=START,
         origin=Origin(actor="scheduler"),
         expected={stream: version},

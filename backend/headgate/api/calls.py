@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, origin_of
-from headgate.application.changes.commands import Call, Handled, Key, Writer
+from headgate.application.commands.requests import CommandRequest, CommandResponse, Key, Writer
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,12 +18,12 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     tells_failures: bool = False
 
 
-async def call_of(request: Caller, writer: Writer, asking: Asking) -> Call:
+async def call_of(request: Caller, writer: Writer, asking: Asking) -> CommandRequest:
     """The call that a request makes."""
     key = None
     if asking.key is not None and not asking.is_dry_run:
         key = Key(text=asking.key, request_hash=await _hash(request))
-    return Call(
+    return CommandRequest(
         identity=request.user,
         origin=origin_of(request, asking.reason),
         answer=writer,
@@ -33,7 +33,7 @@ async def call_of(request: Caller, writer: Writer, asking: Asking) -> Call:
     )
 
 
-def answer_handled(handled: Handled, *, location: str | None = None) -> Answer:
+def answer_handled(handled: CommandResponse, *, location: str | None = None) -> Answer:
     """The answer of a command."""
     headers = {"Location": location} if location and not handled.is_replayed else {}
     if handled.is_replayed:

@@ -14,7 +14,7 @@ from headgate.application.followed.rebuilds import Rebuilds
 from headgate.application.group_commit import GroupCommit
 from headgate.application.metrics.attempts import Attempts
 from headgate.application.metrics.tally import Tally
-from headgate.application.ports import Nudges, Unit
+from headgate.application.ports import AppendUnit, Nudges
 from headgate.application.rights.token_book import TokenBook
 from headgate.application.rights.visibility import Tenants
 from headgate.application.warm.reader import WarmReader
@@ -57,16 +57,16 @@ def install(platform: Platform) -> ApplicationServices:
     )
 
 
-def woken_by(units: Iterable[Unit], keys: Sequence[str]) -> list[str]:
+def woken_by(units: Iterable[AppendUnit], keys: Sequence[str]) -> list[str]:
     """The partitions to nudge after these appends; `keys` are all there are."""
     woken = {key for unit in units for new in unit.events for key in new.wakes}
     return sorted({*woken - {EVERYONE}, *(keys if EVERYONE in woken else ())})
 
 
-def _nudging(nudges: Nudges, reader: WarmReader) -> Callable[[Sequence[Unit]], None]:
+def _nudging(nudges: Nudges, reader: WarmReader) -> Callable[[Sequence[AppendUnit]], None]:
     """Tells workers of what was appended; the broker may be away, the log is not."""
 
-    def nudge(units: Sequence[Unit]) -> None:
+    def nudge(units: Sequence[AppendUnit]) -> None:
         nudges.nudge(woken_by(units, reader.cell.partition_keys()))
 
     return nudge

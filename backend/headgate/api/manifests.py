@@ -15,8 +15,7 @@ from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID, ApiFailure
 from headgate.api.shapes import ProblemError
 from headgate.application.application_services import ApplicationServices
-from headgate.application.changes.commands import Changed, Writer, Written
-from headgate.application.changes.wanted import Wanted
+from headgate.application.commands.requests import CommandResult, DesiredObject, Writer, Written
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.queues.consumption import Consumed, consumed_by
 from headgate.application.queries.queues.status import Status, status_of, weighted_share_of
@@ -33,7 +32,7 @@ PRIORITY = "priority"
 ENDING_LENGTH = 5
 
 
-async def read_wanted(request: Caller, body: bytes, kind: str) -> tuple[Wanted, Desired]:
+async def read_wanted(request: Caller, body: bytes, kind: str) -> tuple[DesiredObject, Desired]:
     """The one object a body asks for, in the namespace and with the name of the path."""
     namespace = str(request.path_params.get("namespace", ""))
     desired = await parsed_object(request, body, kind, namespace or DEFAULT_NAMESPACE)
@@ -43,12 +42,12 @@ async def read_wanted(request: Caller, body: bytes, kind: str) -> tuple[Wanted, 
     return wanted_of(services_of(request), desired), desired
 
 
-def wanted_of(services: ApplicationServices, desired: Desired) -> Wanted:
+def wanted_of(services: ApplicationServices, desired: Desired) -> DesiredObject:
     """The same as use cases take it; a generated name gets its ending here."""
     ending = "" if desired.name else services.ids.new()[-ENDING_LENGTH:]
     complete = named(desired, ending)
     is_workload = complete.kind == "Workload"
-    return Wanted(
+    return DesiredObject(
         kind=complete.stream_kind,
         name=complete.name,
         namespace=complete.namespace,
@@ -64,7 +63,7 @@ def wanted_of(services: ApplicationServices, desired: Desired) -> Wanted:
 def object_writer(request: Caller, kind: str, status: int = 200) -> Writer:
     """Answers with the only object changed; with what it was last if it is gone."""
 
-    def write(results: Sequence[Changed]) -> Cooperative[Written]:
+    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
         yield
         after = _manifest_after(kind, results[0])
         shown = _for_reader(after, services_of(request), request.user.namespaces)
@@ -73,7 +72,7 @@ def object_writer(request: Caller, kind: str, status: int = 200) -> Writer:
     return write
 
 
-def _manifest_after(kind: str, changed: Changed) -> dict[str, Any]:
+def _manifest_after(kind: str, changed: CommandResult) -> dict[str, Any]:
     """The object after a change, at the position the change will have."""
     state = changed.before if isinstance(changed.after, Absent) else changed.after
     rendered = render(kind, state, changed.position)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.changes.apply_objects import change_to
-from headgate.application.changes.commands import Change
-from headgate.application.changes.configure_objects import deletion_of_object
-from headgate.application.changes.units import configures
-from headgate.application.changes.wanted import Wanted
+from headgate.application.commands.apply_objects import change_to
+from headgate.application.commands.configure_objects import deletion_of_object
+from headgate.application.commands.requests import DesiredObject, StreamCommand
+from headgate.application.commands.units import configures
 from headgate.application.ports import EventFilter
 from headgate.application.rights.visibility import Scope, allows
 from headgate.domain.checks.events import AdmissionCheckReported
@@ -70,7 +69,7 @@ async def revisions(
 
 async def reverting(
     services: ApplicationServices, actor: str, stream: str, position: int
-) -> Change:
+) -> StreamCommand:
     """The change that makes an object what it was after the event at a position.
 
     Raises `NotFound` where it never was, `IllegalNow` for what cannot be taken back this way.
@@ -91,8 +90,8 @@ async def reverting(
     return change_to(services, actor, _wanted(kind, was))
 
 
-def _wanted(kind: str, was: Configured[Any]) -> Wanted:
-    return Wanted(
+def _wanted(kind: str, was: Configured[Any]) -> DesiredObject:
+    return DesiredObject(
         kind=kind,
         name=was.name,
         namespace=was.namespace,

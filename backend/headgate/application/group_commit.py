@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from headgate.application.failures import Overloaded
-from headgate.application.ports import Appended, EventLog, Unavailable, Unit, Verdict
+from headgate.application.ports import Appended, AppendUnit, EventLog, Unavailable, Verdict
 
-Waiting = tuple[Unit, asyncio.Future[Verdict]]
+Waiting = tuple[AppendUnit, asyncio.Future[Verdict]]
 
 
 class GroupCommit:
@@ -22,7 +22,7 @@ class GroupCommit:
     def __init__(
         self,
         log: EventLog,
-        committed: Callable[[Sequence[Unit]], None],
+        committed: Callable[[Sequence[AppendUnit]], None],
         *,
         most_in_group: int = 400,
         most_waiting: int = 20_000,
@@ -34,16 +34,16 @@ class GroupCommit:
         self._waiting: deque[Waiting] = deque()
         self._writer: asyncio.Task[None] | None = None
 
-    async def append(self, unit: Unit) -> Verdict:
+    async def append(self, unit: AppendUnit) -> Verdict:
         """The verdict on one unit; raises `Unavailable` or `Overloaded`."""
         (answer,) = self._enqueued([unit])
         return await answer
 
-    async def append_each(self, units: Sequence[Unit]) -> list[Verdict]:
+    async def append_each(self, units: Sequence[AppendUnit]) -> list[Verdict]:
         """The verdicts on several units, in order; each stands or falls by itself."""
         return list(await asyncio.gather(*self._enqueued(units)))
 
-    def _enqueued(self, units: Sequence[Unit]) -> list[asyncio.Future[Verdict]]:
+    def _enqueued(self, units: Sequence[AppendUnit]) -> list[asyncio.Future[Verdict]]:
         if len(self._waiting) + len(units) > self._most_waiting:
             raise Overloaded("too many writes are waiting for the log")
         loop = asyncio.get_running_loop()

@@ -60,7 +60,7 @@ class IdempotencyKey(msgspec.Struct, frozen=True, kw_only=True):
     answer: bytes = b""
 
 
-class Unit(msgspec.Struct, frozen=True, kw_only=True):
+class AppendUnit(msgspec.Struct, frozen=True, kw_only=True):
     """All the appends of one decision: recorded together or not at all.
 
     `expected` gives the version each touched stream must be at (0: never used). `config_position`
@@ -145,7 +145,7 @@ class EventCount(msgspec.Struct, frozen=True, kw_only=True):
 class EventLog(Protocol):
     """The log itself. Blocking; safe to use from several threads."""
 
-    def append(self, units: Sequence[Unit]) -> list[Verdict]:
+    def append(self, units: Sequence[AppendUnit]) -> list[Verdict]:
         """Append each unit with its own verdict, all in one transaction, in order."""
 
     def head(self) -> int:
@@ -278,7 +278,9 @@ class PartitionSession(Protocol):
     def now(self) -> Instant:
         """The database's clock, read afresh."""
 
-    def commit_decisions(self, units: Sequence[Unit], *, next_due: Instant | None) -> list[Verdict]:
+    def commit_decisions(
+        self, units: Sequence[AppendUnit], *, next_due: Instant | None
+    ) -> list[Verdict]:
         """Append under the fence and commit; any conflict rolls everything back."""
 
     def commit_idle(self, *, idle_position: int, next_due: Instant | None) -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from headgate.application.ports import (
     Appended,
+    AppendUnit,
     Conflict,
     Fence,
     IdempotencyKey,
@@ -17,7 +18,6 @@ from headgate.application.ports import (
     PartitionRow,
     Replayed,
     Row,
-    Unit,
     Verdict,
 )
 from headgate.application.rights.access import Token
@@ -58,7 +58,7 @@ class MemoryDatabase:
         """How many events the stream has."""
         return len(self.by_stream.get(stream, ()))
 
-    def append(self, units: Sequence[Unit], session: object = None) -> list[Verdict]:
+    def append(self, units: Sequence[AppendUnit], session: object = None) -> list[Verdict]:
         """Append each unit with its own verdict; `session` is the lock the caller holds."""
         with self.lock:
             before = self.head
@@ -69,7 +69,9 @@ class MemoryDatabase:
                 wake_up()
         return verdicts
 
-    def refusal(self, unit: Unit, session: object, ahead: Sequence[Unit] = ()) -> Verdict | None:
+    def refusal(
+        self, unit: AppendUnit, session: object, ahead: Sequence[AppendUnit] = ()
+    ) -> Verdict | None:
         """What is wrong with a unit once those `ahead` are appended; None if it may be as well."""
         if unit.idempotency is not None:
             earlier = self.keys.get((unit.idempotency.key, unit.idempotency.actor))
@@ -78,7 +80,7 @@ class MemoryDatabase:
         reason = self._fence_conflict(unit.fence, session) or self._conflict(unit, ahead)
         return Conflict(reason=reason) if reason else None
 
-    def _append_one(self, unit: Unit, session: object) -> Verdict:
+    def _append_one(self, unit: AppendUnit, session: object) -> Verdict:
         refused = self.refusal(unit, session)
         if refused is not None:
             return refused
@@ -106,7 +108,7 @@ class MemoryDatabase:
             return "something has moved the guard of the partition"
         return ""
 
-    def _conflict(self, unit: Unit, ahead: Sequence[Unit]) -> str:
+    def _conflict(self, unit: AppendUnit, ahead: Sequence[AppendUnit]) -> str:
         coming = [new for other in ahead for new in other.events]
         configured = self.config_position
         for position, new in enumerate(coming, start=self.head + 1):
@@ -120,7 +122,7 @@ class MemoryDatabase:
                 return f"{stream} is at version {actual}, not {version}"
         return ""
 
-    def _record(self, unit: Unit, new: NewEvent) -> None:
+    def _record(self, unit: AppendUnit, new: NewEvent) -> None:
         known = self.by_stream.setdefault(new.stream, [])
         recorded = Recorded(
             position=self.head + 1,
@@ -149,7 +151,7 @@ class MemoryDatabase:
             "position": last.position,
         }
 
-    def _wake(self, unit: Unit, first: int) -> None:
+    def _wake(self, unit: AppendUnit, first: int) -> None:
         fenced = unit.fence.partition if unit.fence else ""
         moved: set[str] = set()
         for position, new in enumerate(unit.events, start=first):

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from headgate.adapters.memory.database import MemoryDatabase
-from headgate.application.ports import EventCount, EventFilter, Unit, Verdict
+from headgate.application.ports import AppendUnit, EventCount, EventFilter, Verdict
 from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
 from headgate.event_log.catalogue import name_of
@@ -16,7 +16,7 @@ class MemoryEventLog:
     def __init__(self, database: MemoryDatabase) -> None:
         self._database = database
 
-    def append(self, units: Sequence[Unit]) -> list[Verdict]:
+    def append(self, units: Sequence[AppendUnit]) -> list[Verdict]:
         """Append each unit with its own verdict, in order."""
         return self._database.append(units)
 

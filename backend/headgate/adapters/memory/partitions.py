@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from headgate.adapters.memory.database import MemoryDatabase, new_partition
 from headgate.application.ports import (
     Appended,
+    AppendUnit,
     Conflict,
     Fence,
     PartitionRow,
     Unavailable,
-    Unit,
     Verdict,
 )
 from headgate.domain.facts import Recorded
@@ -105,7 +105,9 @@ class MemoryPartitionSession:
         self._require_session()
         return self._database.clock()
 
-    def commit_decisions(self, units: Sequence[Unit], *, next_due: Instant | None) -> list[Verdict]:
+    def commit_decisions(
+        self, units: Sequence[AppendUnit], *, next_due: Instant | None
+    ) -> list[Verdict]:
         """Append under the fence and commit; any conflict leaves nothing behind."""
         fence = Fence(partition=self.row.key, epoch=self.row.epoch, guard=self.row.guard)
         fenced = [unit if unit.fence else replace(unit, fence=fence) for unit in units]
@@ -131,9 +133,9 @@ class MemoryPartitionSession:
                 self._database.partitions[row.key] = replace(row, idle_position=seen)
             self._settle(next_due=next_due)
 
-    def _refusals(self, units: Sequence[Unit]) -> list[Verdict | None]:
+    def _refusals(self, units: Sequence[AppendUnit]) -> list[Verdict | None]:
         """What would be wrong with each unit if the good ones before it were appended."""
-        ahead: list[Unit] = []
+        ahead: list[AppendUnit] = []
         refusals: list[Verdict | None] = []
         for unit in units:
             refused = self._database.refusal(unit, self, ahead)

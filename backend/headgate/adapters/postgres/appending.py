@@ -9,11 +9,11 @@ import msgspec
 
 from headgate.application.ports import (
     Appended,
+    AppendUnit,
     Conflict,
     IdempotencyKey,
     KeyReused,
     Replayed,
-    Unit,
     Verdict,
 )
 from headgate.domain.facts import Origin
@@ -55,7 +55,7 @@ class _Bodies:
         return b"".join(self._parts)
 
 
-def written_runs(units: Sequence[Unit]) -> tuple[str, bytes]:
+def written_runs(units: Sequence[AppendUnit]) -> tuple[str, bytes]:
     """The units as runs of units that do not touch each other, and the bodies they refer to.
 
     Raises `Unstorable` where a text holds U+0000.
@@ -67,14 +67,14 @@ def written_runs(units: Sequence[Unit]) -> tuple[str, bytes]:
     return runs.decode(), bodies.joined()
 
 
-def verdicts_of(units: Sequence[Unit], answer: str) -> list[Verdict]:
+def verdicts_of(units: Sequence[AppendUnit], answer: str) -> list[Verdict]:
     """The verdicts on these units from the answer of `log_append`."""
     return [_verdict(unit, a) for unit, a in zip(units, _ANSWERS.decode(answer), strict=True)]
 
 
-def independent_runs(units: Sequence[Unit]) -> Iterator[list[Unit]]:
+def independent_runs(units: Sequence[AppendUnit]) -> Iterator[list[AppendUnit]]:
     """Splits where a unit depends on an earlier one: by stream, key, guard or configuration."""
-    run: list[Unit] = []
+    run: list[AppendUnit] = []
     read: set[str] = set()
     touched: set[str] = set()
     moves = False
@@ -93,11 +93,11 @@ def independent_runs(units: Sequence[Unit]) -> Iterator[list[Unit]]:
         yield run
 
 
-def _key_of(unit: Unit) -> set[str]:
+def _key_of(unit: AppendUnit) -> set[str]:
     return {f"\0{unit.idempotency.actor}\0{unit.idempotency.key}"} if unit.idempotency else set()
 
 
-def _written_run(units: Sequence[Unit], bodies: _Bodies) -> dict[str, Any]:
+def _written_run(units: Sequence[AppendUnit], bodies: _Bodies) -> dict[str, Any]:
     run: dict[str, Any] = {"units": []}
     for number, unit in enumerate(units, start=1):
         last = {new.stream: nth for nth, new in enumerate(unit.events)}
@@ -114,7 +114,7 @@ def _written_run(units: Sequence[Unit], bodies: _Bodies) -> dict[str, Any]:
     return run
 
 
-def _versions_after(unit: Unit) -> dict[str, int]:
+def _versions_after(unit: AppendUnit) -> dict[str, int]:
     versions = dict(unit.expected)
     for new in unit.events:
         versions[new.stream] += 1
@@ -122,7 +122,7 @@ def _versions_after(unit: Unit) -> dict[str, int]:
 
 
 def _written_unit(
-    number: int, unit: Unit, versions: dict[str, int], last: dict[str, int]
+    number: int, unit: AppendUnit, versions: dict[str, int], last: dict[str, int]
 ) -> dict[str, Any]:
     configuring = [nth for nth, new in enumerate(unit.events) if new.configures]
     written = {
@@ -141,7 +141,7 @@ def _written_unit(
     return written | _written_origin(unit.origin) | _written_fence(unit)
 
 
-def _bodies_of(unit: Unit, bodies: _Bodies) -> dict[str, Any]:
+def _bodies_of(unit: AppendUnit, bodies: _Bodies) -> dict[str, Any]:
     """The events of a unit and its key, whose contents go among the bodies."""
     versions = dict(unit.expected)
     events = []
@@ -174,7 +174,7 @@ def _storable(document: bytes) -> bytes:
     return document
 
 
-def _written_wakes(unit: Unit) -> list[dict[str, Any]]:
+def _written_wakes(unit: AppendUnit) -> list[dict[str, Any]]:
     woken: dict[str, tuple[int, bool]] = {}
     for nth, new in enumerate(unit.events):
         for key in new.wakes:
@@ -189,7 +189,7 @@ def _written_origin(origin: Origin) -> dict[str, str]:
     }
 
 
-def _written_fence(unit: Unit) -> dict[str, Any]:
+def _written_fence(unit: AppendUnit) -> dict[str, Any]:
     if unit.fence is None:
         return {}
     fence = unit.fence
@@ -205,7 +205,7 @@ def _written_key(key: IdempotencyKey, bodies: _Bodies) -> dict[str, Any]:
     } | bodies.place_of(key.answer)
 
 
-def _verdict(unit: Unit, answer: _Answer) -> Verdict:
+def _verdict(unit: AppendUnit, answer: _Answer) -> Verdict:
     match answer.verdict:
         case "appended":
             return Appended(first_position=answer.first, last_position=answer.last)
@@ -220,7 +220,7 @@ def _verdict(unit: Unit, answer: _Answer) -> Verdict:
             raise AssertionError(f"log_append gave the verdict {unknown!r}")
 
 
-def _replayed(unit: Unit, answer: _Answer) -> Replayed:
+def _replayed(unit: AppendUnit, answer: _Answer) -> Replayed:
     assert unit.idempotency is not None
     first = IdempotencyKey(
         key=unit.idempotency.key,

@@ -14,7 +14,7 @@ from headgate.adapters.postgres.reading import (
     recorded_of,
     rows_after,
 )
-from headgate.application.ports import EventCount, EventFilter, Unit, Verdict
+from headgate.application.ports import AppendUnit, EventCount, EventFilter, Verdict
 from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
 
@@ -49,7 +49,7 @@ class PostgresEventLog:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    def append(self, units: Sequence[Unit]) -> list[Verdict]:
+    def append(self, units: Sequence[AppendUnit]) -> list[Verdict]:
         """Append each unit with its own verdict, all in one transaction, in order."""
         if not units:
             return []

@@ -9,7 +9,7 @@ import msgspec
 from headgate.adapters.postgres.appending import verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of, outages
 from headgate.adapters.postgres.reading import gapless, rows_after
-from headgate.application.ports import Appended, Conflict, Fence, PartitionRow, Unit, Verdict
+from headgate.application.ports import Appended, AppendUnit, Conflict, Fence, PartitionRow, Verdict
 from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
 
@@ -143,7 +143,9 @@ class PostgresPartitionSession:
         assert row is not None
         return int(row[0])
 
-    def commit_decisions(self, units: Sequence[Unit], *, next_due: Instant | None) -> list[Verdict]:
+    def commit_decisions(
+        self, units: Sequence[AppendUnit], *, next_due: Instant | None
+    ) -> list[Verdict]:
         """Append under the fence and commit; any conflict rolls everything back."""
         fenced = [_fenced(unit, self.row) for unit in units]
         runs, bodies = written_runs(fenced)
@@ -173,7 +175,7 @@ class PostgresPartitionSession:
             self._stack.close()
 
 
-def _fenced(unit: Unit, row: PartitionRow) -> Unit:
+def _fenced(unit: AppendUnit, row: PartitionRow) -> AppendUnit:
     if unit.fence is not None:
         return unit
     fence = Fence(partition=row.key, epoch=row.epoch, guard=row.guard)

@@ -17,8 +17,8 @@ from headgate.api.workloads.batch import (
     status_of,
     warnings_of,
 )
-from headgate.application.changes.apply_objects import apply as apply_objects
-from headgate.application.changes.commands import Changed, Written
+from headgate.application.commands.apply_objects import apply as apply_objects
+from headgate.application.commands.requests import CommandResult, Written
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.overview.advice import advice_about
 from headgate.application.turns.position_marks import OPEN_POSITION, OPEN_RESOURCE_VERSION
@@ -34,7 +34,7 @@ async def apply(request: Caller, body: bytes, asking: Asking) -> Answer:
 
     services = services_of(request)
 
-    def write(results: Sequence[Changed]) -> Cooperative[Written]:
+    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
         outcomes = yield from each(_outcomes(entries, results, dry_run=asking.is_dry_run))
         advised = advice_about(services.reader.cell.config, results)
         kept_out = yield from warnings_of(request, entries, results)
@@ -61,14 +61,14 @@ def _allowed(request: Caller, entry: Entry) -> Entry:
 
 
 def _outcomes(
-    entries: Sequence[Entry], results: Sequence[Changed], *, dry_run: bool
+    entries: Sequence[Entry], results: Sequence[CommandResult], *, dry_run: bool
 ) -> Iterator[dict[str, Any]]:
     tried = iter(results)
     for entry in entries:
         yield _outcome(entry, next(tried) if entry.wanted else None, dry_run=dry_run)
 
 
-def _outcome(entry: Entry, changed: Changed | None, *, dry_run: bool) -> dict[str, Any]:
+def _outcome(entry: Entry, changed: CommandResult | None, *, dry_run: bool) -> dict[str, Any]:
     outcome: dict[str, Any] = {
         "kind": entry.kind,
         "namespace": entry.namespace,

@@ -12,8 +12,8 @@ from headgate.api.workloads.batch import Entry
 from headgate.application.backtests import asking
 from headgate.application.backtests.jobs import Backtest
 from headgate.application.backtests.views import BacktestPage, view_of
-from headgate.application.changes.apply_objects import change_to
-from headgate.application.changes.commands import Change
+from headgate.application.commands.apply_objects import change_to
+from headgate.application.commands.requests import StreamCommand
 from headgate.application.past.travel import Wish
 from headgate.domain.rejection import Rejection
 from headgate.domain.values.instants import Instant
@@ -60,7 +60,7 @@ async def page(request: Caller, before: tuple[Instant, str] | None, limit: int) 
     )
 
 
-def _change_of(request: Caller, entry: Entry) -> Change:
+def _change_of(request: Caller, entry: Entry) -> StreamCommand:
     assert entry.wanted is not None, "an entry without a failure says what is wanted"
     if entry.wanted.kind == "workload":
         raise ApiFailure(INVALID_REQUEST, NO_WORKLOADS, remedy="Leave the workloads out.")

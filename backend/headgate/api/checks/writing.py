@@ -5,8 +5,8 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.checks.schemas import CheckReport, CheckStateReport, UpdateOfPodSet
 from headgate.api.manifests import object_writer
-from headgate.application.changes import reports
-from headgate.application.changes.configure_objects import tell_check
+from headgate.application.commands import reports
+from headgate.application.commands.configure_objects import tell_check
 from headgate.domain.checks.commands import ReportCheck
 from headgate.domain.values.selectors import Toleration
 from headgate.domain.workloads.commands import ReportCheckState

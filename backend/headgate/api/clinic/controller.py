@@ -25,8 +25,8 @@ from headgate.application.bulk.acting import (
 from headgate.application.bulk.batches import batch_of, undo, undoing
 from headgate.application.bulk.selection import Query
 from headgate.application.bulk.views import Batch, BulkResult
-from headgate.application.changes.commands import Call, Changed, Written
-from headgate.application.changes.deciding import catch_up
+from headgate.application.commands.deciding import catch_up
+from headgate.application.commands.requests import CommandRequest, CommandResult, Written
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.workloads.clinic import case_with_forecast, clinic
 from headgate.application.queries.workloads.clinic_views import CaseView, Clinic
@@ -161,13 +161,13 @@ class ClinicPage(Controller):
         return answer(undone, position=services.reader.position)
 
 
-async def _call(request: Caller, reason: str, key: str | None) -> Call:
+async def _call(request: Caller, reason: str, key: str | None) -> CommandRequest:
     """Who asks and why; bulk actions answer with views of their own."""
     asking = Asking(reason=reason, key=key)
     return await call_of(request, _nothing_written, asking)
 
 
-def _nothing_written(_: Sequence[Changed]) -> Cooperative[Written]:
+def _nothing_written(_: Sequence[CommandResult]) -> Cooperative[Written]:
     yield
     return Written(status=200, body=b"")
 

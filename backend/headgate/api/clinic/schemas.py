@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from headgate.api.shapes import Asked, Timestamp
-from headgate.application.changes.act_on_workloads import Verb
+from headgate.application.commands.act_on_workloads import Verb
 from headgate.domain.workloads.state import Phase
 
 

@@ -21,9 +21,9 @@ from headgate.api.instants import instant_or_none
 from headgate.api.manifests import object_writer
 from headgate.api.problems import problem_of
 from headgate.api.workloads.batch import status_of
-from headgate.application.changes import reports
-from headgate.application.changes.commands import Changed, Written
-from headgate.application.changes.reports import ReportCommand
+from headgate.application.commands import reports
+from headgate.application.commands.reports import ReportCommand
+from headgate.application.commands.requests import CommandResult, Written
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.turns.position_marks import OPEN_POSITION
 from headgate.domain.workloads.commands import (
@@ -89,7 +89,7 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
         (report.workload, _command(report, releases_quota=free_early)) for report in data.reports
     ]
 
-    def write(results: Sequence[Changed]) -> Cooperative[Written]:
+    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
         outcomes = yield from each(_outcomes(data.reports, results))
         content = {"position": OPEN_POSITION, "results": outcomes}
         return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
@@ -162,11 +162,11 @@ def _command(report: Report, *, releases_quota: bool) -> ReportCommand:
             )
 
 
-def _outcomes(told: Sequence[Report], results: Sequence[Changed]) -> Iterator[dict[str, Any]]:
+def _outcomes(told: Sequence[Report], results: Sequence[CommandResult]) -> Iterator[dict[str, Any]]:
     return (_outcome(report, changed) for report, changed in zip(told, results, strict=True))
 
 
-def _outcome(report: Report, changed: Changed) -> dict[str, Any]:
+def _outcome(report: Report, changed: CommandResult) -> dict[str, Any]:
     if changed.failure is not None:
         problem = problem_of(changed.failure)
         return {"workload": report.workload, "outcome": "rejected", "problem": problem}

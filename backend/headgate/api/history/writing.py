@@ -7,7 +7,7 @@ from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.history.schemas import RevertRequest
 from headgate.api.manifests import object_writer
 from headgate.api.simulations.trying import tried
-from headgate.application.changes.handle_command import handle
+from headgate.application.commands.execute import execute
 from headgate.application.config_history import reverting
 from headgate.domain.streams import kind_and_key
 
@@ -24,4 +24,4 @@ async def revert(
     kind, _ = kind_and_key(asked.stream)
     asking = Asking(reason=asked.reason, key=key, is_dry_run=dry_run == "All")
     call = await call_of(request, object_writer(request, KIND_OF_STREAM[kind]), asking)
-    return answer_handled(await handle(services, call.command(change)))
+    return answer_handled(await execute(services, call.command(change)))

@@ -7,7 +7,7 @@ from headgate.api.executors.schemas import Heartbeat
 from headgate.api.manifests import object_writer
 from headgate.api.nodes.amounts import read_amounts
 from headgate.api.workloads.schemas import Action
-from headgate.application.changes.configure_objects import NodeOrder, tell_node
+from headgate.application.commands.configure_objects import NodeOrder, tell_node
 from headgate.domain.streams import stream_of
 from headgate.domain.topology.commands import CordonNode, DrainNode, ReportNode, UncordonNode
 

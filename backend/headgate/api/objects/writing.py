@@ -10,8 +10,8 @@ from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.manifests import as_caller_wrote, object_writer, read_wanted
 from headgate.api.objects.kinds import ObjectKind
 from headgate.api.simulations.trying import tried
-from headgate.application.changes import configure_objects
-from headgate.application.changes.apply_objects import change_to
+from headgate.application.commands import configure_objects
+from headgate.application.commands.apply_objects import change_to
 from headgate.domain.rejection import Rejection
 from headgate.domain.streams import stream_of
 

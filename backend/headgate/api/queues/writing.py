@@ -10,7 +10,7 @@ from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.instants import instant_or_none
 from headgate.api.manifests import object_writer
 from headgate.api.queues.schemas import StopRequest
-from headgate.application.changes.configure_objects import stop_queue
+from headgate.application.commands.configure_objects import stop_queue
 from headgate.domain.queues.commands import ResumeQueue, StopQueue
 from headgate.domain.streams import stream_of
 

@@ -14,9 +14,9 @@ from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
 from headgate.api.shapes import ProblemError
 from headgate.api.workloads.batch import Entry, entry_of
 from headgate.application.application_services import ApplicationServices
-from headgate.application.changes.apply_objects import change_to
-from headgate.application.changes.commands import Change
-from headgate.application.changes.submit_workloads import submission
+from headgate.application.commands.apply_objects import change_to
+from headgate.application.commands.requests import StreamCommand
+from headgate.application.commands.submit_workloads import submission
 from headgate.application.cooperative import each, run_yielding
 from headgate.application.rights.visibility import allows
 from headgate.application.simulations.changes import cordoning, deletion, new_priority
@@ -55,7 +55,9 @@ async def simulate_submit(request: Caller, body: bytes) -> Answer:
     return await tried(request, [submission(services_of(request), wanted)], desired)
 
 
-async def tried(request: Caller, changes: Sequence[Change], desired: Desired | None) -> Answer:
+async def tried(
+    request: Caller, changes: Sequence[StreamCommand], desired: Desired | None
+) -> Answer:
     """The answer to what changes would lead to; `desired` is the one object behind them, if any."""
     viewer = Viewer(request.user.namespaces, rendered_admission)
     try:
@@ -77,12 +79,14 @@ async def entries_of(request: Caller, body: bytes) -> list[Entry]:
     return entries
 
 
-def _change_of(request: Caller, entry: Entry) -> Change:
+def _change_of(request: Caller, entry: Entry) -> StreamCommand:
     assert entry.wanted is not None, "an entry without a failure says what is wanted"
     return change_to(services_of(request), origin_of(request).actor, entry.wanted)
 
 
-def _other_changes(request: Caller, services: ApplicationServices, asked: Asked) -> list[Change]:
+def _other_changes(
+    request: Caller, services: ApplicationServices, asked: Asked
+) -> list[StreamCommand]:
     changes = []
     for stream in listed(asked.deletions):
         _need(request, stream, "/delete")

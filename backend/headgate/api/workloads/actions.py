@@ -12,7 +12,7 @@ from headgate.api.calls import Asking
 from headgate.api.parameters import DryRun, IdempotencyHeader
 from headgate.api.workloads import writing
 from headgate.api.workloads.schemas import Action, WorkloadObject
-from headgate.application.changes.act_on_workloads import Verb
+from headgate.application.commands.act_on_workloads import Verb
 
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
 

@@ -15,10 +15,9 @@ from headgate.api.documents import documents_of
 from headgate.api.manifests import as_caller_wrote, wanted_of
 from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of
 from headgate.api.shapes import ProblemError
-from headgate.application.changes import submit_workloads
-from headgate.application.changes.commands import Changed, Written
-from headgate.application.changes.deciding import catch_up
-from headgate.application.changes.wanted import Wanted
+from headgate.application.commands import submit_workloads
+from headgate.application.commands.deciding import catch_up
+from headgate.application.commands.requests import CommandResult, DesiredObject, Written
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.overview.advice import AdviceView
 from headgate.application.queries.workloads.warnings import warnings_about
@@ -36,7 +35,7 @@ class Entry(msgspec.Struct, frozen=True):
     kind: str
     namespace: str
     name: str
-    wanted: Wanted | None = None
+    wanted: DesiredObject | None = None
     desired: Desired | None = None
     failure: Exception | None = None
 
@@ -52,7 +51,7 @@ async def submit_batch(request: Caller, body: bytes, key: str | None) -> Answer:
 async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> Answer:
     entries = await run_yielding(each(_entry(request, value) for value in items))
 
-    def write(results: Sequence[Changed]) -> Cooperative[Written]:
+    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
         outcomes = yield from each(outcomes_of(entries, results))
         content = {
             "position": OPEN_POSITION,
@@ -71,7 +70,7 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
     """While one part is being written the next is read, and other requests have their turn."""
     services, origin = services_of(request), origin_of(request)
     parts: list[list[Entry]] = []
-    writing: list[asyncio.Task[tuple[list[Changed], int]]] = []
+    writing: list[asyncio.Task[tuple[list[CommandResult], int]]] = []
     for start in range(0, len(items), ITEMS_IN_PART):
         part = items[start : start + ITEMS_IN_PART]
         entries = await run_yielding(each(_entry(request, value) for value in part))
@@ -96,7 +95,7 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
 
 
 async def _newest_warnings(
-    request: Caller, parts: Sequence[list[Entry]], results: Sequence[list[Changed]]
+    request: Caller, parts: Sequence[list[Entry]], results: Sequence[list[CommandResult]]
 ) -> list[AdviceView]:
     """A queue that was made only just before is seen before anybody is warned of its absence."""
     entries = [entry for part in parts for entry in part]
@@ -108,12 +107,12 @@ async def _newest_warnings(
     return found
 
 
-def _wanted_by(entries: Sequence[Entry]) -> list[Wanted]:
+def _wanted_by(entries: Sequence[Entry]) -> list[DesiredObject]:
     return [entry.wanted for entry in entries if entry.wanted is not None]
 
 
 def warnings_of(
-    request: Caller, entries: Sequence[Entry], results: Sequence[Changed]
+    request: Caller, entries: Sequence[Entry], results: Sequence[CommandResult]
 ) -> Cooperative[list[AdviceView]]:
     """What to tell of workloads that are taken and cannot start, at the places as written."""
     tried = (entry for entry in entries if entry.wanted is not None)
@@ -126,7 +125,9 @@ def warnings_of(
     return found
 
 
-def outcomes_of(entries: Sequence[Entry], results: Sequence[Changed]) -> Iterator[dict[str, Any]]:
+def outcomes_of(
+    entries: Sequence[Entry], results: Sequence[CommandResult]
+) -> Iterator[dict[str, Any]]:
     """What became of each entry; `results` are those of the entries that were tried."""
     tried = iter(results)
     for entry in entries:
@@ -141,7 +142,7 @@ def status_of(outcomes: Sequence[dict[str, Any]]) -> int:
     return 422 if refused == len(outcomes) else 207
 
 
-def failure_of(entry: Entry, changed: Changed | None) -> Exception | None:
+def failure_of(entry: Entry, changed: CommandResult | None) -> Exception | None:
     """Why an entry was rejected, if it was, as its writer can read it."""
     failure = changed.failure if changed is not None else entry.failure
     if failure is None or entry.desired is None:
@@ -172,7 +173,7 @@ def _entry(request: Caller, value: Any) -> Entry:  # noqa: ANN401 - any JSON val
     return Entry(entry.kind, entry.namespace, entry.name, failure=failure)
 
 
-def _outcome(entry: Entry, changed: Changed | None) -> dict[str, Any]:
+def _outcome(entry: Entry, changed: CommandResult | None) -> dict[str, Any]:
     failure = failure_of(entry, changed)
     outcome: dict[str, Any] = {"namespace": entry.namespace, "name": entry.name}
     if failure is not None:

@@ -13,7 +13,7 @@ from headgate.api.manifests import object_writer
 from headgate.api.parameters import DryRun, IdempotencyHeader
 from headgate.api.shapes import Asked
 from headgate.api.workloads.schemas import WorkloadObject
-from headgate.application.changes import protect_workloads
+from headgate.application.commands import protect_workloads
 from headgate.domain.workloads.commands import SetPreemptionGate
 
 KIND = "Workload"

@@ -13,10 +13,10 @@ from headgate.api.instants import instant_or_none
 from headgate.api.manifests import as_caller_wrote, object_writer, read_wanted
 from headgate.api.simulations.trying import tried
 from headgate.api.workloads.schemas import Action
-from headgate.application.changes import act_on_workloads, submit_workloads
-from headgate.application.changes.act_on_workloads import Verb
-from headgate.application.changes.apply_objects import change_to
-from headgate.application.changes.commands import Changed, Writer, Written
+from headgate.application.commands import act_on_workloads, submit_workloads
+from headgate.application.commands.act_on_workloads import Verb
+from headgate.application.commands.apply_objects import change_to
+from headgate.application.commands.requests import CommandResult, Writer, Written
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.workloads.warnings import warnings_about
 from headgate.application.simulations.changes import deletion
@@ -43,7 +43,7 @@ def workload_writer(request: Caller, desired: Desired, status: int = 200) -> Wri
     """Answers with the workload, and with warnings where its queues keep it out."""
     write_workload = object_writer(request, KIND, status)
 
-    def write(results: Sequence[Changed]) -> Cooperative[Written]:
+    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
         written = yield from write_workload(results)
         places = [(changed, desired.places) for changed in results]
         cell = services_of(request).reader.cell

@@ -8,8 +8,8 @@ import msgspec
 
 from headgate.application.application_services import ApplicationServices
 from headgate.application.backtests.jobs import UNFINISHED, Backtest, OverlayFact
-from headgate.application.changes.commands import Change
-from headgate.application.changes.deciding import decided
+from headgate.application.commands.deciding import decided
+from headgate.application.commands.requests import StreamCommand
 from headgate.application.failures import TooMuch
 from headgate.application.past.moments import Moment
 from headgate.application.past.travel import Wish, as_it_was
@@ -32,7 +32,7 @@ class Asked:
 
     begin: Wish
     end: Wish
-    changes: Sequence[Change]
+    changes: Sequence[StreamCommand]
     documents: str
     actor: str
 
@@ -103,7 +103,9 @@ def _refuse_bounds(begin: Moment, end: Moment, cell: Cell) -> None:
         raise TooMuch(detail)
 
 
-def _overlay(cell: Cell, changes: Sequence[Change], at: Instant) -> list[tuple[str, DomainEvent]]:
+def _overlay(
+    cell: Cell, changes: Sequence[StreamCommand], at: Instant
+) -> list[tuple[str, DomainEvent]]:
     """The facts of all changes, each made after those before it on a fork of the state then."""
     fork = cell.fork()
     found: list[tuple[str, DomainEvent]] = []

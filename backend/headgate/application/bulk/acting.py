@@ -11,10 +11,17 @@ import msgspec
 from headgate.application.application_services import ApplicationServices
 from headgate.application.bulk.selection import Query, selected
 from headgate.application.bulk.views import BulkItem, BulkResult
-from headgate.application.changes.act_on_workloads import Action, Verb, command_of
-from headgate.application.changes.commands import Call, Change, Changed, Handled, Situation, Written
-from headgate.application.changes.deciding import SECONDS_TO_CATCH_UP, catch_up
-from headgate.application.changes.handle_command import handle, handle_each
+from headgate.application.commands.act_on_workloads import Action, Verb, command_of
+from headgate.application.commands.deciding import SECONDS_TO_CATCH_UP, catch_up
+from headgate.application.commands.execute import execute, execute_each
+from headgate.application.commands.requests import (
+    CommandRequest,
+    CommandResponse,
+    CommandResult,
+    DecisionContext,
+    StreamCommand,
+    Written,
+)
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.domain.facts import Origin
 from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection, Violation
@@ -52,7 +59,7 @@ class Bulk(msgspec.Struct, frozen=True, kw_only=True):
     position: int | None = None
 
 
-async def preview(services: ApplicationServices, call: Call, bulk: Bulk) -> BulkResult:
+async def preview(services: ApplicationServices, call: CommandRequest, bulk: Bulk) -> BulkResult:
     """What each would answer, and what it would do then; nothing is changed."""
     await catch_up(services)
     position = services.reader.position if bulk.position is None else bulk.position
@@ -61,7 +68,7 @@ async def preview(services: ApplicationServices, call: Call, bulk: Bulk) -> Bulk
 
 
 def _previewed(
-    services: ApplicationServices, call: Call, bulk: Bulk
+    services: ApplicationServices, call: CommandRequest, bulk: Bulk
 ) -> Cooperative[list[BulkItem]]:
     """One after the other, each as it stands when it is its turn.
 
@@ -83,26 +90,28 @@ def _previewed(
     return items
 
 
-async def act_on_all(services: ApplicationServices, call: Call, bulk: Bulk) -> BulkResult:
+async def act_on_all(services: ApplicationServices, call: CommandRequest, bulk: Bulk) -> BulkResult:
     """Do it to each that can take it; what became of each, under one batch id."""
     planned = await _planned(services, call, bulk)
-    results: Sequence[Changed] = ()
+    results: Sequence[CommandResult] = ()
     if planned.changes:
-        results, recorded = await handle_each(services, planned.origin, planned.changes)
+        results, recorded = await execute_each(services, planned.origin, planned.changes)
         await services.reader.reached(recorded, within_seconds=SECONDS_TO_CATCH_UP)
     return await run_yielding(planned.told(results))
 
 
-async def act_on_all_once(services: ApplicationServices, call: Call, bulk: Bulk) -> Handled:
+async def act_on_all_once(
+    services: ApplicationServices, call: CommandRequest, bulk: Bulk
+) -> CommandResponse:
     """The same under the caller's key, recorded all together; asked again, answered as before."""
     planned = await _planned(services, call, bulk)
 
-    def write(results: Sequence[Changed]) -> Cooperative[Written]:
+    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
         told = yield from planned.told(results)
         return Written(status=200, body=msgspec.json.encode(told))
 
     keyed = msgspec.structs.replace(call, origin=planned.origin, answer=write, tells_failures=True)
-    handled = await handle(services, keyed.command(*planned.changes))
+    handled = await execute(services, keyed.command(*planned.changes))
     await services.reader.reached(handled.position, within_seconds=SECONDS_TO_CATCH_UP)
     return handled
 
@@ -114,17 +123,17 @@ class _Planned(msgspec.Struct, frozen=True, kw_only=True):
     verb: Verb
     position: int
     targets: list[tuple[str, str]]
-    changes: list[Change]
+    changes: list[StreamCommand]
     origin: Origin
 
-    def told(self, results: Sequence[Changed]) -> Cooperative[BulkResult]:
+    def told(self, results: Sequence[CommandResult]) -> Cooperative[BulkResult]:
         """What became of each, in order."""
         pairs = zip(self.targets, results, strict=True)
         items = yield from each(_told(key, uid, changed) for (key, uid), changed in pairs)
         return _result(self.batch, self.verb, self.position, items)
 
 
-async def _planned(services: ApplicationServices, call: Call, bulk: Bulk) -> _Planned:
+async def _planned(services: ApplicationServices, call: CommandRequest, bulk: Bulk) -> _Planned:
     await catch_up(services)
     batch = services.ids.new()
     position = services.reader.position if bulk.position is None else bulk.position
@@ -143,7 +152,7 @@ async def _planned(services: ApplicationServices, call: Call, bulk: Bulk) -> _Pl
 
 
 def _frozen(
-    services: ApplicationServices, call: Call, bulk: Bulk
+    services: ApplicationServices, call: CommandRequest, bulk: Bulk
 ) -> Cooperative[list[tuple[str, str]]]:
     """Key and uid of everyone it is about."""
     cell, scope = services.reader.cell, call.identity.namespaces
@@ -165,7 +174,7 @@ def _refuse_too_many(count: int) -> None:
 
 
 def _answer(
-    call: Call, bulk: Bulk, workload: Workload | None, uid: str, at: Instant
+    call: CommandRequest, bulk: Bulk, workload: Workload | None, uid: str, at: Instant
 ) -> tuple[tuple[WorkloadEvent, ...], str]:
     """The facts that would follow, or why none do."""
     if workload is None:
@@ -179,15 +188,15 @@ def _answer(
     return events, "" if events else UNCHANGED
 
 
-def _change(call: Call, bulk: Bulk, key: str, uid: str, eviction: str) -> Change:
+def _change(call: CommandRequest, bulk: Bulk, key: str, uid: str, eviction: str) -> StreamCommand:
     command = command_of(_action(bulk, key), call.identity, eviction)
 
-    def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
+    def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
         if isinstance(situation.state, Workload):
             _refuse_another(situation.state, uid)
         return WORKLOAD.decide(situation.state, command, situation.at)
 
-    return Change(stream=workload_stream(key), decide=decide, until=bulk.position)
+    return StreamCommand(stream=workload_stream(key), decide=decide, until=bulk.position)
 
 
 def _refuse_another(workload: Workload, uid: str) -> None:
@@ -202,7 +211,7 @@ def _action(bulk: Bulk, key: str) -> Action:
     return Action(workload=key, verb=bulk.verb, reason=bulk.reason, expires_at=bulk.expires_at)
 
 
-def _told(key: str, uid: str, changed: Changed) -> BulkItem:
+def _told(key: str, uid: str, changed: CommandResult) -> BulkItem:
     state = changed.after if isinstance(changed.after, Workload) else None
     if changed.failure is not None:
         return _item(key, uid, state, "refused", _detail_of(changed.failure))

@@ -8,8 +8,8 @@ import asyncio
 from headgate.application.application_services import ApplicationServices
 from headgate.application.bulk.acting import Bulk, Chosen, act_on_all
 from headgate.application.bulk.views import Batch, BatchItem, BulkResult
-from headgate.application.changes.commands import Call
-from headgate.application.changes.deciding import catch_up
+from headgate.application.commands.deciding import catch_up
+from headgate.application.commands.requests import CommandRequest
 from headgate.application.ports import EventFilter
 from headgate.application.queries.views import timestamp
 from headgate.application.queries.workloads.titles import told
@@ -64,12 +64,16 @@ async def batch_of(services: ApplicationServices, batch: str, scope: Scope) -> B
     )
 
 
-async def undo(services: ApplicationServices, call: Call, batch: str, reason: str) -> BulkResult:
+async def undo(
+    services: ApplicationServices, call: CommandRequest, batch: str, reason: str
+) -> BulkResult:
     """Take back what a batch did, where that still stands; a batch of its own."""
     return await act_on_all(services, call, await undoing(services, call, batch, reason))
 
 
-async def undoing(services: ApplicationServices, call: Call, batch: str, reason: str) -> Bulk:
+async def undoing(
+    services: ApplicationServices, call: CommandRequest, batch: str, reason: str
+) -> Bulk:
     """The bulk action that takes a batch back; raises `IllegalNow` where none does."""
     found = await batch_of(services, batch, call.identity.namespaces)
     if not found.undo:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from headgate.application.past.moments import Moment
-from headgate.application.ports import EventCount, EventFilter, EventLog, Unit, Verdict
+from headgate.application.ports import AppendUnit, EventCount, EventFilter, EventLog, Verdict
 from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
 
@@ -22,7 +22,7 @@ class PastLog:
     moment: Moment
     version_of: Callable[[str], int]
 
-    def append(self, units: Sequence[Unit]) -> list[Verdict]:
+    def append(self, units: Sequence[AppendUnit]) -> list[Verdict]:
         """A bug: whoever writes must do so on the live log."""
         raise AssertionError(f"{len(units)} units were to be appended to the past")
 

@@ -3,9 +3,9 @@
 import msgspec
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.changes.act_on_workloads import change_of_workload
-from headgate.application.changes.commands import Change, Situation
-from headgate.application.changes.configure_objects import change_of_object, deletion_of_object
+from headgate.application.commands.act_on_workloads import change_of_workload
+from headgate.application.commands.configure_objects import change_of_object, deletion_of_object
+from headgate.application.commands.requests import DecisionContext, StreamCommand
 from headgate.domain.configured import Absent
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rejection import NotFound
@@ -16,7 +16,7 @@ from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.state import Workload
 
 
-def deletion(services: ApplicationServices, stream: str) -> Change:
+def deletion(services: ApplicationServices, stream: str) -> StreamCommand:
     """The change that deletes an object or a workload."""
     kind, key = kind_and_key(stream)
     if kind == "workload":
@@ -24,16 +24,16 @@ def deletion(services: ApplicationServices, stream: str) -> Change:
     return deletion_of_object(stream)
 
 
-def cordoning(node: str) -> Change:
+def cordoning(node: str) -> StreamCommand:
     """The change that keeps a node from taking anything new."""
     return change_of_object(f"node/{node}", CordonNode())
 
 
-def new_priority(services: ApplicationServices, key: str, priority: int) -> Change:
+def new_priority(services: ApplicationServices, key: str, priority: int) -> StreamCommand:
     """The change that gives a workload another priority."""
     eviction = services.ids.new()
 
-    def decide(situation: Situation) -> tuple[DomainEvent, ...]:
+    def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
         workload = situation.state
         if isinstance(workload, Absent):
             raise NotFound(f"There is no workload {key}.", remedy="Check its name and namespace.")
@@ -46,4 +46,4 @@ def new_priority(services: ApplicationServices, key: str, priority: int) -> Chan
         )
         return WORKLOAD.decide(workload, command, situation.at)
 
-    return Change(stream=workload_stream(key), decide=decide)
+    return StreamCommand(stream=workload_stream(key), decide=decide)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.changes.commands import Change
-from headgate.application.changes.deciding import catch_up
+from headgate.application.commands.deciding import catch_up
+from headgate.application.commands.requests import StreamCommand
 from headgate.application.failures import TooMuch
 from headgate.application.past.reading import PastReader
 from headgate.application.queries.views import Free, timestamp
@@ -47,7 +47,7 @@ class Viewer:
 
 
 async def simulate(
-    services: ApplicationServices, changes: Sequence[Change], viewer: Viewer
+    services: ApplicationServices, changes: Sequence[StreamCommand], viewer: Viewer
 ) -> SimulationView:
     """What the changes would lead to, as the viewer may see it; nothing is written.
 

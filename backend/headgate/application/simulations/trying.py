@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from headgate.application.changes.commands import Change
-from headgate.application.changes.deciding import decided
+from headgate.application.commands.deciding import decided
+from headgate.application.commands.requests import StreamCommand
 from headgate.application.cooperative import at_once
 from headgate.application.ports import Loaded
 from headgate.application.queries.workloads.explanations import fresh_explanation, position_of
@@ -27,7 +27,7 @@ MOST_FACTS = 20_000
 class Trying:
     """What is tried, when, and for how long; `is_late` is asked again and again."""
 
-    changes: Sequence[Change]
+    changes: Sequence[StreamCommand]
     at: Instant
     is_late: Callable[[], bool]
 

@@ -6,8 +6,8 @@ from itertools import count
 
 from msgspec import structs
 
-from headgate.application.changes.units import unit_of
-from headgate.application.ports import Fence, Unit
+from headgate.application.commands.units import unit_of
+from headgate.application.ports import AppendUnit, Fence
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Origin
 from headgate.domain.scheduling.cycle import Decision, plan_cycle
@@ -38,7 +38,7 @@ class Planned:
     `cycles` were planned, and `heads` looked at in them.
     """
 
-    unit: Unit | None
+    unit: AppendUnit | None
     decisions: int
     next_due: Instant | None
     is_settled: bool
@@ -74,7 +74,7 @@ def plan_within(cell: Cell, planning: Planning) -> Planned:
 
 def _unit(
     cell: Cell, decisions: Sequence[Decision], planning: Planning, config_position: int
-) -> Unit:
+) -> AppendUnit:
     # As asked before each fact: afterwards a deleted workload, for one, has no queue any more.
     wakes = iter([wake for decision in decisions for wake in decision.wakes])
     unit = unit_of(

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from weakref import WeakKeyDictionary
 
-from headgate.application.changes.commands import Changed
-from headgate.application.changes.kept_out import config_after
+from headgate.application.commands.kept_out import config_after
+from headgate.application.commands.requests import CommandResult
 from headgate.application.queries.views import Position, Whole
 from headgate.application.rights.visibility import Scope
 from headgate.domain.cell import Cell
@@ -49,7 +49,7 @@ def _known(cell: Cell) -> tuple[Advice, ...]:
     return known[1]
 
 
-def advice_about(config: Config, changes: Sequence[Changed]) -> list[AdviceView]:
+def advice_about(config: Config, changes: Sequence[CommandResult]) -> list[AdviceView]:
     """About the configured objects among these changes, as things stand once they are made."""
     after = config_after(config, changes)
     if after is config:

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from headgate.application.changes.commands import Changed
-from headgate.application.changes.kept_out import config_after, kept_out
+from headgate.application.commands.kept_out import config_after, kept_out
+from headgate.application.commands.requests import CommandResult
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.nearest import meant
 from headgate.application.queries.overview.advice import AdviceView
@@ -37,7 +37,7 @@ class _KeptOut(msgspec.Struct):
 
 
 def warnings_about(
-    cell: Cell, written: Iterable[tuple[Changed, Places]], scope: Scope
+    cell: Cell, written: Iterable[tuple[CommandResult, Places]], scope: Scope
 ) -> Cooperative[list[AdviceView]]:
     """One warning for all that goes to the same queue and cannot, named after the first of them."""
     pairs = tuple(written)

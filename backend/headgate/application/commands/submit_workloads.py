@@ -3,9 +3,15 @@
 from collections.abc import Sequence
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.changes.commands import Call, Change, Changed, Handled, Situation
-from headgate.application.changes.handle_command import handle, handle_each
-from headgate.application.changes.wanted import Wanted
+from headgate.application.commands.execute import execute, execute_each
+from headgate.application.commands.requests import (
+    CommandRequest,
+    CommandResponse,
+    CommandResult,
+    DecisionContext,
+    DesiredObject,
+    StreamCommand,
+)
 from headgate.application.cooperative import each, run_yielding
 from headgate.domain.config import Config
 from headgate.domain.facts import Origin
@@ -25,39 +31,41 @@ from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
 
 
-async def submit(services: ApplicationServices, call: Call, wanted: Wanted) -> Handled:
+async def submit(
+    services: ApplicationServices, call: CommandRequest, wanted: DesiredObject
+) -> CommandResponse:
     """Record that a workload asks for a place."""
-    return await handle(services, call.command(submission(services, wanted)))
+    return await execute(services, call.command(submission(services, wanted)))
 
 
 async def submit_each(
-    services: ApplicationServices, origin: Origin, wanted: Sequence[Wanted]
-) -> tuple[list[Changed], int]:
+    services: ApplicationServices, origin: Origin, wanted: Sequence[DesiredObject]
+) -> tuple[list[CommandResult], int]:
     """Record of each workload by itself that it asks for a place; and the position."""
     changes = [submission(services, one) for one in wanted]
-    return await handle_each(services, origin, changes)
+    return await execute_each(services, origin, changes)
 
 
 async def submit_together(
-    services: ApplicationServices, call: Call, wanted: Sequence[Wanted]
-) -> Handled:
+    services: ApplicationServices, call: CommandRequest, wanted: Sequence[DesiredObject]
+) -> CommandResponse:
     """The same under an idempotency key: one append, so that the answer is kept with it."""
     changes = await run_yielding(each(submission(services, one) for one in wanted))
-    return await handle(services, call.command(*changes))
+    return await execute(services, call.command(*changes))
 
 
 async def replace(
-    services: ApplicationServices, call: Call, wanted: Wanted, version: int | None
-) -> Handled:
+    services: ApplicationServices, call: CommandRequest, wanted: DesiredObject, version: int | None
+) -> CommandResponse:
     """Give a workload another spec, as far as its stage allows."""
-    return await handle(services, call.command(change_of_spec(services, wanted, version)))
+    return await execute(services, call.command(change_of_spec(services, wanted, version)))
 
 
-def submission(services: ApplicationServices, wanted: Wanted) -> Change:
+def submission(services: ApplicationServices, wanted: DesiredObject) -> StreamCommand:
     """The change that submits a workload."""
     uid = services.ids.new()
 
-    def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
+    def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
         config = situation.config
         classes, rules = config.priority_classes, config.configuration.preemption
         spec = resolved(
@@ -78,14 +86,16 @@ def submission(services: ApplicationServices, wanted: Wanted) -> Change:
         )
         return WORKLOAD.decide(situation.state, command, situation.at)
 
-    return Change(stream=wanted.stream, decide=decide, is_new=True)
+    return StreamCommand(stream=wanted.stream, decide=decide, is_new=True)
 
 
-def change_of_spec(services: ApplicationServices, wanted: Wanted, version: int | None) -> Change:
+def change_of_spec(
+    services: ApplicationServices, wanted: DesiredObject, version: int | None
+) -> StreamCommand:
     """The change that gives a workload another spec."""
     eviction = services.ids.new()
 
-    def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
+    def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
         state = situation.state
         config = situation.config
         classes = config.priority_classes
@@ -110,10 +120,14 @@ def change_of_spec(services: ApplicationServices, wanted: Wanted, version: int |
         )
         return WORKLOAD.decide(state, command, situation.at)
 
-    return Change(stream=wanted.stream, decide=decide, version=version, position=wanted.position)
+    return StreamCommand(
+        stream=wanted.stream, decide=decide, version=version, position=wanted.position
+    )
 
 
-def _placed(wanted: Wanted, config: Config, before: WorkloadSpec | None = None) -> WorkloadSpec:
+def _placed(
+    wanted: DesiredObject, config: Config, before: WorkloadSpec | None = None
+) -> WorkloadSpec:
     """The spec with its queue and what its pods get; refused if that contradicts what they ask for.
 
     Pods that are as they were before stay as they are, also where the range has changed since.

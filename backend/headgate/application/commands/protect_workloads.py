@@ -3,8 +3,13 @@
 import msgspec
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.changes.commands import Call, Change, Handled, Situation
-from headgate.application.changes.handle_command import handle
+from headgate.application.commands.execute import execute
+from headgate.application.commands.requests import (
+    CommandRequest,
+    CommandResponse,
+    DecisionContext,
+    StreamCommand,
+)
 from headgate.domain.configured import Absent
 from headgate.domain.metadata import refuse
 from headgate.domain.rejection import Violation
@@ -26,11 +31,13 @@ class Protection(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-async def protect(services: ApplicationServices, call: Call, wanted: Protection) -> Handled:
+async def protect(
+    services: ApplicationServices, call: CommandRequest, wanted: Protection
+) -> CommandResponse:
     """Protect a workload so from now on; rounds that already name it stand."""
     authority: Authority = "Admin" if call.identity.role == "admin" else "User"
 
-    def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
+    def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
         if isinstance(situation.state, Absent):
             return WORKLOAD.decide(situation.state, ChangeProtection(), situation.at)
         _refuse_unknown_class(wanted, situation)
@@ -46,23 +53,25 @@ async def protect(services: ApplicationServices, call: Call, wanted: Protection)
         )
         return WORKLOAD.decide(situation.state, command, situation.at)
 
-    change = Change(stream=workload_stream(wanted.workload), decide=decide, reads_config=True)
-    return await handle(services, call.command(change))
+    change = StreamCommand(
+        stream=workload_stream(wanted.workload), decide=decide, reads_config=True
+    )
+    return await execute(services, call.command(change))
 
 
 async def set_gate(
-    services: ApplicationServices, call: Call, workload: str, command: SetPreemptionGate
-) -> Handled:
+    services: ApplicationServices, call: CommandRequest, workload: str, command: SetPreemptionGate
+) -> CommandResponse:
     """Open or close one preemption gate of a workload."""
 
-    def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
+    def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
         return WORKLOAD.decide(situation.state, command, situation.at)
 
-    change = Change(stream=workload_stream(workload), decide=decide)
-    return await handle(services, call.command(change))
+    change = StreamCommand(stream=workload_stream(workload), decide=decide)
+    return await execute(services, call.command(change))
 
 
-def _refuse_unknown_class(wanted: Protection, situation: Situation) -> None:
+def _refuse_unknown_class(wanted: Protection, situation: DecisionContext) -> None:
     found = []
     if wanted.class_name and wanted.class_name not in situation.config.priority_classes:
         found.append(

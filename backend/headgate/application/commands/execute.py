@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.changes.commands import Change, Changed, Command, Handled, Key, Written
-from headgate.application.changes.deciding import (
+from headgate.application.commands.deciding import (
     Basis,
     catch_up,
     decided,
@@ -15,31 +14,39 @@ from headgate.application.changes.deciding import (
     unit_of_changes,
     unused,
 )
-from headgate.application.changes.kept_out import keeps_any_out
+from headgate.application.commands.kept_out import keeps_any_out
+from headgate.application.commands.requests import (
+    Command,
+    CommandResponse,
+    CommandResult,
+    Key,
+    StreamCommand,
+    Written,
+)
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.failures import Contended, KeyUsedDifferently
 from headgate.application.ports import (
     Appended,
+    AppendUnit,
     Conflict,
     IdempotencyKey,
     KeyReused,
     Replayed,
-    Unit,
 )
 from headgate.application.turns.position_marks import filled
 from headgate.domain.facts import Origin
 
-MOST_ATTEMPTS = 8
+MAX_ATTEMPTS = 8
 CONTENDED = "What this is about was changed by others again and again."
 
 
-async def handle(services: ApplicationServices, command: Command) -> Handled:
+async def execute(services: ApplicationServices, command: Command) -> CommandResponse:
     """Carry a command out.
 
     Raises the `Rejection` of an only change, `StaleVersion`, `KeyUsedDifferently`, `Contended`,
     `Unavailable` and `Overloaded`.
     """
-    for attempt in range(MOST_ATTEMPTS):
+    for attempt in range(MAX_ATTEMPTS):
         is_blind = attempt == 0 and command.is_all_new
         if not is_blind and command.key is not None:
             earlier = await _earlier(services, command.origin, command.key)
@@ -52,14 +59,14 @@ async def handle(services: ApplicationServices, command: Command) -> Handled:
     raise Contended(CONTENDED)
 
 
-async def handle_each(
-    services: ApplicationServices, origin: Origin, changes: Sequence[Change]
-) -> tuple[list[Changed], int]:
+async def execute_each(
+    services: ApplicationServices, origin: Origin, changes: Sequence[StreamCommand]
+) -> tuple[list[CommandResult], int]:
     """Carry out changes that stand or fall each by itself; what became of them, and where."""
-    results: dict[int, Changed] = {}
+    results: dict[int, CommandResult] = {}
     left = list(range(len(changes)))
     position = services.reader.position
-    for attempt in range(MOST_ATTEMPTS):
+    for attempt in range(MAX_ATTEMPTS):
         tried = [changes[index] for index in left]
         is_blind = attempt == 0 and all(change.is_new for change in tried)
         known = unused(tried) if is_blind else await load(services, (c.stream for c in tried))
@@ -83,7 +90,7 @@ async def handle_each(
 
 
 async def _append_each(
-    services: ApplicationServices, found: Sequence[Changed], basis: Basis
+    services: ApplicationServices, found: Sequence[CommandResult], basis: Basis
 ) -> list[Appended | Conflict | None]:
     units = await run_yielding(_units_of_each(services, found, basis))
     given = await services.commits.append_each(list(units.values()))
@@ -92,8 +99,8 @@ async def _append_each(
 
 
 def _units_of_each(
-    services: ApplicationServices, found: Sequence[Changed], basis: Basis
-) -> Cooperative[dict[int, Unit]]:
+    services: ApplicationServices, found: Sequence[CommandResult], basis: Basis
+) -> Cooperative[dict[int, AppendUnit]]:
     units = {}
     for index, changed in enumerate(found):
         if changed.events:
@@ -108,7 +115,7 @@ def _basis(services: ApplicationServices, origin: Origin) -> Basis:
 
 async def _attempt(
     services: ApplicationServices, command: Command, *, is_first: bool
-) -> Handled | None:
+) -> CommandResponse | None:
     """The answer, or None if something has moved and it must be decided again.
 
     What is refused the first time is decided again once everything in the log has been seen: the
@@ -157,16 +164,16 @@ def _key(command: Command, written: Written) -> IdempotencyKey | None:
 
 
 def _unrecorded(
-    services: ApplicationServices, results: Sequence[Changed], written: Written
-) -> Handled:
+    services: ApplicationServices, results: Sequence[CommandResult], written: Written
+) -> CommandResponse:
     """Nothing was to be recorded: the answer holds at the position of what was looked at."""
     newest = max((changed.position for changed in results), default=0)
     position = newest if len(results) == 1 and newest else services.reader.position
     return _handled(written, position, results)
 
 
-def _handled(written: Written, position: int, results: Sequence[Changed]) -> Handled:
-    return Handled(
+def _handled(written: Written, position: int, results: Sequence[CommandResult]) -> CommandResponse:
+    return CommandResponse(
         status=written.status,
         body=filled(written.body, position),
         position=position,
@@ -174,8 +181,8 @@ def _handled(written: Written, position: int, results: Sequence[Changed]) -> Han
     )
 
 
-def _replayed(replayed: Replayed) -> Handled:
-    return Handled(
+def _replayed(replayed: Replayed) -> CommandResponse:
+    return CommandResponse(
         status=replayed.key.status,
         body=filled(replayed.key.answer, replayed.position),
         position=replayed.position,
@@ -183,7 +190,9 @@ def _replayed(replayed: Replayed) -> Handled:
     )
 
 
-async def _earlier(services: ApplicationServices, origin: Origin, key: Key) -> Handled | None:
+async def _earlier(
+    services: ApplicationServices, origin: Origin, key: Key
+) -> CommandResponse | None:
     replayed = await asyncio.to_thread(services.models.replay_of, key.text, origin.actor)
     if replayed is None:
         return None

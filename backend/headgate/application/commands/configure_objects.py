@@ -5,10 +5,15 @@ from typing import Any
 import msgspec
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.changes.commands import Call, Change, Handled, Situation
-from headgate.application.changes.deciding import catch_up
-from headgate.application.changes.handle_command import handle
-from headgate.application.changes.wanted import Wanted
+from headgate.application.commands.deciding import catch_up
+from headgate.application.commands.execute import execute
+from headgate.application.commands.requests import (
+    CommandRequest,
+    CommandResponse,
+    DecisionContext,
+    DesiredObject,
+    StreamCommand,
+)
 from headgate.domain.checks.commands import ReportCheck
 from headgate.domain.configuring import Change as ChangeObject
 from headgate.domain.configuring import Create, RequestDeletion
@@ -22,63 +27,70 @@ from headgate.domain.uses import users_of
 NodeOrder = ReportNode | CordonNode | DrainNode | UncordonNode
 
 
-async def create(services: ApplicationServices, call: Call, wanted: Wanted) -> Handled:
+async def create(
+    services: ApplicationServices, call: CommandRequest, wanted: DesiredObject
+) -> CommandResponse:
     """Make an object that does not exist."""
-    return await handle(services, call.command(creation(services, call.origin.actor, wanted)))
+    return await execute(services, call.command(creation(services, call.origin.actor, wanted)))
 
 
 async def replace(
-    services: ApplicationServices, call: Call, wanted: Wanted, version: int | None
-) -> Handled:
+    services: ApplicationServices, call: CommandRequest, wanted: DesiredObject, version: int | None
+) -> CommandResponse:
     """Give an object that exists another spec."""
-    return await handle(services, call.command(replacement(call.origin.actor, wanted, version)))
+    return await execute(services, call.command(replacement(call.origin.actor, wanted, version)))
 
 
 async def delete(
-    services: ApplicationServices, call: Call, stream: str, version: int | None
-) -> Handled:
+    services: ApplicationServices, call: CommandRequest, stream: str, version: int | None
+) -> CommandResponse:
     """Delete an object; one in use waits until nothing uses it any more."""
     await catch_up(services)
     change = msgspec.structs.replace(deletion_of_object(stream), version=version)
-    return await handle(services, call.command(change))
+    return await execute(services, call.command(change))
 
 
 async def stop_queue(
-    services: ApplicationServices, call: Call, stream: str, command: StopQueue | ResumeQueue
-) -> Handled:
+    services: ApplicationServices,
+    call: CommandRequest,
+    stream: str,
+    command: StopQueue | ResumeQueue,
+) -> CommandResponse:
     """Let a queue admit nothing more, or admit again."""
-    return await handle(services, call.command(change_of_object(stream, command)))
+    return await execute(services, call.command(change_of_object(stream, command)))
 
 
 async def tell_node(
     services: ApplicationServices,
-    call: Call,
+    call: CommandRequest,
     stream: str,
     command: NodeOrder,
-) -> Handled:
+) -> CommandResponse:
     """Cordon, drain or uncordon a node, or take its heartbeat."""
-    return await handle(services, call.command(change_of_object(stream, command)))
+    return await execute(services, call.command(change_of_object(stream, command)))
 
 
 async def tell_check(
-    services: ApplicationServices, call: Call, name: str, command: ReportCheck
-) -> Handled:
+    services: ApplicationServices, call: CommandRequest, name: str, command: ReportCheck
+) -> CommandResponse:
     """Take what the controller of an admission check says of itself."""
-    return await handle(services, call.command(change_of_object(f"admissioncheck/{name}", command)))
+    return await execute(
+        services, call.command(change_of_object(f"admissioncheck/{name}", command))
+    )
 
 
-def deletion_of_object(stream: str) -> Change:
+def deletion_of_object(stream: str) -> StreamCommand:
     """The change that asks for an object to go."""
 
-    def decide(situation: Situation) -> tuple[DomainEvent, ...]:
+    def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
         cell = situation.cell
         users = users_of(cell.config, cell.workloads, *kind_and_key(stream))
         return _decided(stream, situation, RequestDeletion(users=users))
 
-    return Change(stream=stream, decide=decide, reads_config=True)
+    return StreamCommand(stream=stream, decide=decide, reads_config=True)
 
 
-def creation(services: ApplicationServices, actor: str, wanted: Wanted) -> Change:
+def creation(services: ApplicationServices, actor: str, wanted: DesiredObject) -> StreamCommand:
     """The change that makes an object."""
     command: Create[Any] = Create(
         uid=services.ids.new(),
@@ -92,7 +104,7 @@ def creation(services: ApplicationServices, actor: str, wanted: Wanted) -> Chang
     return change_of_object(wanted.stream, command)
 
 
-def replacement(actor: str, wanted: Wanted, version: int | None) -> Change:
+def replacement(actor: str, wanted: DesiredObject, version: int | None) -> StreamCommand:
     """The change that gives an object another spec."""
     command: ChangeObject[Any] = ChangeObject(
         labels=wanted.labels,
@@ -105,15 +117,15 @@ def replacement(actor: str, wanted: Wanted, version: int | None) -> Change:
     return msgspec.structs.replace(change, version=version, position=wanted.position)
 
 
-def change_of_object(stream: str, command: object) -> Change:
+def change_of_object(stream: str, command: object) -> StreamCommand:
     """The change that a command makes to a configured object."""
 
-    def decide(situation: Situation) -> tuple[DomainEvent, ...]:
+    def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
         return _decided(stream, situation, command)
 
-    return Change(stream=stream, decide=decide)
+    return StreamCommand(stream=stream, decide=decide)
 
 
-def _decided(stream: str, situation: Situation, command: object) -> tuple[DomainEvent, ...]:
+def _decided(stream: str, situation: DecisionContext, command: object) -> tuple[DomainEvent, ...]:
     kind, _ = kind_and_key(stream)
     return CONFIGURED_DECIDERS[kind].decide(situation.state, command, situation.at)

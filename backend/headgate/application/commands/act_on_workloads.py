@@ -5,8 +5,13 @@ from typing import Literal
 import msgspec
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.changes.commands import Call, Change, Handled, Situation
-from headgate.application.changes.handle_command import handle
+from headgate.application.commands.execute import execute
+from headgate.application.commands.requests import (
+    CommandRequest,
+    CommandResponse,
+    DecisionContext,
+    StreamCommand,
+)
 from headgate.application.rights.access import Identity
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
@@ -36,28 +41,30 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: Instant | None = None
 
 
-async def act(services: ApplicationServices, call: Call, action: Action) -> Handled:
+async def act(
+    services: ApplicationServices, call: CommandRequest, action: Action
+) -> CommandResponse:
     """Do it."""
     command = command_of(action, call.identity, services.ids.new())
-    return await handle(services, call.command(change_of_workload(action.workload, command)))
+    return await execute(services, call.command(change_of_workload(action.workload, command)))
 
 
 async def delete(
-    services: ApplicationServices, call: Call, workload: str, version: int | None
-) -> Handled:
+    services: ApplicationServices, call: CommandRequest, workload: str, version: int | None
+) -> CommandResponse:
     """Remove a workload; one that runs is stopped first."""
     command = DeleteWorkload(eviction=services.ids.new())
     change = msgspec.structs.replace(change_of_workload(workload, command), version=version)
-    return await handle(services, call.command(change))
+    return await execute(services, call.command(change))
 
 
-def change_of_workload(workload: str, command: WorkloadCommand) -> Change:
+def change_of_workload(workload: str, command: WorkloadCommand) -> StreamCommand:
     """The change that a command makes to a workload."""
 
-    def decide(situation: Situation) -> tuple[WorkloadEvent, ...]:
+    def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
         return WORKLOAD.decide(situation.state, command, situation.at)
 
-    return Change(stream=workload_stream(workload), decide=decide)
+    return StreamCommand(stream=workload_stream(workload), decide=decide)
 
 
 def command_of(action: Action, identity: Identity, eviction: str) -> WorkloadCommand:

@@ -11,10 +11,11 @@ from headgate.domain.cell import Cell
 from headgate.domain.config import Config
 from headgate.domain.configured import Absent
 from headgate.domain.facts import DomainEvent, Origin
+from headgate.domain.streams import stream_of
 from headgate.domain.values.instants import Instant
 
 
-class Situation(msgspec.Struct, frozen=True, kw_only=True):
+class DecisionContext(msgspec.Struct, frozen=True, kw_only=True):
     """What a rule may look at: the object, the time, and everything around it.
 
     `config` is the configuration of the cell with what was decided just before, so that work that
@@ -27,7 +28,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     config: Config
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class StreamCommand(msgspec.Struct, frozen=True, kw_only=True):
     """One command on one stream.
 
     `version` and `position` are those the caller has seen, None where that does not matter;
@@ -37,7 +38,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     stream: str
-    decide: Callable[[Situation], tuple[DomainEvent, ...]]
+    decide: Callable[[DecisionContext], tuple[DomainEvent, ...]]
     version: int | None = None
     position: int | None = None
     until: int | None = None
@@ -45,7 +46,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     reads_config: bool = False
 
 
-class Changed(msgspec.Struct, frozen=True, kw_only=True):
+class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one change: the object after it, or why it was refused.
 
     `version` and `position` are those of the object before the change.
@@ -78,7 +79,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
 
 
-Writer = Callable[[Sequence[Changed]], Cooperative[Written]]
+Writer = Callable[[Sequence[CommandResult]], Cooperative[Written]]
 """Writes the answer in steps, as there may be very many changes to tell of."""
 
 
@@ -89,7 +90,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     request_hash: str
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class CommandRequest(msgspec.Struct, frozen=True, kw_only=True):
     """How a use case is called: by whom, and how it is to be answered."""
 
     identity: Identity
@@ -99,7 +100,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     is_dry_run: bool = False
     tells_failures: bool = False
 
-    def command(self, *changes: Change) -> "Command":
+    def command(self, *changes: StreamCommand) -> "Command":
         """The command that makes these changes."""
         return Command(
             origin=self.origin,
@@ -119,7 +120,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     origin: Origin
-    changes: tuple[Change, ...]
+    changes: tuple[StreamCommand, ...]
     answer: Writer
     key: Key | None = None
     is_dry_run: bool = False
@@ -132,7 +133,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
         return is_new and not self.is_dry_run
 
 
-class Handled(msgspec.Struct, frozen=True, kw_only=True):
+class CommandResponse(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to send, the position it holds at, and the version of the only object changed."""
 
     status: int
@@ -140,3 +141,26 @@ class Handled(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     version: int | None = None
     is_replayed: bool = False
+
+
+class DesiredObject(msgspec.Struct, frozen=True, kw_only=True):
+    """`kind` is as in streams; `keeps` names fields of the spec that were left out.
+
+    `position` is the log position of the version the caller has seen, where it says so.
+    `states_priority` matters to workloads alone: their priority was given as a number.
+    """
+
+    kind: str
+    name: str
+    namespace: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    spec: Any
+    keeps: tuple[str, ...] = ()
+    states_priority: bool = False
+    position: int | None = None
+
+    @property
+    def stream(self) -> str:
+        """The stream of the object."""
+        return stream_of(self.kind, self.name, self.namespace)

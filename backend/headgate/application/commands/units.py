@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from headgate.application.cooperative import Cooperative, at_once
-from headgate.application.ports import NewEvent, Row, Unit
+from headgate.application.ports import AppendUnit, NewEvent, Row
 from headgate.application.rows import rows_of
 from headgate.domain.cell import REPORTS
 from headgate.domain.config import CONFIGURED_EVOLVE
@@ -40,7 +40,7 @@ def unit_of(
     *,
     at: Instant,
     origin: Origin,
-) -> Unit:
+) -> AppendUnit:
     """One unit of all these decisions, each made after the ones before it.
 
     Add a fence, a configuration position or a key with `msgspec.structs.replace`.
@@ -55,7 +55,7 @@ def unit_in_steps(
     *,
     at: Instant,
     origin: Origin,
-) -> Cooperative[Unit]:
+) -> Cooperative[AppendUnit]:
     """The same in steps, for very many decisions."""
     expected: dict[str, int] = {}
     versions: dict[str, int] = {}
@@ -70,7 +70,7 @@ def unit_in_steps(
             events.append(_new_event(stream, event, wakes_of))
         yield
     rows = yield from _rows(events, state_of)
-    return Unit(
+    return AppendUnit(
         at=at,
         origin=origin,
         expected=expected,

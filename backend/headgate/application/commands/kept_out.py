@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from headgate.application.changes.commands import Changed
+from headgate.application.commands.requests import CommandResult
 from headgate.application.cooperative import Cooperative
 from headgate.domain.config import FIELDS, Config
 from headgate.domain.configured import Absent
@@ -11,7 +11,7 @@ from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.state import Workload
 
 
-def config_after(config: Config, changes: Sequence[Changed]) -> Config:
+def config_after(config: Config, changes: Sequence[CommandResult]) -> Config:
     """The configuration once these changes are made."""
     made = {changed.stream: changed.after for changed in changes if changed.failure is None}
     configured = [stream for stream in sorted(made) if kind_and_key(stream)[0] in FIELDS]
@@ -27,7 +27,7 @@ def config_after(config: Config, changes: Sequence[Changed]) -> Config:
     return after
 
 
-def kept_out(config: Config, changed: Changed) -> Obstacle | None:
+def kept_out(config: Config, changed: CommandResult) -> Obstacle | None:
     """Why its queues let a workload not compete; None for all else, and for what may."""
     after = changed.after
     if changed.failure is not None or not isinstance(after, Workload):
@@ -38,7 +38,7 @@ def kept_out(config: Config, changed: Changed) -> Obstacle | None:
     return queue_obstacle(config, after)
 
 
-def keeps_any_out(config: Config, changes: Sequence[Changed]) -> Cooperative[bool]:
+def keeps_any_out(config: Config, changes: Sequence[CommandResult]) -> Cooperative[bool]:
     """Whether any of the workloads is kept out once all of the changes are made."""
     if not any(isinstance(changed.after, Workload) for changed in changes):
         return False

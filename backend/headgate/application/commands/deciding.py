@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.changes.commands import Change, Changed, Situation
-from headgate.application.changes.units import unit_in_steps
+from headgate.application.commands.requests import CommandResult, DecisionContext, StreamCommand
+from headgate.application.commands.units import unit_in_steps
 from headgate.application.cooperative import Cooperative
 from headgate.application.failures import StaleVersion
-from headgate.application.ports import Loaded, Unit
+from headgate.application.ports import AppendUnit, Loaded
 from headgate.domain.cell import Cell
 from headgate.domain.config import CONFIGURED_EVOLVE, Config
 from headgate.domain.configured import Absent
@@ -44,7 +44,7 @@ async def catch_up(services: ApplicationServices) -> None:
     await services.reader.reached(head, within_seconds=SECONDS_TO_CATCH_UP)
 
 
-def unused(changes: Iterable[Change]) -> dict[str, Loaded]:
+def unused(changes: Iterable[StreamCommand]) -> dict[str, Loaded]:
     """What streams are like that were never used."""
     return {
         change.stream: Loaded(stream=change.stream, version=0, position=0, state=Absent())
@@ -53,8 +53,8 @@ def unused(changes: Iterable[Change]) -> dict[str, Loaded]:
 
 
 def decided(
-    cell: Cell, changes: Iterable[Change], loaded: dict[str, Loaded], at: Instant
-) -> Iterator[Changed]:
+    cell: Cell, changes: Iterable[StreamCommand], loaded: dict[str, Loaded], at: Instant
+) -> Iterator[CommandResult]:
     """What becomes of each change; what was decided on earlier is there for later ones.
 
     Where the cell moves on between two of them, what was decided holds for the configuration that
@@ -64,7 +64,7 @@ def decided(
     config = cell.config
     for change in changes:
         state = known[change.stream].state
-        situation = Situation(state=state, at=at, cell=cell, config=config)
+        situation = DecisionContext(state=state, at=at, cell=cell, config=config)
         changed = _decided_one(change, known[change.stream], situation)
         if changed.events:
             known[change.stream] = _loaded_after(changed)
@@ -84,7 +84,9 @@ class Basis(msgspec.Struct, frozen=True):
     config_position: int
 
 
-def unit_of_changes(cell: Cell, changes: Sequence[Changed], basis: Basis) -> Cooperative[Unit]:
+def unit_of_changes(
+    cell: Cell, changes: Sequence[CommandResult], basis: Basis
+) -> Cooperative[AppendUnit]:
     """The unit that records these changes if the configuration is still the one we know.
 
     Which partitions an event wakes follows from the configuration, so that every unit is bound to
@@ -100,8 +102,10 @@ def unit_of_changes(cell: Cell, changes: Sequence[Changed], basis: Basis) -> Coo
     return msgspec.structs.replace(unit, config_position=basis.config_position)
 
 
-def _decided_one(change: Change, loaded: Loaded, situation: Situation) -> Changed:
-    found = Changed(
+def _decided_one(
+    change: StreamCommand, loaded: Loaded, situation: DecisionContext
+) -> CommandResult:
+    found = CommandResult(
         stream=change.stream,
         before=loaded.state,
         after=loaded.state,
@@ -124,7 +128,7 @@ def _decided_one(change: Change, loaded: Loaded, situation: Situation) -> Change
     return msgspec.structs.replace(found, after=after, events=facts)
 
 
-def _refuse_stale(change: Change, loaded: Loaded) -> None:
+def _refuse_stale(change: StreamCommand, loaded: Loaded) -> None:
     if change.version is not None and change.version != loaded.version:
         raise StaleVersion(f"It is at version {loaded.version}, not at {change.version}.")
     if change.position is not None and change.position != loaded.position:
@@ -138,7 +142,7 @@ def _evolve_of(stream: str) -> Callable[[Any, Any, Instant], Any]:
     return evolve_workload if kind == "workload" else CONFIGURED_EVOLVE[kind]
 
 
-def _loaded_after(changed: Changed) -> Loaded:
+def _loaded_after(changed: CommandResult) -> Loaded:
     return Loaded(
         stream=changed.stream,
         version=changed.version_after,
@@ -147,7 +151,7 @@ def _loaded_after(changed: Changed) -> Loaded:
     )
 
 
-def _learned(cell: Cell, config: Config, changed: Changed) -> Config:
+def _learned(cell: Cell, config: Config, changed: CommandResult) -> Config:
     """The configuration with an object as it was just decided; the cell's own stays as it is."""
     kind, key = kind_and_key(changed.stream)
     if kind == "workload":
