@@ -11,7 +11,7 @@ import numpy as np
 
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.scheduling.answers import Mode
-from headgate.domain.scheduling.looks.evaluation import evaluate
+from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.workloads.specs import TopologyRequest

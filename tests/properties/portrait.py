@@ -3,7 +3,7 @@
 from typing import Any
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.looks.holders import top_holders
+from headgate.domain.scheduling.evaluation.blocking_workloads import top_holders
 from headgate.domain.scheduling.placement.hosts import TRIAL
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.scheduling.answers import Mode, Unplaced
-from headgate.domain.scheduling.looks.evaluation import evaluate
+from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.ground import Ground, Placed, per_pod
 from headgate.domain.scheduling.placement.hosts import PROJECTED, Bools

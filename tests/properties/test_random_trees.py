@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.cycle import in_turn, plan_cycle
-from headgate.domain.scheduling.looks.evaluation import Evaluation, evaluate
+from headgate.domain.scheduling.evaluation.evaluate import Evaluation, evaluate
 from headgate.domain.scheduling.ordering.order import Shape
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED

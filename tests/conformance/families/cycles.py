@@ -7,7 +7,7 @@ from typing import Any
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.cycle import in_turn, plan_cycle
-from headgate.domain.scheduling.looks.evaluation import Evaluation
+from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.deciding.leaving import holds_quota

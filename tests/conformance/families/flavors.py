@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer
+from headgate.domain.scheduling.evaluation.evaluate import evaluate
+from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
+from headgate.domain.scheduling.evaluation.partial_admission import largest_that_works
 from headgate.domain.scheduling.flavors.assign import FlavorChoice, choose_flavors
 from headgate.domain.scheduling.flavors.offers import offer_to, offer_to_all
-from headgate.domain.scheduling.looks.evaluation import evaluate
-from headgate.domain.scheduling.looks.finding import explain_evaluation
-from headgate.domain.scheduling.looks.partial import largest_that_works
 from headgate.domain.scheduling.quota.answer import Oracle, QuotaView
 from headgate.domain.scheduling.quota.usage import add_usage, borrowing_level
 from headgate.domain.values.quantities import FlavorResource

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from headgate.domain.configuration.specs import DEFAULT_FAIR_STRATEGIES
 from headgate.domain.queues.specs import ClusterQueuePreemption, ClusterQueueSpec
-from headgate.domain.scheduling.looks.room import quota_room
+from headgate.domain.scheduling.evaluation.room import quota_room
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.preemption.candidates import in_turn, rule_against, turn_to_go
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim

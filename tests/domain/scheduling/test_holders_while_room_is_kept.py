@@ -1,6 +1,6 @@
 """Who holds what others could use is asked of what is used then, whatever was found before."""
 
-from headgate.domain.scheduling.looks.holders import top_holders
+from headgate.domain.scheduling.evaluation.blocking_workloads import top_holders
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.placement.hosts import ACTUAL
 from tests.builders.world import World, quotas

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueuePreemption
-from headgate.domain.scheduling.looks.partial import largest_that_works
+from headgate.domain.scheduling.evaluation.partial_admission import largest_that_works
 from headgate.domain.workloads.admission import PodSetAssignment
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import phase_of

@@ -3,9 +3,9 @@
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import RoundSuperseded
 from headgate.domain.scheduling.due.checks import required_checks
-from headgate.domain.scheduling.looks.evaluation import Evaluation
-from headgate.domain.scheduling.looks.finding import explain_evaluation
-from headgate.domain.scheduling.looks.slices import replaced_by
+from headgate.domain.scheduling.evaluation.evaluate import Evaluation
+from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
+from headgate.domain.scheduling.evaluation.workload_slices import replaced_by
 from headgate.domain.scheduling.rounds.making import start_round
 from headgate.domain.scheduling.rounds.progress import (
     completed,

@@ -26,15 +26,15 @@ from headgate.domain.scheduling.admission import (
 )
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.blocking import hold_back, must_wait_for_pods
-from headgate.domain.scheduling.fairness import FairStandings
-from headgate.domain.scheduling.housekeeping import keep_house, next_due
-from headgate.domain.scheduling.in_vain import waits_in_vain
-from headgate.domain.scheduling.looks.evaluation import (
+from headgate.domain.scheduling.evaluation.evaluate import (
     Evaluation,
     evaluate,
     evaluate_again,
     still_fits,
 )
+from headgate.domain.scheduling.fairness import FairStandings
+from headgate.domain.scheduling.housekeeping import keep_house, next_due
+from headgate.domain.scheduling.in_vain import waits_in_vain
 from headgate.domain.scheduling.ordering.order import order_of
 from headgate.domain.scheduling.ordering.turns import Entry, classical_turns, fair_turns
 from headgate.domain.scheduling.partition.partition import Partition

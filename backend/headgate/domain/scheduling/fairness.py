@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from headgate.domain.scheduling.looks.evaluation import Evaluation
+from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.ordering.turns import Entry, Standing
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import PROJECTED

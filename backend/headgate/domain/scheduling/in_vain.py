@@ -6,7 +6,7 @@ worker looked or remembered from an earlier look that there was no need to.
 
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.blocking import must_wait_for_pods
-from headgate.domain.scheduling.looks.evaluation import Evaluation
+from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.rounds.rate_limits import next_round_at
 from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.workloads.preemption.preempting import closed_gates

@@ -6,7 +6,7 @@ takes no turn and keeps nothing (`in_vain.py`).
 """
 
 from headgate.domain.scheduling.answers import Mode
-from headgate.domain.scheduling.looks.evaluation import Evaluation
+from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED

@@ -10,12 +10,12 @@ from headgate.domain.rounds.state import oldest_first
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.blocking import waiting_for_pods
 from headgate.domain.scheduling.due.timers import waits_for_pods_ready
+from headgate.domain.scheduling.evaluation.evaluate import Evaluation, evaluate
+from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation, not_reached
 from headgate.domain.scheduling.lines.standing import (
     cluster_queue_of,
     queue_obstacle,
 )
-from headgate.domain.scheduling.looks.evaluation import Evaluation, evaluate
-from headgate.domain.scheduling.looks.finding import explain_evaluation, not_reached
 from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.ranking import ranks_at

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from headgate.domain.cell import Cell
+from headgate.domain.scheduling.evaluation.workload_slices import standing_pods, taken_over
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
-from headgate.domain.scheduling.looks.slices import standing_pods, taken_over
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.fits import (
     LevelFit,

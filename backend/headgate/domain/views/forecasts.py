@@ -6,7 +6,7 @@ from headgate.domain.cell import Cell
 from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.blocking import waiting_for_pods
 from headgate.domain.scheduling.due.timers import waits_for_pods_ready
-from headgate.domain.scheduling.looks.evaluation import evaluate
+from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.waiting import explain_now
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant

@@ -9,8 +9,8 @@ from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.specs import SoftEviction
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.looks.room import fits
-from headgate.domain.scheduling.looks.slices import taken_over
+from headgate.domain.scheduling.evaluation.room import fits
+from headgate.domain.scheduling.evaluation.workload_slices import taken_over
 from headgate.domain.scheduling.partition.charges import Charge, Charges
 from headgate.domain.scheduling.partition.claimed import claims
 from headgate.domain.scheduling.placement.hosts import PROJECTED

@@ -16,8 +16,8 @@ from headgate.domain.rounds.events import (
     RoundVictim,
 )
 from headgate.domain.scheduling.answers import Mode, VictimSearch
-from headgate.domain.scheduling.looks.evaluation import Evaluation
-from headgate.domain.scheduling.looks.finding import explain_evaluation
+from headgate.domain.scheduling.evaluation.evaluate import Evaluation
+from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.preemption.budgets import by_protection, removal_of
 from headgate.domain.scheduling.preemption.claims import Victim

@@ -3,11 +3,15 @@
 from collections.abc import Mapping
 
 from headgate.domain.scheduling.answers import Mode
-from headgate.domain.scheduling.looks.evaluated import Evaluation
-from headgate.domain.scheduling.looks.look import NOT_PINNED, Look, Pinned
-from headgate.domain.scheduling.looks.partial import largest_that_works
-from headgate.domain.scheduling.looks.room import fits
-from headgate.domain.scheduling.looks.slices import taken_over
+from headgate.domain.scheduling.evaluation.partial_admission import largest_that_works
+from headgate.domain.scheduling.evaluation.room import fits
+from headgate.domain.scheduling.evaluation.workload_evaluator import (
+    NOT_PINNED,
+    Evaluation,
+    Look,
+    Pinned,
+)
+from headgate.domain.scheduling.evaluation.workload_slices import taken_over
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.answers import Mode
-from headgate.domain.scheduling.looks.host_domains import Evictable, HostDomain, Prospect
-from headgate.domain.scheduling.looks.room import (
+from headgate.domain.scheduling.evaluation.host_domains import Evictable, HostDomain, Prospect
+from headgate.domain.scheduling.evaluation.room import (
     Place,
     ProjectedRoom,
     Seats,
@@ -21,8 +21,8 @@ from headgate.domain.scheduling.looks.room import (
     parts_in,
     quota_room,
 )
-from headgate.domain.scheduling.looks.slices import taken_over
-from headgate.domain.scheduling.looks.survey import Survey, survey
+from headgate.domain.scheduling.evaluation.survey import Survey, survey
+from headgate.domain.scheduling.evaluation.workload_slices import taken_over
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import PROJECTED

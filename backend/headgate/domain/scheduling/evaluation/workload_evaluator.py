@@ -5,43 +5,76 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
+import msgspec
 from msgspec import structs
 
-from headgate.domain.scheduling.answers import Mode, QuotaAnswer, Unplaced, VictimSearch
+from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer, Unplaced, VictimSearch
 from headgate.domain.scheduling.due.checks import hosts_come_later
-from headgate.domain.scheduling.flavors.assign import (
-    FlavorChoice,
-    choose_flavors,
-)
-from headgate.domain.scheduling.flavors.offers import FlavorOffer, offer_to
-from headgate.domain.scheduling.looks.evaluated import Evaluation
-from headgate.domain.scheduling.looks.host_domains import (
+from headgate.domain.scheduling.evaluation.host_domains import (
     Evictable,
     HostDomain,
     Prospect,
     host_domains,
 )
-from headgate.domain.scheduling.looks.immunity import Immunity
-from headgate.domain.scheduling.looks.making_room import Preemptor, Wish, oracle_of, victims_for
-from headgate.domain.scheduling.looks.room import Seats
-from headgate.domain.scheduling.looks.searched import in_vain, together
-from headgate.domain.scheduling.looks.seating import Where, seated
-from headgate.domain.scheduling.looks.slices import (
+from headgate.domain.scheduling.evaluation.making_room import (
+    Preemptor,
+    Wish,
+    oracle_of,
+    victims_for,
+)
+from headgate.domain.scheduling.evaluation.non_preemptible_quota import Immunity
+from headgate.domain.scheduling.evaluation.room import Seats
+from headgate.domain.scheduling.evaluation.searched import in_vain, together
+from headgate.domain.scheduling.evaluation.topology_assignment import Where, seated
+from headgate.domain.scheduling.evaluation.workload_slices import (
     all_open,
     pinned_flavors,
     standing_pods,
     taken_over,
 )
+from headgate.domain.scheduling.flavors.assign import (
+    FlavorChoice,
+    choose_flavors,
+)
+from headgate.domain.scheduling.flavors.offers import FlavorOffer, offer_to
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.growing import Standing
 from headgate.domain.scheduling.placement.hosts import ACTUAL, EMPTY, PROJECTED, TRIAL
 from headgate.domain.scheduling.placement.place import Misplaced
+from headgate.domain.scheduling.preemption.claims import Victim
 from headgate.domain.scheduling.quota.answer import QuotaView
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
+
+
+class Evaluation(msgspec.Struct, frozen=True, gc=False):
+    """How a workload fits now.
+
+    FIT: `admission` may be reserved at once. DEFERRED: it fits at `admission` once those already
+    leaving have left. PREEMPT: it fits there once `victims` have. NO_FIT: `tries`, `unplaced` and
+    `search` say why; `wanted` is what it would take if nobody stood in its way, and `nowhere` pairs
+    pod sets with flavors whose hosts would not do even empty.
+    `lost_place`: the place an open round keeps for it cannot be had any more. `breaks` names the
+    open rounds that do not bind it and may lose their place to it.
+    """
+
+    workload: Workload
+    cluster_queue: str
+    mode: Mode
+    level: int = 0
+    admission: Admission | None = None
+    tries: tuple[FlavorTry, ...] = ()
+    unplaced: tuple[tuple[str, str, Unplaced], ...] = ()
+    victims: tuple[Victim, ...] = ()
+    search: VictimSearch | None = None
+    lost_place: bool = False
+    wanted: Admission | None = None
+    nowhere: tuple[tuple[str, str], ...] = ()
+    breaks: tuple[str, ...] = ()
+
 
 NotPlaced = tuple[tuple[str, str, Unplaced], ...]
 Pinned: TypeAlias = Mapping[tuple[str, str], str]

@@ -12,8 +12,12 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.domain.configured import Configured
+from headgate.domain.scheduling.evaluation.topology_assignment import (
+    Where,
+    flavor_with_topology,
+    ground_of,
+)
 from headgate.domain.scheduling.flavors.assign import PodSetFlavors
-from headgate.domain.scheduling.looks.seating import Where, flavor_with_topology, ground_of
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.clearing import Clearing, clearing_of
 from headgate.domain.scheduling.placement.crowd import Crowd
