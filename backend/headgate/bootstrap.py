@@ -33,7 +33,7 @@ from headgate.application.followed.follow import Following
 from headgate.application.housekeeping import Chore, ChoreList
 from headgate.application.past.cells import PastCells
 from headgate.application.past.machine import TimeMachine
-from headgate.application.turns.run_partition import Budget, Scheduler
+from headgate.application.scheduling_loop.run_partition import Budget, Scheduler
 from headgate.application.warm.cell import WarmCell
 from headgate.application.warm.state_keeping import CACHE_NAME
 from headgate.settings import Settings

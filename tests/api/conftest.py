@@ -10,7 +10,7 @@ from litestar.testing import TestClient
 
 from headgate.api.app import app_over
 from headgate.api.installing import install
-from headgate.application.turns.run_partition import reshape, run_partition
+from headgate.application.scheduling_loop.run_partition import run_partition, sync_partitions
 from headgate.bootstrap import Platform, open_platform
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api, workload
@@ -50,7 +50,7 @@ def schedule(platform: Platform) -> Callable[[], int]:
     scheduler = platform.scheduler(_raise)
 
     def run() -> int:
-        reshape(scheduler)
+        sync_partitions(scheduler)
         for _ in range(20):
             due = platform.partitions.due()
             for key in due:

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from headgate.application.turns.sweep import seconds_to_rest, sweep
+from headgate.application.scheduling_loop.sweep import idle_seconds, sweep
 from headgate.bootstrap import open_platform
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
@@ -84,7 +84,7 @@ def _schedule(settings: Settings, stopping: threading.Event) -> None:
     while not stopping.is_set():
         swept = sweep(scheduler, frozenset(), stopping.is_set)
         if not swept.has_more:
-            stopping.wait(min(seconds_to_rest(scheduler), 0.05))
+            stopping.wait(min(idle_seconds(scheduler), 0.05))
     platform.close()
     assert not failures
 

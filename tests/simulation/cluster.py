@@ -9,7 +9,12 @@ from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.commands.units import unit_of
 from headgate.application.cycles.records import CycleRecord
 from headgate.application.ports import Appended, AppendUnit, Unavailable
-from headgate.application.turns.run_partition import Backoff, Budget, Scheduler, run_partition
+from headgate.application.scheduling_loop.run_partition import (
+    Backoff,
+    Budget,
+    Scheduler,
+    run_partition,
+)
 from headgate.application.warm.cell import KeepRule, WarmCell
 from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.rejection import Rejection

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from itertools import count
 
-from headgate.application.turns.run_partition import Turn
+from headgate.application.scheduling_loop.run_partition import PartitionRun
 from headgate.domain.configuration.events import ConfigurationCreated
 from headgate.domain.configuration.specs import ConfigurationSpec
 from headgate.domain.queues.specs import WaitForPodsReady
@@ -89,7 +89,7 @@ def test_endless_conflicts_end_the_turn(adapters: Adapters) -> None:
 
     worker.scheduler = replace(worker.scheduler, ids=Interrupting())
 
-    assert worker.turn(GPU) == Turn("contended")
+    assert worker.turn(GPU) == PartitionRun("contended")
     assert admitted(adapters.log) == []
     assert GPU in adapters.partitions.due()
 

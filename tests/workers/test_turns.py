@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from headgate.application.ports import Unavailable
-from headgate.application.turns.run_partition import Budget, Turn
-from headgate.application.turns.sweep import seconds_to_rest
+from headgate.application.scheduling_loop.run_partition import Budget, PartitionRun
+from headgate.application.scheduling_loop.sweep import idle_seconds
 from headgate.application.warm.cell import KeepRule, WarmCell
 from headgate.domain.workloads.state import is_admitted
 from tests.contracts.adapters import Adapters, in_memory
@@ -68,7 +68,7 @@ def test_a_partition_held_by_another_worker_is_left_alone(adapters: Adapters) ->
     session = adapters.partitions.try_lock(GPU, "another")
     assert session is not None
     with session:
-        assert worker.turn(GPU) == Turn("busy")
+        assert worker.turn(GPU) == PartitionRun("busy")
     assert admitted(adapters.log) == []
 
     assert worker.turn(GPU).outcome == "idle"
@@ -95,7 +95,7 @@ def test_two_workers_agree_after_taking_turns(adapters: Adapters) -> None:
 
 def test_a_turn_ends_with_work_left_when_its_time_is_used(adapters: Adapters) -> None:
     record(adapters.log, *cluster("gpu"), *submitted_many("gpu", 8))
-    worker = Worker(adapters, budget=Budget(decisions=2, turn_seconds=0.0))
+    worker = Worker(adapters, budget=Budget(decisions=2, run_seconds=0.0))
     worker.turn("installation")
 
     turn = worker.turn(GPU)
@@ -109,7 +109,7 @@ def test_a_turn_ends_with_work_left_when_its_time_is_used(adapters: Adapters) ->
 
 
 def test_an_unknown_partition_is_gone(adapters: Adapters) -> None:
-    assert Worker(adapters).turn("clusterqueue/never") == Turn("gone")
+    assert Worker(adapters).turn("clusterqueue/never") == PartitionRun("gone")
 
 
 def test_a_partition_that_cannot_be_planned_is_set_aside_and_tried_again(
@@ -127,7 +127,7 @@ def test_a_partition_that_cannot_be_planned_is_set_aside_and_tried_again(
             raise RuntimeError("no more ids")
 
     worker.scheduler = replace(healthy, ids=Failing())
-    assert worker.turn(GPU) == Turn("halted")
+    assert worker.turn(GPU) == PartitionRun("halted")
     worker.scheduler = healthy
     assert worker.turn(CPU).outcome == "idle"
 
@@ -216,14 +216,14 @@ def test_a_cache_of_other_code_is_not_read(adapters: Adapters) -> None:
 def test_a_worker_rests_until_the_next_timer(adapters: Adapters) -> None:
     worker = Worker(adapters, budget=Budget(sweep_seconds=0.5))
     worker.sweep()
-    assert seconds_to_rest(worker.scheduler) == 0.5
+    assert idle_seconds(worker.scheduler) == 0.5
 
     session = adapters.partitions.try_lock("installation", "one")
     assert session is not None
     with session:
         soon = session.now() + 100_000
         session.commit_idle(idle_position=adapters.log.head(), next_due=soon)
-    assert 0.0 < seconds_to_rest(worker.scheduler) <= 0.1
+    assert 0.0 < idle_seconds(worker.scheduler) <= 0.1
 
 
 def test_deciding_twice_admits_nothing_twice(adapters: Adapters) -> None:

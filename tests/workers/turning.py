@@ -3,8 +3,13 @@
 import time
 from itertools import count
 
-from headgate.application.turns.run_partition import Budget, Scheduler, Turn, run_partition
-from headgate.application.turns.sweep import sweep
+from headgate.application.scheduling_loop.run_partition import (
+    Budget,
+    PartitionRun,
+    Scheduler,
+    run_partition,
+)
+from headgate.application.scheduling_loop.sweep import sweep
 from headgate.application.warm.cell import WarmCell
 from tests.contracts.adapters import Adapters
 
@@ -32,10 +37,10 @@ class Worker:
             owner=name,
             elapsed=time.monotonic,
             report=lambda key, failure: self.reported.append((key, str(failure))),
-            budget=budget or Budget(turn_seconds=60),
+            budget=budget or Budget(run_seconds=60),
         )
 
-    def turn(self, key: str) -> Turn:
+    def turn(self, key: str) -> PartitionRun:
         return run_partition(self.scheduler, key)
 
     def sweep(self) -> int:

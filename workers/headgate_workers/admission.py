@@ -2,8 +2,8 @@
 
 from headgate.application.followed.follow import Following
 from headgate.application.ports import Unavailable
-from headgate.application.turns.run_partition import Scheduler
-from headgate.application.turns.sweep import seconds_to_rest, sweep
+from headgate.application.scheduling_loop.run_partition import Scheduler
+from headgate.application.scheduling_loop.sweep import idle_seconds, sweep
 from headgate_workers.ticker import Signs, Ticker
 
 SECONDS_BETWEEN_LOOKS_AT_FOLLOWERS = 2.0
@@ -30,7 +30,7 @@ class Admission:
         swept = sweep(self._scheduler, nudged, self.ticker.is_stopping)
         self._scheduler.warm.keep()
         self._stand_in()
-        return 0.0 if swept.has_more else seconds_to_rest(self._scheduler)
+        return 0.0 if swept.has_more else idle_seconds(self._scheduler)
 
     def _stand_in(self) -> None:
         now = self._scheduler.elapsed()

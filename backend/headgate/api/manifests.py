@@ -20,7 +20,7 @@ from headgate.application.cooperative import Cooperative
 from headgate.application.queries.queues.consumption import Consumed, consumed_by
 from headgate.application.queries.queues.status import Status, status_of, weighted_share_of
 from headgate.application.rights.visibility import Scope
-from headgate.application.turns.position_marks import OPEN_RESOURCE_VERSION
+from headgate.application.scheduling_loop.position_marks import OPEN_RESOURCE_VERSION
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Absent, Configured
 from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec

@@ -312,7 +312,7 @@ class Partitions(Protocol):
         The next commit of the partition, of decisions or idle, clears it.
         """
 
-    def reshape(self, keys: Sequence[str], *, config_position: int) -> None:
+    def sync_partitions(self, keys: Sequence[str], *, config_position: int) -> None:
         """Make the rows match these partitions; new ones start due, so nothing can be missed."""
 
     def try_lock(self, key: str, owner: str) -> PartitionSession | None:

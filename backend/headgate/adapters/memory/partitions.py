@@ -58,7 +58,7 @@ class MemoryPartitions:
                     retry_at=retry_at,
                 )
 
-    def reshape(self, keys: Sequence[str], *, config_position: int) -> None:
+    def sync_partitions(self, keys: Sequence[str], *, config_position: int) -> None:
         """Make the rows match these partitions; an older shape than the present changes nothing."""
         database = self._database
         with database.lock:

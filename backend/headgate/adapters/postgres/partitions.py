@@ -79,7 +79,7 @@ class PostgresPartitions:
         with connection_of(self._pool) as connection:
             connection.execute(_HALT, (failure.replace("\0", ""), position, retry_at, key))
 
-    def reshape(self, keys: Sequence[str], *, config_position: int) -> None:
+    def sync_partitions(self, keys: Sequence[str], *, config_position: int) -> None:
         """Make the rows match these partitions; an older shape than the present changes nothing.
 
         New rows start due, so that nothing can be missed.

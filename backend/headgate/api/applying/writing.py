@@ -21,7 +21,7 @@ from headgate.application.commands.apply_objects import apply as apply_objects
 from headgate.application.commands.requests import CommandResult, Written
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.overview.advice import advice_about
-from headgate.application.turns.position_marks import OPEN_POSITION, OPEN_RESOURCE_VERSION
+from headgate.application.scheduling_loop.position_marks import OPEN_POSITION, OPEN_RESOURCE_VERSION
 from headgate.domain.configured import Absent
 
 

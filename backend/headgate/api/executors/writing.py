@@ -25,7 +25,7 @@ from headgate.application.commands import reports
 from headgate.application.commands.reports import ReportCommand
 from headgate.application.commands.requests import CommandResult, Written
 from headgate.application.cooperative import Cooperative, each, run_yielding
-from headgate.application.turns.position_marks import OPEN_POSITION
+from headgate.application.scheduling_loop.position_marks import OPEN_POSITION
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ReportEvictionProgress,

@@ -21,7 +21,7 @@ from headgate.application.commands.requests import CommandResult, DesiredObject,
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.overview.advice import AdviceView
 from headgate.application.queries.workloads.warnings import warnings_about
-from headgate.application.turns.position_marks import OPEN_POSITION
+from headgate.application.scheduling_loop.position_marks import OPEN_POSITION
 from headgate.domain.rejection import InvalidObject
 
 MOST_ITEMS = 10_000

@@ -33,7 +33,7 @@ from headgate.application.ports import (
     KeyReused,
     Replayed,
 )
-from headgate.application.turns.position_marks import filled
+from headgate.application.scheduling_loop.position_marks import filled
 from headgate.domain.facts import Origin
 
 MAX_ATTEMPTS = 8

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from headgate.application.cycles.records import CycleRecord
 from headgate.application.ports import Fence
-from headgate.application.turns.planned import Planning, plan_within
+from headgate.application.scheduling_loop.plan_batch import PlanRequest, plan_batch
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent, Recorded
 from headgate.domain.scheduling.partition.parking import park_again
@@ -35,7 +35,7 @@ def run_again(cell: Cell, record: CycleRecord, recorded: Sequence[Recorded]) -> 
     assert cell.position == record.input_position, "a cycle runs again on its own input"
     with cell.trial():
         park_again(cell.partition(record.partition), record.parking)
-        planned = plan_within(cell, _planning(record))
+        planned = plan_batch(cell, _planning(record))
         unit = planned.unit
     again = tuple((new.stream, new.event) for new in unit.events) if unit else ()
     then = tuple((one.stream, one.event) for one in recorded)
@@ -52,8 +52,8 @@ def digest(facts: Iterable[Fact]) -> str:
     return found.hexdigest()
 
 
-def _planning(record: CycleRecord) -> Planning:
-    return Planning(
+def _planning(record: CycleRecord) -> PlanRequest:
+    return PlanRequest(
         fence=Fence(partition=record.partition, epoch=0, guard=0),
         at=record.at,
         run_id=record.id,

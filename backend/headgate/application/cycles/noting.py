@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from headgate.application.cycles.records import CycleRecord
 from headgate.application.ports import Appended, Conflict, Verdict
-from headgate.application.turns.planned import Planned, Planning
+from headgate.application.scheduling_loop.plan_batch import PlannedBatch, PlanRequest
 from headgate.domain.scheduling.partition.parking import Parked
 from headgate.domain.workloads.events import WorkloadQuotaReserved
 
@@ -40,8 +40,8 @@ class Stopwatch:
 
 
 def record_of(
-    planning: Planning,
-    planned: Planned,
+    planning: PlanRequest,
+    planned: PlannedBatch,
     verdict: Verdict,
     *,
     input_position: int,
@@ -67,6 +67,6 @@ def record_of(
     )
 
 
-def _reservations(planned: Planned) -> int:
+def _reservations(planned: PlannedBatch) -> int:
     events = planned.unit.events if planned.unit else ()
     return sum(isinstance(new.event, WorkloadQuotaReserved) for new in events)

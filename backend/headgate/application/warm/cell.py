@@ -37,7 +37,7 @@ class WarmCell:
     fold_version: str
     elapsed: Callable[[], float]
     keep_rule: KeepRule = field(default_factory=KeepRule)
-    reshaped_at: int = -1
+    synced_at: int = -1
     _cell: Cell | None = None
     _log_id: str = ""
     _is_doubtful: bool = False
@@ -65,7 +65,7 @@ class WarmCell:
     def drop(self) -> None:
         """Forget everything and begin anew at the next use."""
         self._cell = None
-        self.reshaped_at = -1
+        self.synced_at = -1
 
     def catch_up(self, facts: Iterable[Recorded]) -> int:
         """Fold the next facts; the position they lead to. A fold that fails is forgotten."""

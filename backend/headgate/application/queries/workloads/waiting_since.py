@@ -6,7 +6,7 @@ Both are read from the streams of the log, so that they are the same for everyon
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from headgate.application.turns.planned import SCHEDULER
+from headgate.application.scheduling_loop.plan_batch import SCHEDULER
 from headgate.domain.checks.events import AdmissionCheckReported
 from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent, Recorded

@@ -16,16 +16,16 @@ from headgate.application.ports import (
     Unavailable,
     Verdict,
 )
-from headgate.application.turns.planned import Planning, plan_within
+from headgate.application.scheduling_loop.plan_batch import PlanRequest, plan_batch
 from headgate.application.warm.cell import WarmCell
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.partition.parking import parking_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 CATCH_UP_LIMIT = 5_000
-FAILURE_LENGTH = 500
+MAX_FAILURE_CHARACTERS = 500
 
-Outcome = Literal["idle", "more", "busy", "gone", "contended", "halted"]
+RunOutcome = Literal["idle", "more", "busy", "gone", "contended", "halted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class Budget:
     """How much one turn does before others get theirs.
 
     One commit holds what `plan_seconds` or `decisions` allow, so that watchers see progress; after
-    `turn_seconds` the turn ends with work left; after `conflicts` in a row it yields. Without any
+    `run_seconds` the turn ends with work left; after `conflicts` in a row it yields. Without any
     nudge, what is due is looked for every `sweep_seconds`.
     """
 
     plan_seconds: float = 0.2
     decisions: int = 500
-    turn_seconds: float = 1.0
+    run_seconds: float = 1.0
     conflicts: int = 5
     sweep_seconds: float = 0.5
 
@@ -49,12 +49,12 @@ class Backoff:
     """When a halted partition is tried again: twice the wait after every failure in a row."""
 
     first_seconds: int = 1
-    most_seconds: int = 300
+    max_seconds: int = 300
 
     def seconds_after(self, failures: int) -> int:
         """The wait after this many failures in a row, counting the latest."""
         doublings = min(max(failures - 1, 0), 30)
-        return min(self.first_seconds << doublings, self.most_seconds)
+        return min(self.first_seconds << doublings, self.max_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +78,14 @@ class Scheduler:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PartitionRun:
     """How a turn ended.
 
     idle: nothing left to do. more: work is left. busy: another worker has it. gone: there is no
     such partition now. contended: plans kept conflicting. halted: planning failed, it is set aside.
     """
 
-    outcome: Outcome
+    outcome: RunOutcome
     decisions: int = 0
 
 
@@ -98,12 +98,12 @@ class _Progress:
     settled: tuple[int, Instant | None] | None = None
 
 
-def run_partition(scheduler: Scheduler, key: str) -> Turn:
-    """Decide what there is to decide in a partition; see `Turn` for how it may end.
+def run_partition(scheduler: Scheduler, key: str) -> PartitionRun:
+    """Decide what there is to decide in a partition; see `PartitionRun` for how it may end.
 
     Raises `Unavailable` while the database cannot be reached; nothing half-done is left behind.
     """
-    end = scheduler.elapsed() + scheduler.budget.turn_seconds
+    end = scheduler.elapsed() + scheduler.budget.run_seconds
     progress = _Progress()
     while (outcome := _step(scheduler, key, progress)) is None:
         if progress.conflicts > scheduler.budget.conflicts:
@@ -112,10 +112,10 @@ def run_partition(scheduler: Scheduler, key: str) -> Turn:
         if progress.settled is None and scheduler.elapsed() >= end:
             outcome = "more"
             break
-    return Turn(outcome, progress.decisions)
+    return PartitionRun(outcome, progress.decisions)
 
 
-def _step(scheduler: Scheduler, key: str, progress: _Progress) -> Outcome | None:
+def _step(scheduler: Scheduler, key: str, progress: _Progress) -> RunOutcome | None:
     """One transaction of a turn; None while there may be more to do."""
     try:
         if not _exists(scheduler, key):
@@ -135,28 +135,30 @@ def _step(scheduler: Scheduler, key: str, progress: _Progress) -> Outcome | None
 def _exists(scheduler: Scheduler, key: str) -> bool:
     """Whether there is such a partition, once the rows match the configuration as we know it."""
     warm = scheduler.warm
-    reshape(scheduler)
+    sync_partitions(scheduler)
     if key in warm.cell.partition_keys():
         return True
     # Another worker may know a newer configuration than we have folded so far.
     warm.catch_up(warm.event_log.read_all(warm.cell.position))
-    reshape(scheduler)
+    sync_partitions(scheduler)
     return key in warm.cell.partition_keys()
 
 
-def reshape(scheduler: Scheduler) -> None:
+def sync_partitions(scheduler: Scheduler) -> None:
     """Make the rows of partitions match the configuration, if it has changed since last time."""
     warm = scheduler.warm
     seen = warm.cell.config_position
-    if warm.reshaped_at != seen:
-        scheduler.partitions.reshape(warm.cell.partition_keys(), config_position=seen)
-        warm.reshaped_at = seen
+    if warm.synced_at != seen:
+        scheduler.partitions.sync_partitions(warm.cell.partition_keys(), config_position=seen)
+        warm.synced_at = seen
 
 
-def _work(scheduler: Scheduler, session: PartitionSession, progress: _Progress) -> Outcome | None:
+def _work(
+    scheduler: Scheduler, session: PartitionSession, progress: _Progress
+) -> RunOutcome | None:
     warm = scheduler.warm
     position = _catch_up(warm, session)
-    if warm.cell.config_position != warm.reshaped_at:
+    if warm.cell.config_position != warm.synced_at:
         return None
     if progress.settled is not None and progress.settled[0] == position:
         session.commit_idle(idle_position=position, next_due=progress.settled[1])
@@ -172,7 +174,9 @@ def _catch_up(warm: WarmCell, session: PartitionSession) -> int:
     return warm.cell.position
 
 
-def _decide(scheduler: Scheduler, session: PartitionSession, progress: _Progress) -> Outcome | None:
+def _decide(
+    scheduler: Scheduler, session: PartitionSession, progress: _Progress
+) -> RunOutcome | None:
     """Plan in a trial that is kept only if the log has taken exactly what was planned."""
     cell = scheduler.warm.cell
     before = cell.position
@@ -180,7 +184,7 @@ def _decide(scheduler: Scheduler, session: PartitionSession, progress: _Progress
     stopwatch = Stopwatch(scheduler.elapsed)
     with cell.trial() as trial:
         parking = parking_of(cell.partition(session.row.key))
-        planned = plan_within(cell, planning)
+        planned = plan_batch(cell, planning)
         if planned.unit is None:
             session.commit_idle(idle_position=before, next_due=planned.next_due)
             return "idle"
@@ -221,11 +225,11 @@ def _between(warm: WarmCell, before: int, verdict: Verdict) -> list[Recorded] | 
     return found if all(warm.cell.may_come_after(each) for each in found) else None
 
 
-def _planning(scheduler: Scheduler, session: PartitionSession) -> Planning:
+def _planning(scheduler: Scheduler, session: PartitionSession) -> PlanRequest:
     budget = scheduler.budget
     end = scheduler.elapsed() + budget.plan_seconds
     row = session.row
-    return Planning(
+    return PlanRequest(
         fence=Fence(partition=row.key, epoch=row.epoch, guard=row.guard),
         at=session.now(),
         run_id=scheduler.ids.new(),
@@ -242,6 +246,6 @@ def _halt(scheduler: Scheduler, key: str, failure: Exception) -> None:
     partitions.halt(
         key,
         position=log.head(),
-        failure=f"{type(failure).__name__}: {failure}"[:FAILURE_LENGTH],
+        failure=f"{type(failure).__name__}: {failure}"[:MAX_FAILURE_CHARACTERS],
         retry_at=log.now() + wait * MICROSECONDS_PER_SECOND,
     )

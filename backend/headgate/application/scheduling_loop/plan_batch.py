@@ -14,11 +14,11 @@ from headgate.domain.scheduling.cycle import Decision, plan_cycle
 from headgate.domain.values.instants import Instant
 
 SCHEDULER = "scheduler"
-EVERY = "*"
+ALL_PARTITIONS = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Planning:
+class PlanRequest:
     """What is planned, and when to stop.
 
     All its cycles share the instant `at`; `run_id` is what their events have in common. After each
@@ -32,7 +32,7 @@ class Planning:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedBatch:
     """The decisions as one unit, if there were any; `is_settled` if nothing is left to do.
 
     `cycles` were planned, and `heads` looked at in them.
@@ -46,7 +46,7 @@ class Planned:
     heads: int = 0
 
 
-def plan_within(cell: Cell, planning: Planning) -> Planned:
+def plan_batch(cell: Cell, planning: PlanRequest) -> PlannedBatch:
     """Plan cycles on top of each other until there is nothing to do or the budget is spent.
 
     `cell` must be in a trial; what was decided stays assumed in it.
@@ -68,12 +68,12 @@ def plan_within(cell: Cell, planning: Planning) -> Planned:
         if is_settled or planning.is_spent(len(decisions)):
             unit = _unit(cell, decisions, planning, config_position) if decisions else None
             made = len(decisions)
-            return Planned(unit, made, plan.next_due, is_settled, cycle + 1, heads)
+            return PlannedBatch(unit, made, plan.next_due, is_settled, cycle + 1, heads)
     raise AssertionError("counting has no end")
 
 
 def _unit(
-    cell: Cell, decisions: Sequence[Decision], planning: Planning, config_position: int
+    cell: Cell, decisions: Sequence[Decision], planning: PlanRequest, config_position: int
 ) -> AppendUnit:
     # As asked before each fact: afterwards a deleted workload, for one, has no queue any more.
     wakes = iter([wake for decision in decisions for wake in decision.wakes])
@@ -89,5 +89,5 @@ def _unit(
 
 def _with(partition: str, woken: tuple[str, ...], guards: bool) -> tuple[tuple[str, ...], bool]:  # noqa: FBT001 - as wakes_of answers
     """Every decision leaves its own partition due until it was seen that nothing is left to do."""
-    is_woken = partition in woken or EVERY in woken
+    is_woken = partition in woken or ALL_PARTITIONS in woken
     return (woken if is_woken else (*woken, partition)), guards
