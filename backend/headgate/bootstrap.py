@@ -31,11 +31,11 @@ from headgate.adapters.system.source_version import fold_version
 from headgate.application.backtests.working import Rehearsing
 from headgate.application.followed.follow import Following
 from headgate.application.housekeeping import Chore, ChoreList
+from headgate.application.live_state.live_state import LiveState
+from headgate.application.live_state.snapshot_store import CACHE_NAME
 from headgate.application.past.cells import PastCells
 from headgate.application.past.machine import TimeMachine
 from headgate.application.scheduling_loop.run_partition import Budget, Scheduler
-from headgate.application.warm.cell import WarmCell
-from headgate.application.warm.state_keeping import CACHE_NAME
 from headgate.settings import Settings
 
 __all__ = [
@@ -77,9 +77,9 @@ class Platform:
     nudges: CeleryNudges
     ids: TimeOrderedIds
 
-    def warm_cell(self) -> WarmCell:
+    def live_state(self) -> LiveState:
         """A fold of the whole log for one thread; nothing is read before it is used."""
-        return WarmCell(self.event_log, self.state_cache, fold_version(), time.monotonic)
+        return LiveState(self.event_log, self.state_cache, fold_version(), time.monotonic)
 
     def time_machine(self) -> TimeMachine:
         """What reads of the past are answered with; nothing is read before it is used."""
@@ -90,7 +90,7 @@ class Platform:
         """What a worker decides with; `report` is told of partitions that were set aside."""
         return Scheduler(
             partitions=self.partitions,
-            warm=self.warm_cell(),
+            live=self.live_state(),
             ids=self.ids,
             owner=self.name,
             elapsed=time.monotonic,

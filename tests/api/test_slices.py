@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.application.cooperative import Cooperative, at_once, each, run_yielding
-from headgate.application.warm.cell import WarmCell
-from headgate.application.warm.reader import WarmReader
+from headgate.application.live_state.live_reader import LiveReader
+from headgate.application.live_state.live_state import LiveState
 from tests.contracts.adapters import in_memory
 from tests.contracts.building import event, unit
 
@@ -64,8 +64,8 @@ def test_nothing_is_folded_between_the_slices_of_a_read(monkeypatch: pytest.Monk
     monkeypatch.setattr("headgate.application.cooperative.SLICE_SECONDS", NO_TIME)
     adapters = in_memory()
     log = adapters.log
-    warm = WarmCell(log, adapters.state_cache, "1", lambda: 0.0)
-    reader = WarmReader(warm, adapters.tail, _never_broken)
+    live = LiveState(log, adapters.state_cache, "1", lambda: 0.0)
+    reader = LiveReader(live, adapters.tail, _never_broken)
 
     def positions() -> Cooperative[list[int]]:
         seen = [reader.position]

@@ -13,8 +13,8 @@ from headgate.application.commands.deciding import Basis, decided, unit_of_chang
 from headgate.application.commands.submit_workloads import submission
 from headgate.application.cooperative import at_once
 from headgate.application.database_clock import DatabaseClock
+from headgate.application.live_state.live_reader import LiveReader
 from headgate.application.ports import Appended, AppendUnit
-from headgate.application.warm.reader import WarmReader
 from headgate.bootstrap import open_platform
 from headgate.domain.facts import Origin
 from headgate.settings import Settings
@@ -29,7 +29,7 @@ async def measure_grouped_appends(database_url: str) -> float:
     platform = open_platform(Settings(database_url=database_url, broker_url="memory://"))
     services = install(platform)
     reader, clock = services.reader, services.clock
-    assert isinstance(reader, WarmReader), "appends are measured in the present"
+    assert isinstance(reader, LiveReader), "appends are measured in the present"
     assert isinstance(clock, DatabaseClock), "by a clock that goes"
     await asyncio.to_thread(clock.look)
     await reader.start()

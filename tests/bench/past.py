@@ -17,10 +17,10 @@ from msgspec.structs import replace
 from headgate.api.installing import install
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
+from headgate.application.live_state.live_state import COLLECT_AFTER
 from headgate.application.past.travel import Wish, as_it_was
 from headgate.application.ports import WorkloadQuery
 from headgate.application.queries.queues.tree import queue_tree
-from headgate.application.warm.cell import COLLECT_AFTER
 from headgate.bootstrap import migrate, open_platform
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.events import ClusterQueueCreated, LocalQueueCreated

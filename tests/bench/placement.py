@@ -136,13 +136,13 @@ def measure(ground: Ground, ask: Ask) -> str:
     shape = Shape(pod_set, None, slicing_of(pod_set, ground.topology.levels))
     place = partial(place_pod_set, ground, pod_set)
     cold = cost(ground, place, ground.topology.shapes.clear)
-    warm = cost(ground, place, partial(forget_answers, ground))
+    live = cost(ground, place, partial(forget_answers, ground))
     signs = iter([-1, 1] * RUNS)
     move(ground, placed, 1)
     refresh = cost(ground, partial(renew, ground, shape), lambda: move(ground, placed, next(signs)))
     move(ground, placed, -1 if next(signs) < 0 else 0)
-    rate = 1 / (warm.seconds + refresh.seconds)
-    figures = f"cold {cold}  warm {warm}  refresh {refresh}  {rate:8,.0f} placements/s"
+    rate = 1 / (live.seconds + refresh.seconds)
+    figures = f"cold {cold}  warm {live}  refresh {refresh}  {rate:8,.0f} placements/s"
     return f"  {ask.name:30} {figures}"
 
 

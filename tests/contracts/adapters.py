@@ -29,8 +29,8 @@ from headgate.adapters.postgres.tokens import PostgresTokens
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.application.backtests.book import BacktestBook
 from headgate.application.cycles.book import CycleBook
+from headgate.application.live_state.snapshot_store import StateCache
 from headgate.application.ports import EventLog, Followers, Partitions, ReadModels, Tail, Tokens
-from headgate.application.warm.state_cache import StateCache
 
 
 @dataclass(frozen=True, slots=True)

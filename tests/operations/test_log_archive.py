@@ -6,7 +6,7 @@ import psycopg
 from typer.testing import CliRunner
 
 from headgate.adapters.system.source_version import fold_version
-from headgate.application.warm.state_keeping import StateKeeper
+from headgate.application.live_state.snapshot_store import SnapshotStore
 from headgate.cli.main import app
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.workers.building import cluster, folded, record, submitted_many
@@ -106,4 +106,4 @@ def test_what_an_action_on_the_log_needs_is_said(fresh_database_url: str) -> Non
 
 def keep_state(adapters: Adapters, version: str) -> None:
     """What a worker keeps now and then."""
-    StateKeeper(adapters.state_cache).put(folded(adapters.log), version)
+    SnapshotStore(adapters.state_cache).put(folded(adapters.log), version)

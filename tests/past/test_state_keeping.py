@@ -3,8 +3,7 @@
 import pytest
 
 from headgate.adapters.memory.state_cache import MemoryStateCache
-from headgate.application.warm.state_cache import NO_PARTS, Parts
-from headgate.application.warm.state_keeping import StateKeeper
+from headgate.application.live_state.snapshot_store import NO_PARTS, Parts, SnapshotStore
 from headgate.domain.cell import Cell
 from tests.simulation.cluster import Cluster
 from tests.simulation.life import morning
@@ -44,7 +43,7 @@ def cluster() -> Cluster:
 
 def kept_on_the_way(cluster: Cluster, cache: MemoryStateCache, apart: int) -> dict[int, bytes]:
     """Folds at every so many positions, each as it was when it was kept."""
-    cell, keeper, kept = Cell(), StateKeeper(cache), {}
+    cell, keeper, kept = Cell(), SnapshotStore(cache), {}
     for recorded in cluster.log.read_all():
         cell.apply(recorded)
         if cell.position % apart == 0:
@@ -56,14 +55,14 @@ def kept_on_the_way(cluster: Cluster, cache: MemoryStateCache, apart: int) -> di
 def test_every_fold_comes_back_as_it_was_to_the_order_of_its_workloads(cluster: Cluster) -> None:
     cache = MemoryStateCache()
     for position, dumped in kept_on_the_way(cluster, cache, 100).items():
-        cell = StateKeeper(cache).newest(VERSION, at_most=position)
+        cell = SnapshotStore(cache).newest(VERSION, at_most=position)
         assert cell is not None
         assert cell.dump() == dumped
 
 
 def test_a_fold_right_after_another_brings_less_than_the_first_of_them(cluster: Cluster) -> None:
     cache, cell = ForgetfulCache(), Cell()
-    keeper = StateKeeper(cache)
+    keeper = SnapshotStore(cache)
     half = cluster.log.head() // 2
     for recorded in cluster.log.read_all(0, half + 1):
         cell.apply(recorded)
@@ -77,27 +76,27 @@ def test_without_one_of_its_parts_an_earlier_whole_fold_is_found(cluster: Cluste
     cache = ForgetfulCache()
     cell = Cell()
     cell.apply(next(iter(cluster.log.read_all())))
-    StateKeeper(cache).put(cell, VERSION)
+    SnapshotStore(cache).put(cell, VERSION)
     whole = set(cache._parts)  # noqa: SLF001 - what the first fold is made of
     for recorded in cluster.log.read_all(1, 100):
         cell.apply(recorded)
-    StateKeeper(cache).put(cell, VERSION)
+    SnapshotStore(cache).put(cell, VERSION)
     cache.lose_all()
     cache.lost -= whole
-    found = StateKeeper(cache).newest(VERSION, at_most=100)
+    found = SnapshotStore(cache).newest(VERSION, at_most=100)
     assert found is not None
     assert found.position == 1
 
 
 def test_a_part_that_someone_let_go_of_is_brought_again(cluster: Cluster) -> None:
     cache, cell = ForgetfulCache(), Cell()
-    keeper = StateKeeper(cache)
+    keeper = SnapshotStore(cache)
     for recorded in cluster.log.read_all(0, 100):
         cell.apply(recorded)
     keeper.put(cell, VERSION)
     cache.lose_all()
     cell.apply(next(iter(cluster.log.read_all(100, 101))))
     keeper.put(cell, VERSION)
-    found = StateKeeper(cache).newest(VERSION, at_most=101)
+    found = SnapshotStore(cache).newest(VERSION, at_most=101)
     assert found is not None
     assert found.dump() == cell.dump()

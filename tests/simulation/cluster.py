@@ -8,6 +8,7 @@ from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.commands.units import unit_of
 from headgate.application.cycles.records import CycleRecord
+from headgate.application.live_state.live_state import LiveState, SnapshotRule
 from headgate.application.ports import Appended, AppendUnit, Unavailable
 from headgate.application.scheduling_loop.run_partition import (
     Backoff,
@@ -15,7 +16,6 @@ from headgate.application.scheduling_loop.run_partition import (
     Scheduler,
     run_partition,
 )
-from headgate.application.warm.cell import KeepRule, WarmCell
 from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.partition.wakes import wakes_of
@@ -185,7 +185,7 @@ class Cluster:
             self.workers[number] = self._new_worker()
         except Unavailable:
             self.crashes += 1
-            self.workers[number].warm.doubt()
+            self.workers[number].live.mark_stale()
         self._watch()
 
     def _watch(self) -> None:
@@ -200,7 +200,7 @@ class Cluster:
         self._workers = getattr(self, "_workers", 0) + 1
         return Scheduler(
             partitions=self.partitions,
-            warm=WarmCell(self.log, self.cache, "1", lambda: 0.0, KeepRule(events=50)),
+            live=LiveState(self.log, self.cache, "1", lambda: 0.0, SnapshotRule(events=50)),
             ids=CountedIds(f"run-{self._workers}"),
             owner=f"worker-{self._workers}",
             elapsed=lambda: 0.0,

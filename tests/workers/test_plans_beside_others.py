@@ -109,9 +109,9 @@ def test_facts_of_others_between_plan_and_commit_do_not_disturb(adapters: Adapte
     assert worker.turn(GPU).outcome == "idle"
 
     assert admitted(adapters.log) == [f"{NAMESPACE}/job"]
-    warm = worker.scheduler.warm
-    warm.catch_up(adapters.log.read_all(warm.cell.position))
-    assert warm.cell.workloads == folded(adapters.log).workloads
+    live = worker.scheduler.live
+    live.catch_up(adapters.log.read_all(live.cell.position))
+    assert live.cell.workloads == folded(adapters.log).workloads
 
 
 def test_a_plan_is_kept_beside_others_workloads_and_undone_beside_other_facts(
@@ -120,7 +120,7 @@ def test_a_plan_is_kept_beside_others_workloads_and_undone_beside_other_facts(
     record(adapters.log, *cluster("gpu", "cpu"), submitted("job", "gpu"))
     worker = Worker(adapters)
     worker.turn("installation")
-    warm = worker.scheduler.warm
+    live = worker.scheduler.live
     coming = [submitted("other", "cpu")]
     folded_at = []
 
@@ -128,7 +128,7 @@ def test_a_plan_is_kept_beside_others_workloads_and_undone_beside_other_facts(
         def new(self) -> str:
             if coming:
                 record(adapters.log, coming.pop())
-            folded_at.append(warm.cell.position)
+            folded_at.append(live.cell.position)
             return f"plan-{len(folded_at)}"
 
     worker.scheduler = replace(worker.scheduler, ids=Interrupting())
@@ -137,4 +137,4 @@ def test_a_plan_is_kept_beside_others_workloads_and_undone_beside_other_facts(
     assert second == adapters.log.head()
     assert second == first + 3, "one fact of others, two decisions, none of them folded again"
     assert admitted(adapters.log) == [f"{NAMESPACE}/job"]
-    assert portrait(warm.cell) == portrait(folded(adapters.log))
+    assert portrait(live.cell) == portrait(folded(adapters.log))

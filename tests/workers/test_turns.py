@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from headgate.application.live_state.live_state import LiveState, SnapshotRule
 from headgate.application.ports import Unavailable
 from headgate.application.scheduling_loop.run_partition import Budget, PartitionRun
 from headgate.application.scheduling_loop.sweep import idle_seconds
-from headgate.application.warm.cell import KeepRule, WarmCell
 from headgate.domain.workloads.state import is_admitted
 from tests.contracts.adapters import Adapters, in_memory
 from tests.workers.building import (
@@ -87,10 +87,10 @@ def test_two_workers_agree_after_taking_turns(adapters: Adapters) -> None:
     assert len(admitted(adapters.log)) == 12
     truth = folded(adapters.log)
     for worker in (one, two):
-        warm = worker.scheduler.warm
-        warm.catch_up(adapters.log.read_all(warm.cell.position))
-        assert warm.cell.workloads == truth.workloads
-        assert warm.cell.versions == truth.versions
+        live = worker.scheduler.live
+        live.catch_up(adapters.log.read_all(live.cell.position))
+        assert live.cell.workloads == truth.workloads
+        assert live.cell.versions == truth.versions
 
 
 def test_a_turn_ends_with_work_left_when_its_time_is_used(adapters: Adapters) -> None:
@@ -170,7 +170,7 @@ def test_losing_the_session_in_mid_turn_is_an_outage_and_leaves_nothing(
     with pytest.raises(Unavailable):
         worker.turn(GPU)
     assert adapters.log.head() == before
-    assert worker.scheduler.warm.cell.position == before
+    assert worker.scheduler.live.cell.position == before
 
     worker.scheduler = healthy
     assert worker.turn(GPU).outcome == "idle"
@@ -180,13 +180,13 @@ def test_losing_the_session_in_mid_turn_is_an_outage_and_leaves_nothing(
 def test_the_fold_starts_from_the_cache_and_the_events_after_it(adapters: Adapters) -> None:
     record(adapters.log, *cluster("gpu"), *submitted_many("gpu", 3))
     first = Worker(adapters)
-    first.scheduler.warm.keep_rule = KeepRule(events=1)
+    first.scheduler.live.keep_rule = SnapshotRule(events=1)
     first.sweep()
-    assert first.scheduler.warm.keep()
-    assert not first.scheduler.warm.keep()
+    assert first.scheduler.live.keep()
+    assert not first.scheduler.live.keep()
     record(adapters.log, submitted("later", "gpu"))
 
-    second = Worker(adapters, "two").scheduler.warm
+    second = Worker(adapters, "two").scheduler.live
 
     assert second.cell.position == adapters.log.head()
     assert second.cell.workloads == folded(adapters.log).workloads
@@ -196,21 +196,21 @@ def test_a_fold_that_is_ahead_of_the_log_is_forgotten() -> None:
     rich, poor = in_memory(), in_memory()
     record(rich.log, *cluster("gpu"), submitted("job", "gpu"))
     record(poor.log, *cluster("cpu"))
-    warm = WarmCell(rich.log, rich.state_cache, "1", time.monotonic)
-    assert "gpu" in warm.cell.config.cluster_queues
+    live = LiveState(rich.log, rich.state_cache, "1", time.monotonic)
+    assert "gpu" in live.cell.config.cluster_queues
 
-    warm.event_log = poor.log
-    warm.doubt()
+    live.event_log = poor.log
+    live.mark_stale()
 
-    assert list(warm.cell.config.cluster_queues) == ["cpu"]
-    assert warm.cell.position == poor.log.head()
+    assert list(live.cell.config.cluster_queues) == ["cpu"]
+    assert live.cell.position == poor.log.head()
 
 
 def test_a_cache_of_other_code_is_not_read(adapters: Adapters) -> None:
     adapters.state_cache.put("cell", "older code", 5, b"nobody can read this")
     record(adapters.log, *cluster("gpu"))
-    warm = WarmCell(adapters.log, adapters.state_cache, "new code", time.monotonic)
-    assert warm.cell.position == adapters.log.head()
+    live = LiveState(adapters.log, adapters.state_cache, "new code", time.monotonic)
+    assert live.cell.position == adapters.log.head()
 
 
 def test_a_worker_rests_until_the_next_timer(adapters: Adapters) -> None:

@@ -3,6 +3,7 @@
 import time
 from itertools import count
 
+from headgate.application.live_state.live_state import LiveState
 from headgate.application.scheduling_loop.run_partition import (
     Budget,
     PartitionRun,
@@ -10,7 +11,6 @@ from headgate.application.scheduling_loop.run_partition import (
     run_partition,
 )
 from headgate.application.scheduling_loop.sweep import sweep
-from headgate.application.warm.cell import WarmCell
 from tests.contracts.adapters import Adapters
 
 
@@ -32,7 +32,7 @@ class Worker:
         self.reported: list[tuple[str, str]] = []
         self.scheduler = Scheduler(
             partitions=adapters.partitions,
-            warm=WarmCell(adapters.log, adapters.state_cache, "1", time.monotonic),
+            live=LiveState(adapters.log, adapters.state_cache, "1", time.monotonic),
             ids=CountedIds(name),
             owner=name,
             elapsed=time.monotonic,

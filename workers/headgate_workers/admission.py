@@ -23,12 +23,12 @@ class Admission:
             return self._decide(nudged)
         except Unavailable:
             # After an outage it may be another database, or an earlier state of the same.
-            self._scheduler.warm.doubt()
+            self._scheduler.live.mark_stale()
             raise
 
     def _decide(self, nudged: frozenset[str]) -> float:
         swept = sweep(self._scheduler, nudged, self.ticker.is_stopping)
-        self._scheduler.warm.keep()
+        self._scheduler.live.keep()
         self._stand_in()
         return 0.0 if swept.has_more else idle_seconds(self._scheduler)
 

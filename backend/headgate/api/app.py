@@ -44,7 +44,7 @@ from headgate.api.workloads.controller import AllWorkloads, Workloads
 from headgate.api.workloads.protection import WorkloadProtection
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
-from headgate.application.warm.reader import WarmReader
+from headgate.application.live_state.live_reader import LiveReader
 from headgate.bootstrap import open_platform
 from headgate.domain.rejection import NotFound
 from headgate.settings import from_environment
@@ -151,7 +151,7 @@ def _living(services: ApplicationServices, close: Callable[[], None]) -> Lifespa
     @asynccontextmanager
     async def living(_: Litestar) -> AsyncIterator[None]:
         reader, hub, clock = services.reader, services.hub, services.clock
-        assert isinstance(reader, WarmReader), "what is started is the present"
+        assert isinstance(reader, LiveReader), "what is started is the present"
         assert isinstance(clock, DatabaseClock), "and its clock goes"
         await asyncio.to_thread(clock.look)
         await reader.start()

@@ -12,12 +12,12 @@ from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.followed.rebuilds import Rebuilds
 from headgate.application.group_commit import GroupCommit
+from headgate.application.live_state.live_reader import LiveReader
 from headgate.application.metrics.attempts import Attempts
 from headgate.application.metrics.tally import Tally
 from headgate.application.ports import AppendUnit, Nudges
 from headgate.application.rights.token_book import TokenBook
 from headgate.application.rights.visibility import Tenants
-from headgate.application.warm.reader import WarmReader
 from headgate.bootstrap import Platform
 
 EVERYONE = "*"
@@ -29,7 +29,7 @@ LOG = structlog.get_logger()
 def install(platform: Platform) -> ApplicationServices:
     """Everything the use cases work with; nothing is read before it is started."""
     tenants = Tenants()
-    reader = WarmReader(platform.warm_cell(), platform.tail, _end)
+    reader = LiveReader(platform.live_state(), platform.tail, _end)
     hub = EventHub(platform.event_log, tenants)
     commits = GroupCommit(platform.event_log, _nudging(platform.nudges, reader))
     return ApplicationServices(
@@ -63,7 +63,7 @@ def woken_by(units: Iterable[AppendUnit], keys: Sequence[str]) -> list[str]:
     return sorted({*woken - {EVERYONE}, *(keys if EVERYONE in woken else ())})
 
 
-def _nudging(nudges: Nudges, reader: WarmReader) -> Callable[[Sequence[AppendUnit]], None]:
+def _nudging(nudges: Nudges, reader: LiveReader) -> Callable[[Sequence[AppendUnit]], None]:
     """Tells workers of what was appended; the broker may be away, the log is not."""
 
     def nudge(units: Sequence[AppendUnit]) -> None:

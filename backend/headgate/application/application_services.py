@@ -10,6 +10,7 @@ from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.followed.rebuilds import Rebuilds
 from headgate.application.group_commit import GroupCommit
+from headgate.application.live_state.live_reader import LiveReader
 from headgate.application.metrics.attempts import Attempts
 from headgate.application.metrics.tally import Tally
 from headgate.application.past.machine import TimeMachine
@@ -24,7 +25,6 @@ from headgate.application.ports import (
 )
 from headgate.application.rights.token_book import TokenBook
 from headgate.application.rights.visibility import Tenants
-from headgate.application.warm.reader import WarmReader
 
 BUSY_READING = "Too many long requests are being read."
 
@@ -44,7 +44,7 @@ class ApplicationServices:
     clock: DatabaseClock | PastClock
     book: TokenBook
     commits: GroupCommit
-    reader: WarmReader | PastReader
+    reader: LiveReader | PastReader
     hub: EventHub
     tenants: Tenants
     rebuilds: Rebuilds

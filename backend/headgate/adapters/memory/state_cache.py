@@ -1,6 +1,6 @@
 """Cached folds in memory."""
 
-from headgate.application.warm.state_cache import NO_PARTS, Parts
+from headgate.application.live_state.snapshot_store import NO_PARTS, Parts
 
 
 class MemoryStateCache:

@@ -3,7 +3,7 @@
 import hashlib
 
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
-from headgate.application.warm.state_cache import NO_PARTS, Parts
+from headgate.application.live_state.snapshot_store import NO_PARTS, Parts
 
 KEPT = 3
 APART = 5_000

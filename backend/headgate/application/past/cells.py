@@ -10,10 +10,9 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
+from headgate.application.live_state.snapshot_store import SnapshotStore, StateCache
 from headgate.application.past.beginning import telling_what_is_archived
 from headgate.application.ports import EventLog, GapInLog
-from headgate.application.warm.state_cache import StateCache
-from headgate.application.warm.state_keeping import StateKeeper
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 
@@ -48,10 +47,10 @@ class PastCells:
     _known: OrderedDict[int, Cell] = field(default_factory=OrderedDict)
     _log_id: str = ""
     _lock: Lock = field(default_factory=Lock)
-    _keeper: StateKeeper = field(init=False)
+    _keeper: SnapshotStore = field(init=False)
 
     def __post_init__(self) -> None:
-        self._keeper = StateKeeper(self.state_cache, self.bounds.decoded)
+        self._keeper = SnapshotStore(self.state_cache, self.bounds.decoded)
 
     def at(self, position: int) -> Cell:
         """The fold of the first `position` events, with its partitions; not to be changed.

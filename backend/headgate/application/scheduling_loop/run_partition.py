@@ -6,6 +6,7 @@ from typing import Literal
 
 from headgate.application.cycles.noting import Stopwatch, record_of
 from headgate.application.cycles.records import CycleRecord, forgetful
+from headgate.application.live_state.live_state import LiveState
 from headgate.application.ports import (
     Appended,
     Fence,
@@ -17,7 +18,6 @@ from headgate.application.ports import (
     Verdict,
 )
 from headgate.application.scheduling_loop.plan_batch import PlanRequest, plan_batch
-from headgate.application.warm.cell import WarmCell
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.partition.parking import parking_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
@@ -67,7 +67,7 @@ class Scheduler:
     """
 
     partitions: Partitions
-    warm: WarmCell
+    live: LiveState
     ids: Ids
     owner: str
     elapsed: Callable[[], float]
@@ -134,31 +134,31 @@ def _step(scheduler: Scheduler, key: str, progress: _Progress) -> RunOutcome | N
 
 def _exists(scheduler: Scheduler, key: str) -> bool:
     """Whether there is such a partition, once the rows match the configuration as we know it."""
-    warm = scheduler.warm
+    live = scheduler.live
     sync_partitions(scheduler)
-    if key in warm.cell.partition_keys():
+    if key in live.cell.partition_keys():
         return True
     # Another worker may know a newer configuration than we have folded so far.
-    warm.catch_up(warm.event_log.read_all(warm.cell.position))
+    live.catch_up(live.event_log.read_all(live.cell.position))
     sync_partitions(scheduler)
-    return key in warm.cell.partition_keys()
+    return key in live.cell.partition_keys()
 
 
 def sync_partitions(scheduler: Scheduler) -> None:
     """Make the rows of partitions match the configuration, if it has changed since last time."""
-    warm = scheduler.warm
-    seen = warm.cell.config_position
-    if warm.synced_at != seen:
-        scheduler.partitions.sync_partitions(warm.cell.partition_keys(), config_position=seen)
-        warm.synced_at = seen
+    live = scheduler.live
+    seen = live.cell.config_position
+    if live.synced_at != seen:
+        scheduler.partitions.sync_partitions(live.cell.partition_keys(), config_position=seen)
+        live.synced_at = seen
 
 
 def _work(
     scheduler: Scheduler, session: PartitionSession, progress: _Progress
 ) -> RunOutcome | None:
-    warm = scheduler.warm
-    position = _catch_up(warm, session)
-    if warm.cell.config_position != warm.synced_at:
+    live = scheduler.live
+    position = _catch_up(live, session)
+    if live.cell.config_position != live.synced_at:
         return None
     if progress.settled is not None and progress.settled[0] == position:
         session.commit_idle(idle_position=position, next_due=progress.settled[1])
@@ -166,19 +166,19 @@ def _work(
     return _decide(scheduler, session, progress)
 
 
-def _catch_up(warm: WarmCell, session: PartitionSession) -> int:
-    while facts := session.catch_up(warm.cell.position, limit=CATCH_UP_LIMIT):
-        warm.catch_up(facts)
+def _catch_up(live: LiveState, session: PartitionSession) -> int:
+    while facts := session.catch_up(live.cell.position, limit=CATCH_UP_LIMIT):
+        live.catch_up(facts)
         if len(facts) < CATCH_UP_LIMIT:
             break
-    return warm.cell.position
+    return live.cell.position
 
 
 def _decide(
     scheduler: Scheduler, session: PartitionSession, progress: _Progress
 ) -> RunOutcome | None:
     """Plan in a trial that is kept only if the log has taken exactly what was planned."""
-    cell = scheduler.warm.cell
+    cell = scheduler.live.cell
     before = cell.position
     planning = _planning(scheduler, session)
     stopwatch = Stopwatch(scheduler.elapsed)
@@ -191,7 +191,7 @@ def _decide(
         stopwatch.planned()
         verdict = session.commit_decisions([planned.unit], next_due=planned.next_due)[0]
         stopwatch.committed()
-        between = _between(scheduler.warm, before, verdict)
+        between = _between(scheduler.live, before, verdict)
         if isinstance(verdict, Appended) and between is not None:
             trial.keep(verdict.last_position, between)
     record = record_of(planning, planned, verdict, input_position=before, parking=parking)
@@ -209,7 +209,7 @@ def _decide(
     return None
 
 
-def _between(warm: WarmCell, before: int, verdict: Verdict) -> list[Recorded] | None:
+def _between(live: LiveState, before: int, verdict: Verdict) -> list[Recorded] | None:
     """What others appended between plan and commit; None if the plan must be folded anew.
 
     Where it may be folded last, nothing is undone: while many submit, that is most of the time.
@@ -221,8 +221,8 @@ def _between(warm: WarmCell, before: int, verdict: Verdict) -> list[Recorded] | 
         return []
     if last - before > CATCH_UP_LIMIT:
         return None
-    found = warm.event_log.read(before, limit=CATCH_UP_LIMIT, up_to=last)
-    return found if all(warm.cell.may_come_after(each) for each in found) else None
+    found = live.event_log.read(before, limit=CATCH_UP_LIMIT, up_to=last)
+    return found if all(live.cell.may_come_after(each) for each in found) else None
 
 
 def _planning(scheduler: Scheduler, session: PartitionSession) -> PlanRequest:
@@ -240,7 +240,7 @@ def _planning(scheduler: Scheduler, session: PartitionSession) -> PlanRequest:
 def _halt(scheduler: Scheduler, key: str, failure: Exception) -> None:
     """Set the partition aside visibly; the next try comes later after every failure in a row."""
     scheduler.report(key, failure)
-    partitions, log = scheduler.partitions, scheduler.warm.event_log
+    partitions, log = scheduler.partitions, scheduler.live.event_log
     failures = next((row.failures for row in partitions.rows() if row.key == key), 0)
     wait = scheduler.backoff.seconds_after(failures + 1)
     partitions.halt(

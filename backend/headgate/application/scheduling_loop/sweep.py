@@ -48,5 +48,5 @@ def idle_seconds(scheduler: Scheduler) -> float:
     next_due = scheduler.partitions.next_due()
     if next_due is None:
         return scheduler.budget.sweep_seconds
-    until_due = (next_due - scheduler.warm.event_log.now()) / MICROSECONDS_PER_SECOND
+    until_due = (next_due - scheduler.live.event_log.now()) / MICROSECONDS_PER_SECOND
     return min(max(until_due, MIN_IDLE_SECONDS), scheduler.budget.sweep_seconds)

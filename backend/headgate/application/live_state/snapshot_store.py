@@ -8,19 +8,43 @@ so that folds near each other share their workloads there as well.
 import hashlib
 import zlib
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import msgspec
 
-from headgate.application.warm.state_cache import StateCache
 from headgate.domain.cell import Cell
 from headgate.domain.workloads.state import Workload
 
+Parts = Mapping[str, bytes | None]
+"""Parts of a fold by name; None for one that is there already."""
+
+
+NO_PARTS: Parts = {}
+
+
+class StateCache(Protocol):
+    """Folds kept at a position so that starting is fast; always safe to delete."""
+
+    def newest(
+        self, name: str, fold_version: str, *, at_most: int | None = None
+    ) -> tuple[int, bytes] | None:
+        """The latest cached fold not past `at_most`, with its position."""
+
+    def put(
+        self, name: str, fold_version: str, position: int, body: bytes, parts: Parts = NO_PARTS
+    ) -> bool:
+        """Keep a fold and its parts; false, and nothing is kept, if one is not given nor there."""
+
+    def part(self, name: str) -> bytes | None:
+        """A part of some fold that is kept."""
+
+
 CACHE_NAME = "cell"
-WORTH_NAMING = 3
+MIN_REUSE_DIVISOR = 3
 """A part is written anew as far as it is needed once only one in so many of it is."""
 
-Part = dict[str, Workload]
+WorkloadChunk = dict[str, Workload]
 
 
 class _Kept(msgspec.Struct, kw_only=True):
@@ -32,16 +56,16 @@ class _Kept(msgspec.Struct, kw_only=True):
     part_of: list[int]
 
 
-class StateKeeper:
+class SnapshotStore:
     """Keeps folds in the state cache and gets them back; one thread at a time may use it.
 
-    Of parts, `most_workloads` stay decoded, or as many as the fold at hand needs.
+    Of parts, `max_workloads` stay decoded, or as many as the fold at hand needs.
     """
 
-    def __init__(self, state_cache: StateCache, most_workloads: int = 0) -> None:
+    def __init__(self, state_cache: StateCache, max_workloads: int = 0) -> None:
         self._cache = state_cache
-        self._most_workloads = most_workloads
-        self._parts: OrderedDict[str, Part] = OrderedDict()
+        self._max_workloads = max_workloads
+        self._parts: OrderedDict[str, WorkloadChunk] = OrderedDict()
 
     def newest(self, fold_version: str, *, at_most: int, after: int = 0) -> Cell | None:
         """The latest fold that is whole, past `after` and not past `at_most`."""
@@ -79,12 +103,14 @@ class StateKeeper:
         whole = zlib.compress(msgspec.msgpack.encode(kept), 1)
         return self._cache.put(CACHE_NAME, fold_version, cell.position, whole, parts)
 
-    def _divided(self, workloads: dict[str, Workload]) -> tuple[dict[str, list[str]], Part]:
+    def _divided(
+        self, workloads: dict[str, Workload]
+    ) -> tuple[dict[str, list[str]], WorkloadChunk]:
         """Parts with the workloads of theirs that are still the same, and those in no part."""
         fresh, known = dict(workloads), {}
         for name, part in reversed(self._parts.items()):
             same = [key for key, workload in part.items() if fresh.get(key) is workload]
-            if same and len(same) * WORTH_NAMING >= len(part):
+            if same and len(same) * MIN_REUSE_DIVISOR >= len(part):
                 known[name] = same
                 for key in same:
                     del fresh[key]
@@ -105,20 +131,20 @@ class StateKeeper:
         cell.workloads = {key: parts[number][key] for key, number in placed}
         return cell
 
-    def _part(self, name: str) -> Part | None:
+    def _part(self, name: str) -> WorkloadChunk | None:
         found = self._parts.get(name)
         if found is None:
             body = self._cache.part(name)
             if body is None or hashlib.sha256(body).hexdigest() != name:
                 return None
-            found = self._parts[name] = _unpacked(body, Part)
+            found = self._parts[name] = _unpacked(body, WorkloadChunk)
         self._parts.move_to_end(name)
         return found
 
     def _let_go(self, needed: int) -> None:
         """Of the parts that were not used for longest; a fold needs few parts it uses little of."""
         held = sum(len(part) for part in self._parts.values())
-        most = max(self._most_workloads, WORTH_NAMING * needed)
+        most = max(self._max_workloads, MIN_REUSE_DIVISOR * needed)
         while held > most and len(self._parts) > 1:
             _, part = self._parts.popitem(last=False)
             held -= len(part)

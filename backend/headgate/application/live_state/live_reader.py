@@ -4,20 +4,22 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from headgate.application.cooperative import Cooperative, Result, run_yielding
+from headgate.application.live_state.live_state import LiveState
 from headgate.application.ports import GapInLog, Tail
-from headgate.application.warm.cell import WarmCell
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 
 Listener = Callable[[Sequence[Recorded]], None]
 
 
-class WarmReader:
+class LiveReader:
     """A `Cell` that follows the log; everyone in the process reads it, nobody else writes it."""
 
-    def __init__(self, warm: WarmCell, tail: Tail, broken: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self, live: LiveState, tail: Tail, broken: Callable[[BaseException], None]
+    ) -> None:
         self.cell = Cell()
-        self._warm = warm
+        self._live = live
         self._tail = tail
         self._broken = broken
         self._listeners: list[Listener] = []
@@ -37,7 +39,7 @@ class WarmReader:
 
     async def start(self) -> None:
         """Fold what there is, then go on following in the background."""
-        self.cell = await asyncio.to_thread(lambda: self._warm.cell)
+        self.cell = await asyncio.to_thread(lambda: self._live.cell)
         self.ready = True
         self._following = asyncio.create_task(self._follow())
         self._following.add_done_callback(self._ended)

@@ -4,9 +4,8 @@ import gc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from headgate.application.live_state.snapshot_store import SnapshotStore, StateCache
 from headgate.application.ports import EventLog
-from headgate.application.warm.state_cache import StateCache
-from headgate.application.warm.state_keeping import StateKeeper
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 
@@ -17,7 +16,7 @@ more often in all, but for a tenth of a second at a time, during which nobody el
 
 
 @dataclass(frozen=True, slots=True)
-class KeepRule:
+class SnapshotRule:
     """When the warm fold is written to the state cache: after so many events, or so much later."""
 
     events: int = 50_000
@@ -25,7 +24,7 @@ class KeepRule:
 
 
 @dataclass(slots=True)
-class WarmCell:
+class LiveState:
     """One Cell for one process. Exactly one thread may use it (ADR 0009).
 
     `fold_version` names the code that folds: a cache written by other code is not read. `elapsed`
@@ -36,31 +35,31 @@ class WarmCell:
     state_cache: StateCache
     fold_version: str
     elapsed: Callable[[], float]
-    keep_rule: KeepRule = field(default_factory=KeepRule)
+    keep_rule: SnapshotRule = field(default_factory=SnapshotRule)
     synced_at: int = -1
     _cell: Cell | None = None
     _log_id: str = ""
-    _is_doubtful: bool = False
+    _is_stale: bool = False
     _kept_position: int = 0
     _kept_at: float = 0.0
-    _keeper: StateKeeper = field(init=False)
+    _keeper: SnapshotStore = field(init=False)
 
     def __post_init__(self) -> None:
-        self._keeper = StateKeeper(self.state_cache)
+        self._keeper = SnapshotStore(self.state_cache)
 
     @property
     def cell(self) -> Cell:
         """The fold as it stands; begun from the cache and the log where there is none yet."""
-        if self._is_doubtful:
+        if self._is_stale:
             self._verify()
         if self._cell is None:
             self._begin()
         assert self._cell is not None
         return self._cell
 
-    def doubt(self) -> None:
+    def mark_stale(self) -> None:
         """The log may be another one than before: compare before the fold is used again."""
-        self._is_doubtful = True
+        self._is_stale = True
 
     def drop(self) -> None:
         """Forget everything and begin anew at the next use."""
@@ -97,7 +96,7 @@ class WarmCell:
         position = 0 if self._cell is None else self._cell.position
         if not is_same_log or position > self.event_log.head():
             self.drop()
-        self._is_doubtful = False
+        self._is_stale = False
 
     def _begin(self) -> None:
         self._log_id = self.event_log.log_id()
@@ -112,7 +111,7 @@ class WarmCell:
         finally:
             gc.enable()
         self._cell = cell
-        self._is_doubtful = False
+        self._is_stale = False
         self._remember_kept(kept_position)
         gc.collect()
         gc.freeze()
