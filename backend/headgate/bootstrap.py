@@ -29,12 +29,12 @@ from headgate.adapters.system.ids import TimeOrderedIds
 from headgate.adapters.system.log_lines import configure_log_lines
 from headgate.adapters.system.source_version import fold_version
 from headgate.application.backtests.working import Rehearsing
-from headgate.application.followed.follow import Following
 from headgate.application.housekeeping import Chore, ChoreList
 from headgate.application.live_state.live_state import LiveState
 from headgate.application.live_state.snapshot_store import CACHE_NAME
 from headgate.application.past.cells import PastCells
 from headgate.application.past.machine import TimeMachine
+from headgate.application.projections.followers import FollowerRunner
 from headgate.application.scheduling_loop.run_partition import Budget, Scheduler
 from headgate.settings import Settings
 
@@ -102,9 +102,9 @@ class Platform:
             note=self.cycles.put,
         )
 
-    def following(self, report: Report) -> Following:
+    def follower_runner(self, report: Report) -> FollowerRunner:
         """What keeps followers fresh; `report` is told of those that fail."""
-        return Following(self.followers, self.event_log, time.monotonic, report)
+        return FollowerRunner(self.followers, self.event_log, time.monotonic, report)
 
     def rehearsing(self, report: Report) -> Rehearsing:
         """What works backtests off; `report` is told of those that fail."""

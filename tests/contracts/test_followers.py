@@ -4,7 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from headgate.application.followed.answers import Ledger, LedgerQuery, QueueHistory, QueueMinute
+from headgate.application.projections.preemption_ledger import Ledger, LedgerQuery
+from headgate.application.projections.queue_history import QueueHistory, QueueMinute
 from tests.contracts.adapters import Adapters
 from tests.contracts.history import MINUTE, START, a_history
 

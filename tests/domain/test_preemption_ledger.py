@@ -1,7 +1,7 @@
 """What the ledger notes of victims that are called back."""
 
-from headgate.application.followed.preemption_ledger import PreemptionLedger
-from headgate.application.followed.projection import Amend
+from headgate.application.projections.preemption_ledger import PreemptionLedger
+from headgate.application.projections.projection import Amend
 from headgate.domain.facts import Origin, Recorded
 from headgate.domain.workloads.preemption.events import EvictionCancelled
 from tests.builders.instants import T0

@@ -77,11 +77,11 @@ class Cluster:
             for stream, event in facts:
                 wakes.append(wakes_of(cell, stream, event))
                 cell.assume(stream, event, self.now)
-            following = iter(wakes)
+            follower_runner = iter(wakes)
             unit: AppendUnit = unit_of(
                 [Decision(expected, facts)],
                 cell.state_of,
-                lambda _stream, _event: next(following),
+                lambda _stream, _event: next(follower_runner),
                 at=self.now,
                 origin=Origin(actor="user:simulation"),
             )

@@ -1,7 +1,7 @@
 """The ticker that decides: it alone in the process uses the warm Cell."""
 
-from headgate.application.followed.follow import Following
 from headgate.application.ports import Unavailable
+from headgate.application.projections.followers import FollowerRunner
 from headgate.application.scheduling_loop.run_partition import Scheduler
 from headgate.application.scheduling_loop.sweep import idle_seconds, sweep
 from headgate_workers.ticker import Signs, Ticker
@@ -12,9 +12,9 @@ SECONDS_BETWEEN_LOOKS_AT_FOLLOWERS = 2.0
 class Admission:
     """Decides what is due; now and then it stands in where nobody folds the followers."""
 
-    def __init__(self, scheduler: Scheduler, following: Following, signs: Signs) -> None:
+    def __init__(self, scheduler: Scheduler, follower_runner: FollowerRunner, signs: Signs) -> None:
         self._scheduler = scheduler
-        self._following = following
+        self._following = follower_runner
         self._looked_at = scheduler.elapsed()
         self.ticker = Ticker("admission", self._turn, signs)
 

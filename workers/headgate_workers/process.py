@@ -40,11 +40,11 @@ def platform() -> Platform:
 def ticker_of(queue: str, broken: Callable[[], None]) -> Ticker:
     """The ticker that does the work of a queue; `broken` is called if it ends by a failure."""
     signs = Signs(alive=_beat, broken=broken)
-    following = platform().following(_stale)
+    follower_runner = platform().follower_runner(_stale)
     if queue == ADMISSION_QUEUE:
-        ticker = Admission(platform().scheduler(_halted), following, signs).ticker
+        ticker = Admission(platform().scheduler(_halted), follower_runner, signs).ticker
     else:
-        ticker = Upkeep(following, platform().chores(CHORES), signs).ticker
+        ticker = Upkeep(follower_runner, platform().chores(CHORES), signs).ticker
     _process.tickers[queue] = ticker
     return ticker
 

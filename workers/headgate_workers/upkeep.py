@@ -1,7 +1,7 @@
 """The ticker that tidies up: followers all the time, chores when they are due."""
 
-from headgate.application.followed.follow import Following
 from headgate.application.housekeeping import ChoreList
+from headgate.application.projections.followers import FollowerRunner
 from headgate_workers.schedule import SECONDS_BETWEEN_FOLLOWING
 from headgate_workers.ticker import Signs, Ticker
 
@@ -9,8 +9,8 @@ from headgate_workers.ticker import Signs, Ticker
 class Upkeep:
     """Keeps read models fresh and the store small."""
 
-    def __init__(self, following: Following, chores: ChoreList, signs: Signs) -> None:
-        self._following = following
+    def __init__(self, follower_runner: FollowerRunner, chores: ChoreList, signs: Signs) -> None:
+        self._following = follower_runner
         self._chores = chores
         self.ticker = Ticker("upkeep", self._turn, signs)
 

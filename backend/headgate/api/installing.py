@@ -10,12 +10,12 @@ from headgate.api.version import VERSION
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
-from headgate.application.followed.rebuilds import Rebuilds
 from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state.live_reader import LiveReader
 from headgate.application.metrics.attempts import Attempts
 from headgate.application.metrics.tally import Tally
 from headgate.application.ports import AppendUnit, Nudges
+from headgate.application.projections.followers import Rebuilds
 from headgate.application.rights.token_book import TokenBook
 from headgate.application.rights.visibility import Tenants
 from headgate.bootstrap import Platform

@@ -8,7 +8,6 @@ from headgate.application.bounded_executor import BoundedExecutor
 from headgate.application.cycles.book import CycleBook
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
-from headgate.application.followed.rebuilds import Rebuilds
 from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state.live_reader import LiveReader
 from headgate.application.metrics.attempts import Attempts
@@ -23,6 +22,7 @@ from headgate.application.ports import (
     ReadModels,
     Tokens,
 )
+from headgate.application.projections.followers import Rebuilds
 from headgate.application.rights.token_book import TokenBook
 from headgate.application.rights.visibility import Tenants
 

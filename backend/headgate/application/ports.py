@@ -9,7 +9,8 @@ from typing import Any, Protocol, Self
 
 import msgspec
 
-from headgate.application.followed.answers import Ledger, LedgerQuery, QueueHistory
+from headgate.application.projections.preemption_ledger import Ledger, LedgerQuery
+from headgate.application.projections.queue_history import QueueHistory
 from headgate.application.rights.access import Token
 from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.values.instants import Instant

@@ -6,15 +6,10 @@ from typing import Any
 import msgspec
 
 from headgate.adapters.memory.database import MemoryDatabase
-from headgate.application.followed import PROJECTIONS
-from headgate.application.followed.answers import (
-    Ledger,
-    LedgerEntry,
-    LedgerQuery,
-    QueueHistory,
-    QueueMinute,
-)
-from headgate.application.followed.projection import Amend, Change, Count, Projection, Put
+from headgate.application.projections import PROJECTIONS
+from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
+from headgate.application.projections.projection import Amend, Count, Projection, Put, RowChange
+from headgate.application.projections.queue_history import QueueHistory, QueueMinute
 from headgate.domain.values.instants import Instant
 
 
@@ -26,7 +21,7 @@ class _Followed:
         self.rows: dict[tuple[Any, ...], dict[str, Any]] = {}
         self.memory: dict[str, str] = {}
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: RowChange) -> None:
         match change:
             case Put(key=key, values=values):
                 self.rows.setdefault(tuple(key.values()), dict(key)).update(values)

@@ -6,13 +6,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from headgate.adapters.postgres.connections import Pool, connection_of
-from headgate.application.followed.answers import (
-    Ledger,
-    LedgerEntry,
-    LedgerQuery,
-    QueueHistory,
-    QueueMinute,
-)
+from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
+from headgate.application.projections.queue_history import QueueHistory, QueueMinute
 from headgate.domain.values.instants import Instant
 
 Entry = TypeVar("Entry", bound=msgspec.Struct)

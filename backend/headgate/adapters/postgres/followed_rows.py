@@ -8,7 +8,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from headgate.adapters.postgres.connections import Connection
-from headgate.application.followed.projection import Amend, Change, Count, Put
+from headgate.application.projections.projection import Amend, Count, Put, RowChange
 
 _RECALL = """
     SELECT key, value FROM follower_memory
@@ -74,7 +74,7 @@ class FollowedRows:
         if forgotten:
             self._connection.execute(_FORGET, (*place, forgotten))
 
-    def apply(self, changes: Iterable[Change]) -> None:
+    def apply(self, changes: Iterable[RowChange]) -> None:
         """Make these changes in order; counts, which commute, come last and summed up."""
         counted: dict[str, Counter[tuple[tuple[str, Any], ...]]] = {}
         for change in changes:

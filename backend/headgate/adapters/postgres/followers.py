@@ -6,8 +6,8 @@ from headgate.adapters.postgres.connections import Connection, Pool, connection_
 from headgate.adapters.postgres.followed_reads import FollowedReads
 from headgate.adapters.postgres.followed_rows import FollowedRows
 from headgate.adapters.postgres.reading import gapless, rows_after
-from headgate.application.followed import PROJECTIONS
-from headgate.application.followed.projection import Change, Projection
+from headgate.application.projections import PROJECTIONS
+from headgate.application.projections.projection import Projection, RowChange
 
 REBUILD_BATCH = 5_000
 _BEGIN = "INSERT INTO follower (name) VALUES (%s) ON CONFLICT DO NOTHING"
@@ -119,8 +119,8 @@ class PostgresFollowers(FollowedReads):
         projection = self._projections[name]
         recorded = list(gapless(rows_after(connection, after, limit), after))
         rows = FollowedRows(connection, name, generation)
-        memory = rows.recall(key for fact in recorded for key in projection.recalls(fact))
-        changes: list[Change] = []
+        memory = rows.recall(key for fact in recorded for key in projection.state_keys(fact))
+        changes: list[RowChange] = []
         for fact in recorded:
             changes.extend(projection.changes(fact, memory))
         rows.apply(changes)

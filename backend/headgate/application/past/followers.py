@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from headgate.application.followed.answers import Ledger, LedgerEntry, LedgerQuery, QueueHistory
 from headgate.application.past.moments import Moment
 from headgate.application.ports import Followers
+from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
+from headgate.application.projections.queue_history import QueueHistory
 from headgate.domain.values.instants import Instant
 
 

@@ -10,9 +10,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.followed.answers import QueueMinute
 from headgate.application.past.moments import Moment, moment_at
 from headgate.application.past.stretches import Stretch, instants_of
+from headgate.application.projections.queue_history import QueueMinute
 from headgate.application.queries.queues.figures import counts_of
 from headgate.application.queries.queues.status import WAITING, weighted_share_of
 from headgate.application.queries.queues.tree import lines_of

@@ -1,16 +1,19 @@
 """Following read models brought up to date; one that fails never holds up the others."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import structlog
+
 from headgate.application.ports import EventLog, Followers, GapInLog, Unavailable
 
-SECONDS_A_FAILED_ONE_RESTS = 30.0
+RETRY_SECONDS = 30.0
 BATCH = 5_000
 
 
 @dataclass(slots=True)
-class Following:
+class FollowerRunner:
     """Keeps followers up to date, wherever it runs; several at a time do no harm.
 
     `elapsed` counts seconds; `report` is told of each follower that failed; it
@@ -52,6 +55,33 @@ class Following:
         except (Unavailable, GapInLog):
             raise
         except Exception as failure:  # noqa: BLE001 - a read model that cannot fold is stale, the rest is not
-            self._resting_until[name] = self.elapsed() + SECONDS_A_FAILED_ONE_RESTS
+            self._resting_until[name] = self.elapsed() + RETRY_SECONDS
             self.report(name, failure)
         return folded
+
+
+LOG = structlog.get_logger()
+
+
+class Rebuilds:
+    """Runs rebuilds; asking again for one that runs changes nothing."""
+
+    def __init__(self, followers: Followers) -> None:
+        self._followers = followers
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    def start(self, name: str) -> None:
+        """Begin to rebuild a read model, unless it is being rebuilt."""
+        if name not in self._running:
+            task = asyncio.create_task(asyncio.to_thread(self._followers.rebuild, name))
+            self._running[name] = task
+            task.add_done_callback(lambda ended: self._ended(name, ended))
+
+    def running(self) -> tuple[str, ...]:
+        """The read models that are being rebuilt."""
+        return tuple(sorted(self._running))
+
+    def _ended(self, name: str, task: asyncio.Task[None]) -> None:
+        del self._running[name]
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            LOG.error("rebuilding failed", read_model=name, exc_info=failure)

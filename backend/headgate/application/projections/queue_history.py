@@ -1,10 +1,12 @@
 """How many workloads were submitted, admitted, evicted and finished, by ClusterQueue and minute."""
 
-from headgate.application.followed.projection import Change, Count, Memory
+import msgspec
+
+from headgate.application.projections.projection import Count, ProjectionState, RowChange
 from headgate.domain.facts import Recorded
 from headgate.domain.queues.events import LocalQueueCreated
 from headgate.domain.streams import stream_of
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadDeleted,
@@ -23,7 +25,7 @@ class QueueHistoryByMinute:
 
     name = "queue_history"
 
-    def recalls(self, recorded: Recorded) -> tuple[str, ...]:
+    def state_keys(self, recorded: Recorded) -> tuple[str, ...]:
         """The workload, and the LocalQueue it names."""
         if not recorded.stream.startswith("workload/"):
             return ()
@@ -33,7 +35,7 @@ class QueueHistoryByMinute:
             case _:
                 return (recorded.stream,)
 
-    def changes(self, recorded: Recorded, memory: Memory) -> list[Change]:
+    def changes(self, recorded: Recorded, memory: ProjectionState) -> list[RowChange]:
         """One more of what happened, in the queue the workload was in."""
         stream = recorded.stream
         match recorded.event:
@@ -65,7 +67,28 @@ def _door(stream: str, queue_name: str) -> str:
     return stream_of("localqueue", queue_name, namespace)
 
 
-def _one_more(counter: str, recorded: Recorded, memory: Memory) -> Count:
+def _one_more(counter: str, recorded: Recorded, memory: ProjectionState) -> Count:
     minute = recorded.at - recorded.at % MINUTE
     queue = memory.get(recorded.stream, "")
     return Count({"cluster_queue": queue, "minute": minute}, counter)
+
+
+class QueueMinute(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened in one ClusterQueue in the minute that begins at `minute`.
+
+    `cluster_queue` is "" for workloads whose LocalQueue was not there.
+    """
+
+    cluster_queue: str
+    minute: Instant
+    submitted: int = 0
+    admitted: int = 0
+    evicted: int = 0
+    finished: int = 0
+
+
+class QueueHistory(msgspec.Struct, frozen=True, kw_only=True):
+    """Minutes as of a position; those in which nothing happened are left out."""
+
+    position: int
+    minutes: list[QueueMinute]

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from headgate.application.followed.projection import Amend, Change, Memory, Put
+import msgspec
+
+from headgate.application.projections.projection import Amend, ProjectionState, Put, RowChange
 from headgate.domain.facts import Recorded
 from headgate.domain.rounds.events import (
     RoundAborted,
@@ -14,6 +16,7 @@ from headgate.domain.rounds.events import (
     VictimReleased,
 )
 from headgate.domain.streams import kind_and_key
+from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.preemption.events import EvictionCancelled
 
 OUTCOMES = {
@@ -29,12 +32,12 @@ class PreemptionLedger:
 
     name = "preemption_ledger"
 
-    def recalls(self, recorded: Recorded) -> tuple[str, ...]:
+    def state_keys(self, recorded: Recorded) -> tuple[str, ...]:
         """Nothing."""
         del recorded
         return ()
 
-    def changes(self, recorded: Recorded, memory: Memory) -> list[Change]:
+    def changes(self, recorded: Recorded, memory: ProjectionState) -> list[RowChange]:
         """Rows begin with the round, note when their victim went, and end with the round."""
         del memory
         _, name = kind_and_key(recorded.stream)
@@ -74,3 +77,49 @@ def _entry(committed: RoundCommitted, victim: RoundVictim, at: int) -> Put:
         "outcome": "",
     }
     return Put({"round_id": committed.round_id, "victim": victim.workload}, values)
+
+
+class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One victim of one preemption round (product.md §2 no. 6).
+
+    `freed` are amounts by `flavor/resource`; `lost` are those amounts times the whole seconds the
+    victim had run when the round was committed. `outcome` is how the round ended, "" while open.
+    """
+
+    round_id: str
+    victim: str
+    preemptor: str
+    preemptor_priority: int
+    preemptor_queue: str
+    victim_queue: str
+    rule: str
+    victim_priority: int
+    pods: int
+    freed: dict[str, int]
+    running_seconds: int
+    lost: dict[str, int]
+    considered: int
+    committed_at: Instant
+    released_at: Instant | None = None
+    released_by: str = ""
+    ended_at: Instant | None = None
+    outcome: str = ""
+
+
+class Ledger(msgspec.Struct, frozen=True, kw_only=True):
+    """Entries as of a position."""
+
+    position: int
+    entries: list[LedgerEntry]
+
+
+class LedgerQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Entries that touch a workload (as either side) or a ClusterQueue; empty fields do not filter.
+
+    `after` is (committed_at, round_id, victim) of the last entry of the page before.
+    """
+
+    workload: str = ""
+    cluster_queue: str = ""
+    after: tuple[Instant, str, str] | None = None
+    limit: int = 100

@@ -7,7 +7,7 @@ import msgspec
 
 from headgate.domain.facts import Recorded
 
-Memory = MutableMapping[str, str]
+ProjectionState = MutableMapping[str, str]
 """What a fold remembers from one fact to the next, by key; kept with the rows."""
 
 
@@ -32,7 +32,7 @@ class Count(msgspec.Struct, frozen=True):
     counter: str
 
 
-Change = Put | Amend | Count
+RowChange = Put | Amend | Count
 
 
 class Projection(Protocol):
@@ -42,8 +42,8 @@ class Projection(Protocol):
     def name(self) -> str:
         """The name of the read model and of its table."""
 
-    def recalls(self, recorded: Recorded) -> tuple[str, ...]:
+    def state_keys(self, recorded: Recorded) -> tuple[str, ...]:
         """The keys of memory that the fold of this fact may look at."""
 
-    def changes(self, recorded: Recorded, memory: Memory) -> list[Change]:
+    def changes(self, recorded: Recorded, memory: ProjectionState) -> list[RowChange]:
         """How a fact changes the rows; may change the memory."""

@@ -1,8 +1,0 @@
-"""Read models that follow the log: pure folds from facts to changes of rows."""
-
-from headgate.application.followed.preemption_ledger import PreemptionLedger
-from headgate.application.followed.projection import Projection
-from headgate.application.followed.queue_history import QueueHistoryByMinute
-
-PROJECTIONS: tuple[Projection, ...] = (PreemptionLedger(), QueueHistoryByMinute())
-"""Every followed read model there is."""
