@@ -32,10 +32,9 @@ from headgate.application.backtests.working import Rehearsing
 from headgate.application.housekeeping import Chore, ChoreList
 from headgate.application.live_state.live_state import LiveState
 from headgate.application.live_state.snapshot_store import CACHE_NAME
-from headgate.application.past.cells import PastCells
-from headgate.application.past.machine import TimeMachine
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.scheduling_loop.run_partition import Budget, Scheduler
+from headgate.application.time_travel.historical_states import HistoricalReads, HistoricalStates
 from headgate.settings import Settings
 
 __all__ = [
@@ -81,10 +80,10 @@ class Platform:
         """A fold of the whole log for one thread; nothing is read before it is used."""
         return LiveState(self.event_log, self.state_cache, fold_version(), time.monotonic)
 
-    def time_machine(self) -> TimeMachine:
+    def historical_reads(self) -> HistoricalReads:
         """What reads of the past are answered with; nothing is read before it is used."""
-        cells = PastCells(self.event_log, self.state_cache, fold_version)
-        return TimeMachine(cells, time.monotonic)
+        cells = HistoricalStates(self.event_log, self.state_cache, fold_version)
+        return HistoricalReads(cells, time.monotonic)
 
     def scheduler(self, report: Report) -> Scheduler:
         """What a worker decides with; `report` is told of partitions that were set aside."""
@@ -111,7 +110,7 @@ class Platform:
         return Rehearsing(
             book=self.backtests,
             event_log=self.event_log,
-            cells=self.time_machine().cells,
+            cells=self.historical_reads().cells,
             owner=self.name,
             elapsed=time.monotonic,
             report=report,

@@ -18,9 +18,9 @@ from headgate.api.installing import install
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.live_state.live_state import COLLECT_AFTER
-from headgate.application.past.travel import Wish, as_it_was
 from headgate.application.ports import WorkloadQuery
 from headgate.application.queries.queues.tree import queue_tree
+from headgate.application.time_travel.services_at import PointInTime, services_at
 from headgate.bootstrap import migrate, open_platform
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.events import ClusterQueueCreated, LocalQueueCreated
@@ -142,10 +142,10 @@ async def measure(url: str, events: int, reads: int) -> None:
     assert isinstance(clock, DatabaseClock), "a bench runs in the present"
     await asyncio.to_thread(clock.look)
     began = time.monotonic()
-    await as_it_was(services, Wish(position=events))
+    await services_at(services, PointInTime(position=events))
     print(f"{events:,} events: first fold and its caches in {time.monotonic() - began:.1f} s")
-    services.past.executor.close()
-    fresh = dataclasses.replace(services, past=platform.time_machine())
+    services.history.executor.close()
+    fresh = dataclasses.replace(services, history=platform.historical_reads())
     del services
     # As every process that keeps a fold warm.
     gc.collect()
@@ -157,7 +157,7 @@ async def measure(url: str, events: int, reads: int) -> None:
         place = min(reads - 1, reads * percent // 100)
         passed, worked = by_clock[place] * 1000, at_work[place] * 1000
         print(f"reads of the past, p{percent}: {passed:.0f} ms, {worked:.0f} ms of them at work")
-    fresh.past.executor.close()
+    fresh.history.executor.close()
     platform.close()
 
 
@@ -167,7 +167,7 @@ async def timed_read(services: ApplicationServices, position: int) -> tuple[floa
     On a busy machine only the second says anything.
     """
     began, begun = time.monotonic(), time.process_time()
-    past = await as_it_was(services, Wish(position=position))
+    past = await services_at(services, PointInTime(position=position))
     queue_tree(past, None)
     await asyncio.to_thread(past.models.workloads, WorkloadQuery(limit=100))
     return time.monotonic() - began, time.process_time() - begun

@@ -10,8 +10,8 @@ from headgate.adapters.postgres.archive import LogArchive, LogPart
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.application.failures import Archived
-from headgate.application.past.cells import PastCells
 from headgate.application.ports import EventFilter
+from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.application.verify.verify import Verifier
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.workers.building import cluster, folded, record, submitted_many
@@ -102,7 +102,7 @@ def test_of_what_was_archived_and_taken_away_that_is_said(
     archive_all(pool, 10)
     with psycopg.connect(database_of_small_parts, autocommit=True) as connection:
         connection.execute("DROP TABLE event_0")
-    past = PastCells(adapters.log, adapters.state_cache, lambda: "of-the-test")
+    past = HistoricalStates(adapters.log, adapters.state_cache, lambda: "of-the-test")
     for position in (3, 9, 10, 25):
         with pytest.raises(Archived, match="begins at position 10"):
             past.at(position)

@@ -14,8 +14,8 @@ from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.cycles.again import run_again
 from headgate.application.cycles.book import CycleBook
 from headgate.application.cycles.records import CycleQuery, CycleRecord
-from headgate.application.past.cells import PastCells
 from headgate.application.ports import EventLog
+from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.facts import Recorded
 from tests.contracts.adapters import on_postgres
 
@@ -70,7 +70,7 @@ def pick(book: CycleBook, chosen: int) -> list[CycleRecord]:
 
 def digests_of(log: EventLog, records: Sequence[CycleRecord]) -> dict[str, tuple[str, str]]:
     """By cycle what was decided then and what is decided when it is run again."""
-    cells = PastCells(log, MemoryStateCache(), lambda: "1")
+    cells = HistoricalStates(log, MemoryStateCache(), lambda: "1")
     found = {}
     for record in records:
         count = record.last_position - record.first_position + 1

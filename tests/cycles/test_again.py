@@ -10,20 +10,22 @@ import pytest
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.cycles.again import run_again
 from headgate.application.cycles.records import CycleRecord
-from headgate.application.past.cells import PastCells
+from headgate.application.time_travel.historical_states import HistoricalStates
 from tests.simulation.cluster import Cluster
 from tests.simulation.life import morning
 
 
 def replay_all(cluster: Cluster, chosen: int = 0) -> list[tuple[str, bool, str]]:
     """Each committed plan, whether it came out the same, and its digest."""
-    cells = PastCells(cluster.log, MemoryStateCache(), lambda: "1")
+    cells = HistoricalStates(cluster.log, MemoryStateCache(), lambda: "1")
     committed = [record for record in cluster.records if record.outcome == "Committed"]
     records = Random(1).sample(committed, chosen) if chosen else committed
     return [_replay(cluster, cells, record) for record in records]
 
 
-def _replay(cluster: Cluster, cells: PastCells, record: CycleRecord) -> tuple[str, bool, str]:
+def _replay(
+    cluster: Cluster, cells: HistoricalStates, record: CycleRecord
+) -> tuple[str, bool, str]:
     count = record.last_position - record.first_position + 1
     recorded = cluster.log.read(record.first_position - 1, limit=count)
     found = run_again(cells.at(record.input_position).fork(), record, recorded)

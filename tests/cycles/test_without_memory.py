@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.cycles.again import digest, run_again
-from headgate.application.past.cells import PastCells
+from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.scheduling.cycle import plan_cycle
 from tests.cycles.news import Fact, told, without_news
 from tests.foresight.submits import rest
@@ -40,7 +40,7 @@ def left_to_decide(cluster: Cluster) -> list[Fact]:
 
 def decided_otherwise(cluster: Cluster) -> list[str]:
     """The plans that somebody without the memory of the worker that made them begins otherwise."""
-    cells = PastCells(cluster.log, MemoryStateCache(), lambda: "1")
+    cells = HistoricalStates(cluster.log, MemoryStateCache(), lambda: "1")
     found = []
     for record in cluster.records:
         if record.outcome != "Committed":

@@ -10,7 +10,7 @@ from headgate.adapters.memory.backtest_book import MemoryBacktestBook
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.backtests.jobs import Backtest, OverlayFact
 from headgate.application.backtests.working import Rehearsing, SliceRules, rehearse_slice
-from headgate.application.past.cells import PastCells
+from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.queues.events import ClusterQueueChanged
 from headgate.event_log.codec import encode
 from tests.builders.world import quotas
@@ -46,7 +46,7 @@ def worker(cluster: Cluster, book: MemoryBacktestBook, rules: SliceRules) -> Reh
     return Rehearsing(
         book=book,
         event_log=cluster.log,
-        cells=PastCells(cluster.log, MemoryStateCache(), lambda: "1"),
+        cells=HistoricalStates(cluster.log, MemoryStateCache(), lambda: "1"),
         owner="worker",
         elapsed=lambda: float(next(ticks)),
         report=_fail,

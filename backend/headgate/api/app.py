@@ -167,7 +167,7 @@ def _living(services: ApplicationServices, close: Callable[[], None]) -> Lifespa
         finally:
             hub.close()
             in_step.cancel()
-            services.past.executor.close()
+            services.history.executor.close()
             services.reading.close()
             await reader.stop()
             close()

@@ -50,7 +50,7 @@ def install(platform: Platform) -> ApplicationServices:
         rebuilds=Rebuilds(platform.followers),
         tally=Tally(),
         attempts=Attempts(),
-        past=platform.time_machine(),
+        history=platform.historical_reads(),
         ui_directory=platform.settings.ui_directory,
         version=VERSION,
         started_at=time.monotonic(),

@@ -10,7 +10,7 @@ from headgate.api.instants import instant_or_none
 from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.shapes import ProblemError
-from headgate.application.past.travel import Wish, as_it_was
+from headgate.application.time_travel.services_at import PointInTime, services_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,16 @@ async def go_back(request: Request[Any, Any, Any]) -> None:
     live: Live | None = request.route_handler.opt.get("live")
     if live is not None:
         raise _refused(live.rule, live.remedy)
-    past = await as_it_was(services_of(request), wish_of(str(text)))
+    past = await services_at(services_of(request), wish_of(str(text)))
     request.scope["state"][PAST] = past
 
 
-def wish_of(text: str) -> Wish:
+def wish_of(text: str) -> PointInTime:
     """The position or instant that a text names; raises `InvalidRequest`."""
     position = whole_number(text)
     if position is not None:
-        return Wish(position=position)
-    return Wish(at=instant_or_none(text.replace(" ", "+"), "/at"))
+        return PointInTime(position=position)
+    return PointInTime(at=instant_or_none(text.replace(" ", "+"), "/at"))
 
 
 def _refused(rule: str, remedy: str) -> ApiFailure:

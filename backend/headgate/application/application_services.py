@@ -12,8 +12,6 @@ from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state.live_reader import LiveReader
 from headgate.application.metrics.attempts import Attempts
 from headgate.application.metrics.tally import Tally
-from headgate.application.past.machine import TimeMachine
-from headgate.application.past.reading import PastClock, PastReader
 from headgate.application.ports import (
     EventLog,
     Followers,
@@ -25,6 +23,8 @@ from headgate.application.ports import (
 from headgate.application.projections.followers import Rebuilds
 from headgate.application.rights.token_book import TokenBook
 from headgate.application.rights.visibility import Tenants
+from headgate.application.time_travel.historical_ports import FixedClock, FixedReader
+from headgate.application.time_travel.historical_states import HistoricalReads
 
 BUSY_READING = "Too many long requests are being read."
 
@@ -41,16 +41,16 @@ class ApplicationServices:
     cycles: CycleBook
     backtests: BacktestBook
     ids: Ids
-    clock: DatabaseClock | PastClock
+    clock: DatabaseClock | FixedClock
     book: TokenBook
     commits: GroupCommit
-    reader: LiveReader | PastReader
+    reader: LiveReader | FixedReader
     hub: EventHub
     tenants: Tenants
     rebuilds: Rebuilds
     tally: Tally
     attempts: Attempts
-    past: TimeMachine
+    history: HistoricalReads
     ui_directory: Path
     version: str
     started_at: float

@@ -14,7 +14,7 @@ from headgate.application.backtests.jobs import Backtest
 from headgate.application.backtests.views import BacktestPage, view_of
 from headgate.application.commands.apply_objects import change_to
 from headgate.application.commands.requests import StreamCommand
-from headgate.application.past.travel import Wish
+from headgate.application.time_travel.services_at import PointInTime
 from headgate.domain.rejection import Rejection
 from headgate.domain.values.instants import Instant
 
@@ -33,7 +33,7 @@ async def ask(request: Caller, question: Question) -> Backtest:
     """A new job; raises what is wrong with it."""
     services = services_of(request)
     entries = await entries_of(request, question.body)
-    end = wish_of(question.end) if question.end else Wish(position=services.reader.position)
+    end = wish_of(question.end) if question.end else PointInTime(position=services.reader.position)
     asked = asking.Asked(
         begin=wish_of(question.begin),
         end=end,

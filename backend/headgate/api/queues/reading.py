@@ -3,7 +3,6 @@
 from headgate.api.answers import Answer, answer, answer_view
 from headgate.api.callers import Caller, services_of
 from headgate.api.instants import instant_or_none
-from headgate.application.past import stretches
 from headgate.application.queries.queues.tree import queue_tree
 from headgate.application.queries.queues.usage import usage_over_time
 from headgate.application.queries.workloads.pending import (
@@ -11,6 +10,7 @@ from headgate.application.queries.workloads.pending import (
     pending_in_cluster_queue,
     pending_in_local_queue,
 )
+from headgate.application.time_travel import services_at
 
 __all__ = ["Stretch", "pending", "tree", "usage"]
 
@@ -24,7 +24,7 @@ async def usage(
     request: Caller, name: str, since: str | None, until: str | None, points: int
 ) -> Answer:
     """What a ClusterQueue used over time."""
-    stretch = stretches.Stretch(
+    stretch = services_at.SampledPeriod(
         instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
     )
     return answer_view(await usage_over_time(services_of(request), name, stretch))

@@ -11,7 +11,6 @@ from headgate.api.instants import instant_or_none
 from headgate.api.parameters import Points, StretchBegin, StretchEnd
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.shapes import ProblemError
-from headgate.application.past.stretches import Stretch
 from headgate.application.queries.topology.fits import near_fits_of, topology_fits
 from headgate.application.queries.topology.fragmentation import fragmentation_of
 from headgate.application.queries.topology.map import topology_map
@@ -21,6 +20,7 @@ from headgate.application.queries.topology.views import (
     TopologyFits,
     TopologyMap,
 )
+from headgate.application.time_travel.services_at import SampledPeriod
 from headgate.domain.values.amounts import NotAQuantity, amount_of
 from headgate.domain.values.quantities import Requests
 
@@ -83,7 +83,7 @@ class TopologyMaps(Controller):
         points: Points = 24,
     ) -> Answer:
         """As `/fits` would have answered then; at equal distances, the ends of the stretch too."""
-        stretch = Stretch(
+        stretch = SampledPeriod(
             instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
         )
         found = await fragmentation_of(services_of(request), name, _requests(pod), stretch)

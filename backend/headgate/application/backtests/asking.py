@@ -11,9 +11,9 @@ from headgate.application.backtests.jobs import UNFINISHED, Backtest, OverlayFac
 from headgate.application.commands.deciding import decided
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.failures import TooMuch
-from headgate.application.past.moments import Moment
-from headgate.application.past.travel import Wish, as_it_was
 from headgate.application.ports import Loaded
+from headgate.application.time_travel.historical_ports import ResolvedPoint
+from headgate.application.time_travel.services_at import PointInTime, services_at
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rejection import IllegalNow, InvalidRequest, NotFound, Violation
@@ -30,8 +30,8 @@ KEPT = 100
 class Asked:
     """From where to where, through which changes; by whom, and how they were written."""
 
-    begin: Wish
-    end: Wish
+    begin: PointInTime
+    end: PointInTime
     changes: Sequence[StreamCommand]
     documents: str
     actor: str
@@ -84,13 +84,13 @@ async def cancel(services: ApplicationServices, job_id: str) -> Backtest:
     return job
 
 
-async def _moment(services: ApplicationServices, wish: Wish) -> tuple[Moment, Cell]:
-    past = await as_it_was(services, wish)
+async def _moment(services: ApplicationServices, wish: PointInTime) -> tuple[ResolvedPoint, Cell]:
+    past = await services_at(services, wish)
     cell = past.reader.cell
-    return Moment(cell.position, past.clock.now()), cell
+    return ResolvedPoint(cell.position, past.clock.now()), cell
 
 
-def _refuse_bounds(begin: Moment, end: Moment, cell: Cell) -> None:
+def _refuse_bounds(begin: ResolvedPoint, end: ResolvedPoint, cell: Cell) -> None:
     events = end.position - begin.position
     if events <= 0 or end.at <= begin.at:
         rule = "The end of the stretch lies after its beginning, with something between."

@@ -11,8 +11,8 @@ import msgspec
 
 from headgate.application.backtests.book import BacktestBook
 from headgate.application.backtests.jobs import Backtest, Claimed
-from headgate.application.past.cells import PastCells
 from headgate.application.ports import EventLog, Unavailable
+from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.cell import Cell
 from headgate.domain.rehearsal.outcome import outcome_of
 from headgate.domain.rehearsal.stage import Progress, begin, go_on
@@ -41,7 +41,7 @@ class Rehearsing:
 
     book: BacktestBook
     event_log: EventLog
-    cells: PastCells
+    cells: HistoricalStates
     owner: str
     elapsed: Callable[[], float]
     report: Callable[[str, Exception], None]

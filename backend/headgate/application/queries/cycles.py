@@ -7,11 +7,11 @@ import msgspec
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cycles.again import Rerun, run_again
 from headgate.application.cycles.records import CycleQuery, CycleRecord
-from headgate.application.past.reading import PastReader
 from headgate.application.queries.cycle_views import CycleDetail, CyclePage, CycleRerun, CycleView
 from headgate.application.queries.events import shown
 from headgate.application.queries.views import timestamp
 from headgate.application.rights.visibility import Scope, allows
+from headgate.application.time_travel.historical_ports import FixedReader
 from headgate.domain.facts import Recorded
 from headgate.domain.rejection import NotFound
 from headgate.domain.values.instants import Instant
@@ -33,7 +33,7 @@ async def page(
     reader = services.reader
     query = CycleQuery(
         partition=partition,
-        up_to=reader.position if isinstance(reader, PastReader) else None,
+        up_to=reader.position if isinstance(reader, FixedReader) else None,
         before=stretch.before,
         limit=stretch.limit,
     )
@@ -66,13 +66,13 @@ async def rerun(services: ApplicationServices, cycle_id: str, scope: Scope) -> C
         raise NotFound(
             f"Cycle {cycle_id} was refused: {why}", remedy="Run one again that was committed."
         )
-    machine = services.past
+    history = services.history
 
     def again() -> Rerun:
-        cell = machine.cells.at(record.input_position).fork()
+        cell = history.cells.at(record.input_position).fork()
         return run_again(cell, record, _recorded(services, record))
 
-    found = await machine.executor.do(again)
+    found = await history.executor.do(again)
     difference = "" if found.is_same else _difference(found)
     return CycleRerun(
         position=services.reader.position,

@@ -8,7 +8,6 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.deciding import catch_up
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.failures import TooMuch
-from headgate.application.past.reading import PastReader
 from headgate.application.queries.views import Free, timestamp
 from headgate.application.queries.workloads.explanations import blocker_view
 from headgate.application.queries.workloads.views import AsOf
@@ -22,6 +21,7 @@ from headgate.application.simulations.views import (
     Verdict,
     VictimView,
 )
+from headgate.application.time_travel.historical_ports import FixedReader
 from headgate.domain.foresight.course import Endless
 from headgate.domain.foresight.difference import Effect, uprootings
 from headgate.domain.rounds.events import RoundVictim
@@ -55,14 +55,14 @@ async def simulate(
     """
     if len(changes) > MOST_CHANGES:
         raise TooMuch(f"At most {MOST_CHANGES} changes are tried at once.")
-    if not isinstance(services.reader, PastReader):
+    if not isinstance(services.reader, FixedReader):
         await catch_up(services)
     cell = services.reader.cell.fork()
     position, at = cell.position, services.clock.now()
-    machine = services.past
-    trying = Trying(changes, at, machine.is_late())
+    history = services.history
+    trying = Trying(changes, at, history.is_late())
     try:
-        foreseen = await machine.executor.do(lambda: try_out(cell, trying))
+        foreseen = await history.executor.do(lambda: try_out(cell, trying))
     except Endless as endless:
         detail = "What would happen cannot be worked out in the time one may take."
         raise TooMuch(detail) from endless

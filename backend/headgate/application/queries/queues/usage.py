@@ -10,14 +10,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.past.moments import Moment, moment_at
-from headgate.application.past.stretches import Stretch, instants_of
 from headgate.application.projections.queue_history import QueueMinute
 from headgate.application.queries.queues.figures import counts_of
 from headgate.application.queries.queues.status import WAITING, weighted_share_of
 from headgate.application.queries.queues.tree import lines_of
 from headgate.application.queries.queues.views import UsageHistory, UsagePoint
 from headgate.application.queries.views import timestamp
+from headgate.application.time_travel.historical_ports import ResolvedPoint, point_at_instant
+from headgate.application.time_travel.services_at import SampledPeriod, sample_instants
 from headgate.domain.rejection import NotFound
 from headgate.domain.values.instants import Instant
 
@@ -26,7 +26,7 @@ COUNTED = ("submitted", "admitted", "evicted", "finished")
 
 
 async def usage_over_time(
-    services: ApplicationServices, cluster_queue: str, stretch: Stretch
+    services: ApplicationServices, cluster_queue: str, stretch: SampledPeriod
 ) -> UsageHistory:
     """The queue at each instant of a stretch.
 
@@ -35,10 +35,10 @@ async def usage_over_time(
     """
     if cluster_queue not in services.reader.cell.config.cluster_queues:
         raise NotFound(f"There is no ClusterQueue {cluster_queue}.", remedy="List ClusterQueues.")
-    instants = instants_of(services, stretch)
-    machine, late = services.past, services.past.is_late()
-    moments = await machine.executor.do(
-        lambda: [moment_at(services.log, instant) for instant in instants]
+    instants = sample_instants(services, stretch)
+    history, late = services.history, services.history.is_late()
+    moments = await history.executor.do(
+        lambda: [point_at_instant(services.log, instant) for instant in instants]
     )
     counted = await asyncio.to_thread(
         services.followers.queue_history,
@@ -51,7 +51,7 @@ async def usage_over_time(
     found: list[UsagePoint] = []
     # One instant at a time, so that others who look at the past need not wait for all of them.
     while len(found) < len(moments) and not late():
-        found.append(await machine.executor.do(lambda: next(looks)))
+        found.append(await history.executor.do(lambda: next(looks)))
     return UsageHistory(
         position=services.reader.position,
         counted_position=counted.position,
@@ -65,11 +65,11 @@ async def usage_over_time(
 def _looks(
     services: ApplicationServices,
     cluster_queue: str,
-    moments: Sequence[Moment],
+    moments: Sequence[ResolvedPoint],
     happened: Sequence[dict[str, int]],
 ) -> Iterator[UsagePoint]:
     node = f"clusterqueue/{cluster_queue}"
-    cells = services.past.cells.passing([moment.position for moment in moments])
+    cells = services.history.cells.passing([moment.position for moment in moments])
     for moment, cell, counts in zip(moments, cells, happened, strict=True):
         yield UsagePoint(
             position=moment.position,

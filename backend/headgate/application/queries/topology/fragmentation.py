@@ -7,16 +7,16 @@ that the scheduler placed by, of any kind of pod and also of the time before som
 from collections.abc import Iterator
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.past.moments import Moment, moment_at
-from headgate.application.past.stretches import Stretch, instants_of
 from headgate.application.queries.topology.fits import expect_topology, fits_of
 from headgate.application.queries.topology.views import FragmentationHistory, FragmentationPoint
 from headgate.application.queries.views import timestamp
+from headgate.application.time_travel.historical_ports import ResolvedPoint, point_at_instant
+from headgate.application.time_travel.services_at import SampledPeriod, sample_instants
 from headgate.domain.values.quantities import Requests
 
 
 async def fragmentation_of(
-    services: ApplicationServices, name: str, requests: Requests, stretch: Stretch
+    services: ApplicationServices, name: str, requests: Requests, stretch: SampledPeriod
 ) -> FragmentationHistory:
     """What fitted at each instant of a stretch.
 
@@ -24,16 +24,16 @@ async def fragmentation_of(
     `Overloaded` when too many look at the past.
     """
     expect_topology(services.reader.cell, name)
-    instants = instants_of(services, stretch)
-    machine, late = services.past, services.past.is_late()
-    moments = await machine.executor.do(
-        lambda: [moment_at(services.log, instant) for instant in instants]
+    instants = sample_instants(services, stretch)
+    history, late = services.history, services.history.is_late()
+    moments = await history.executor.do(
+        lambda: [point_at_instant(services.log, instant) for instant in instants]
     )
     looks = _looks(services, name, requests, moments)
     found: list[FragmentationPoint] = []
     # One instant at a time, so that others who look at the past need not wait for all of them.
     while len(found) < len(moments) and not late():
-        found.append(await machine.executor.do(lambda: next(looks)))
+        found.append(await history.executor.do(lambda: next(looks)))
     return FragmentationHistory(
         position=services.reader.position,
         at=timestamp(services.clock.now()),
@@ -45,9 +45,9 @@ async def fragmentation_of(
 
 
 def _looks(
-    services: ApplicationServices, name: str, requests: Requests, moments: list[Moment]
+    services: ApplicationServices, name: str, requests: Requests, moments: list[ResolvedPoint]
 ) -> Iterator[FragmentationPoint]:
-    cells = services.past.cells.passing([moment.position for moment in moments])
+    cells = services.history.cells.passing([moment.position for moment in moments])
     for moment, cell in zip(moments, cells, strict=True):
         yield FragmentationPoint(
             position=moment.position,

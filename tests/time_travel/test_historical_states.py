@@ -7,8 +7,8 @@ import pytest
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.state_cache import MemoryStateCache
-from headgate.application.past.cells import Bounds, PastCells
-from headgate.application.past.moments import moment_at, moment_of_position
+from headgate.application.time_travel.historical_ports import point_at_instant, point_at_position
+from headgate.application.time_travel.historical_states import HistoricalStates, HistoryCacheLimits
 from headgate.domain.cell import Cell
 from tests.properties.portrait import portrait_text
 from tests.simulation.cluster import Cluster
@@ -30,9 +30,11 @@ def replayed(cluster: Cluster, position: int) -> Cell:
     return cell
 
 
-def past_cells(cluster: Cluster, **bounds: int) -> PastCells:
+def past_cells(cluster: Cluster, **bounds: int) -> HistoricalStates:
     given = {"cells": 5, "cache_events": 40, **bounds}
-    return PastCells(cluster.log, MemoryStateCache(), lambda: "1", Bounds(**given))
+    return HistoricalStates(
+        cluster.log, MemoryStateCache(), lambda: "1", HistoryCacheLimits(**given)
+    )
 
 
 def test_every_position_is_as_if_replayed(cluster: Cluster) -> None:
@@ -84,9 +86,9 @@ def test_a_fold_of_another_log_is_forgotten(cluster: Cluster) -> None:
 
 def test_an_instant_names_the_last_position_decided_by_then(cluster: Cluster) -> None:
     for recorded in cluster.log.read_all():
-        found = moment_at(cluster.log, recorded.at)
+        found = point_at_instant(cluster.log, recorded.at)
         following = cluster.log.read(found.position, limit=1)
         assert cluster.log.read(found.position - 1, limit=1)[0].at <= recorded.at
         assert not following or following[0].at > recorded.at
-    assert moment_at(cluster.log, 0).position == 0
-    assert moment_of_position(cluster.log, 5).at == cluster.log.read(4, limit=1)[0].at
+    assert point_at_instant(cluster.log, 0).position == 0
+    assert point_at_position(cluster.log, 5).at == cluster.log.read(4, limit=1)[0].at

@@ -6,22 +6,47 @@ of it, which shares all states. Known are a few folds in memory and those of the
 
 import gc
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 
+from headgate.application.bounded_executor import BoundedExecutor
+from headgate.application.failures import Archived
 from headgate.application.live_state.snapshot_store import SnapshotStore, StateCache
-from headgate.application.past.beginning import telling_what_is_archived
 from headgate.application.ports import EventLog, GapInLog
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 
-DECODING = 2_000
+
+def first_position(log: EventLog) -> int:
+    """The first position that can be read."""
+    try:
+        log.read(0, limit=1)
+    except GapInLog as gap:
+        return gap.came
+    return 1
+
+
+@contextmanager
+def archived_gaps_reported(log: EventLog) -> Iterator[None]:
+    """Let reads of what was taken away fail as `Archived`; any other gap stays a bug."""
+    try:
+        yield
+    except GapInLog as gap:
+        first = first_position(log)
+        if first <= 1:
+            raise
+        told = f"The log begins at position {first}: what happened before was archived."
+        raise Archived(told) from gap
+
+
+DECODE_COST_EVENTS = 2_000
 """Reading a fold from the state cache takes as long as folding about so many events."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class HistoryCacheLimits:
     """How much is kept: folds in memory, their workloads in all, and how far apart caches are.
 
     `decoded` is how many workloads of caches stay decoded; each takes a few kilobytes.
@@ -34,7 +59,7 @@ class Bounds:
 
 
 @dataclass(slots=True)
-class PastCells:
+class HistoricalStates:
     """Reaches any position; one caller at a time works, the others wait.
 
     `fold_version` names the code that folds, as in `WarmCell`.
@@ -43,7 +68,7 @@ class PastCells:
     event_log: EventLog
     state_cache: StateCache
     fold_version: Callable[[], str]
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: HistoryCacheLimits = field(default_factory=HistoryCacheLimits)
     _known: OrderedDict[int, Cell] = field(default_factory=OrderedDict)
     _log_id: str = ""
     _lock: Lock = field(default_factory=Lock)
@@ -58,7 +83,7 @@ class PastCells:
         `position` must not lie past the head of the log. Raises `Archived` where neither the log
         from its beginning nor a cached fold leads there.
         """
-        with self._lock, telling_what_is_archived(self.event_log):
+        with self._lock, archived_gaps_reported(self.event_log):
             self._forget_another_log()
             found = self._known.get(position)
             if found is None:
@@ -74,8 +99,8 @@ class PastCells:
         """
         cell = self.at(positions[0]).fork() if positions else Cell()
         for position in positions:
-            with self._lock, telling_what_is_archived(self.event_log):
-                after = cell.position + DECODING
+            with self._lock, archived_gaps_reported(self.event_log):
+                after = cell.position + DECODE_COST_EVENTS
                 nearer = self._keeper.newest(self.fold_version(), at_most=position, after=after)
                 cell = self._go_on(nearer or cell, position)
             yield cell
@@ -107,7 +132,9 @@ class PastCells:
     def _nearest(self, position: int) -> Cell:
         """A fold of one's own to go on with: of memory or the cache, whichever is less work."""
         warm = max((known for known in self._known if known <= position), default=0)
-        cached = self._keeper.newest(self.fold_version(), at_most=position, after=warm + DECODING)
+        cached = self._keeper.newest(
+            self.fold_version(), at_most=position, after=warm + DECODE_COST_EVENTS
+        )
         return cached or (self._known[warm].fork() if warm else Cell())
 
     def _cache_on_the_way(self, cell: Cell, recorded: Recorded) -> None:
@@ -123,3 +150,29 @@ class PastCells:
     def _is_too_much(self) -> bool:
         workloads = sum(len(cell.workloads) for cell in self._known.values())
         return len(self._known) > self.bounds.cells or workloads > self.bounds.workloads
+
+
+HISTORY_BUSY = "Too many questions about the past or the future are being worked on."
+
+
+@dataclass(frozen=True, slots=True)
+class HistoricalReads:
+    """What it takes to see the past and to try the future.
+
+    `elapsed` counts seconds; one trial may take `seconds`.
+    """
+
+    cells: HistoricalStates
+    elapsed: Callable[[], float]
+    seconds: float = 10.0
+    executor: BoundedExecutor = field(default_factory=lambda: BoundedExecutor("past", HISTORY_BUSY))
+
+    def is_late(self) -> Callable[[], bool]:
+        """Tells from now on whether the time for one trial is over."""
+        begun: list[float] = []
+
+        def late() -> bool:
+            begun[:] = begun or [self.elapsed()]
+            return self.elapsed() - begun[0] > self.seconds
+
+        return late

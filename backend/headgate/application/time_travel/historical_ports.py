@@ -1,0 +1,322 @@
+"""The inline read models as they were: the same questions, answered from a past fold."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+from typing import Any
+
+from msgspec.structs import replace
+
+from headgate.application.cooperative import Cooperative, Result, run_yielding
+from headgate.application.ports import (
+    AppendUnit,
+    EventCount,
+    EventFilter,
+    EventLog,
+    Followers,
+    Loaded,
+    ReadModels,
+    Replayed,
+    Verdict,
+    WorkloadQuery,
+)
+from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
+from headgate.application.projections.queue_history import QueueHistory
+from headgate.domain.cell import Cell
+from headgate.domain.configured import Absent
+from headgate.domain.facts import Recorded
+from headgate.domain.rounds.evolve import evolve as evolve_round
+from headgate.domain.rounds.state import RoundState
+from headgate.domain.scheduling.lines.standing import cluster_queue_of
+from headgate.domain.streams import kind_and_key, stream_of, workload_stream
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.state import Workload, phase_of
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedPoint:
+    """A place in the past: everything up to `position` has happened, and it is `at`."""
+
+    position: int
+    at: Instant
+
+
+def point_at_position(log: EventLog, position: int) -> ResolvedPoint:
+    """The moment right after that event; 0 is before the first."""
+    return ResolvedPoint(position, _decided_at(log, position))
+
+
+def point_at_instant(log: EventLog, at: Instant) -> ResolvedPoint:
+    """A position whose event was decided by that instant, while the next one was not.
+
+    Instants grow with positions but for the length of a plan; the search halves what is left.
+    """
+    low, high = 0, log.head()
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _decided_at(log, middle) <= at:
+            low = middle
+        else:
+            high = middle - 1
+    return ResolvedPoint(low, at)
+
+
+def _decided_at(log: EventLog, position: int) -> Instant:
+    (found,) = log.read(position - 1, limit=1) if position else log.read(0, limit=1) or (None,)
+    return found.at if found is not None else log.now()
+
+
+@dataclass(frozen=True, slots=True)
+class HistoricalLog:
+    """Fills the port `EventLog`; nothing can be appended to the past.
+
+    `version_of` tells how many events a stream had at the moment.
+    """
+
+    live: EventLog
+    point: ResolvedPoint
+    version_of: Callable[[str], int]
+
+    def append(self, units: Sequence[AppendUnit]) -> list[Verdict]:
+        """A bug: whoever writes must do so on the live log."""
+        raise AssertionError(f"{len(units)} units were to be appended to the past")
+
+    def head(self) -> int:
+        """The position it ends at."""
+        return self.point.position
+
+    def log_id(self) -> str:
+        """The identity of this log."""
+        return self.live.log_id()
+
+    def now(self) -> Instant:
+        """The instant of the moment."""
+        return self.point.at
+
+    def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[Recorded]:
+        """Up to `limit` events after that position in order."""
+        return self.live.read(after, limit=limit, up_to=self._end(up_to))
+
+    def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[Recorded]:
+        """Every event after that position in order, streamed."""
+        return self.live.read_all(after, self._end(up_to))
+
+    def read_stream(self, stream: str, after_version: int = 0) -> list[Recorded]:
+        """One stream from its beginning, or after a version."""
+        found = self.live.read_stream(stream, after_version)
+        return [recorded for recorded in found if recorded.position <= self.point.position]
+
+    def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[Recorded]:
+        """The newest events of one stream, before a version, newest first."""
+        end = self.version_of(stream) + 1
+        first = end if before is None else min(before, end)
+        return self.live.stream_page(stream, before=first, limit=limit)
+
+    def positions_of(self, places: Sequence[tuple[str, int]]) -> list[int]:
+        """The position of each event, given by stream and version."""
+        return self.live.positions_of(places)
+
+    def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[Recorded]:
+        """The newest events matching `where`, before a position, newest first."""
+        end = self.point.position + 1
+        return self.live.page(where, before=min(before or end, end), limit=limit)
+
+    def histogram(self, where: EventFilter, *, width: int) -> list[EventCount]:
+        """How many events match `where` by time and type, oldest first; empty ones left out."""
+        return self.live.histogram(replace(where, up_to=self._end(where.up_to)), width=width)
+
+    def _end(self, up_to: int | None) -> int:
+        position = self.point.position
+        return position if up_to is None else min(up_to, position)
+
+
+MAX_PLAN_MICROSECONDS = 600 * MICROSECONDS_PER_SECOND
+"""By so much the instants of neighbouring events may disagree with their order at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoricalReadModels:
+    """Fills the port `ReadModels` from a fold; `live` tells only which rounds there ever were."""
+
+    cell: Cell
+    point: ResolvedPoint
+    log: EventLog
+    live: ReadModels
+
+    def load(self, streams: Sequence[str]) -> list[Loaded]:
+        """The objects of these streams, in the same order."""
+        return self._loaded([(stream, self._state_of(stream)) for stream in streams])
+
+    def objects(
+        self, kind: str, *, namespace: str | None = None, after: str = "", limit: int = 500
+    ) -> list[Loaded]:
+        """Objects of one configured kind in order of stream name, keyset paged by stream."""
+        named = (
+            (stream_of(kind, state.name, state.namespace), state)
+            for state in self.cell.config.of_kind(kind).values()
+            if namespace in (None, state.namespace)
+        )
+        found = sorted((one for one in named if one[0] > after), key=lambda one: one[0])
+        return self._loaded(found[:limit])
+
+    def workloads(self, query: WorkloadQuery) -> list[Loaded]:
+        """Workloads that match, newest submission first, keyset paged."""
+        found = (w for w in self.cell.workloads.values() if _matches(self.cell, query, w))
+        newest = nlargest(query.limit, found, key=_age)
+        return self._loaded([(workload_stream(w.key), w) for w in newest])
+
+    def rounds(
+        self,
+        *,
+        after: tuple[Instant, str] | None = None,
+        limit: int = 100,
+        workload: str = "",
+        cluster_queue: str = "",
+    ) -> list[Loaded]:
+        """Preemption rounds, newest first, optionally those that touch a workload or queue."""
+        found: list[Loaded] = []
+        start: tuple[Instant, str] = after or (self.point.at + MAX_PLAN_MICROSECONDS, "")
+        while len(found) < limit:
+            page = self.live.rounds(
+                after=start, limit=limit, workload=workload, cluster_queue=cluster_queue
+            )
+            known = [one.stream for one in page if self.cell.version_of(one.stream)]
+            found += self.load(known[: limit - len(found)])
+            if len(page) < limit:
+                break
+            start = (page[-1].state.committed_at, page[-1].state.id)
+        return found
+
+    def replay_of(self, key: str, actor: str) -> Replayed | None:
+        """Answers to commands are not read in the past."""
+        return self.live.replay_of(key, actor)
+
+    def _state_of(self, stream: str) -> Any:  # noqa: ANN401 - one of the aggregates' states
+        found = self.cell.state_of(stream)
+        kind, _ = kind_and_key(stream)
+        if kind == "round" and isinstance(found, Absent):
+            return self._old_round(stream)
+        return found
+
+    def _old_round(self, stream: str) -> RoundState:
+        """One that ended so long before that the fold has let go of it."""
+        state: RoundState = Absent()
+        for recorded in self.log.read_stream(stream)[: self.cell.version_of(stream)]:
+            state = evolve_round(state, recorded.event, recorded.at)  # type: ignore[arg-type]
+        return state
+
+    def _loaded(self, found: Sequence[tuple[str, Any]]) -> list[Loaded]:
+        places = [(stream, self.cell.version_of(stream)) for stream, _ in found]
+        positions = self.log.positions_of(places)
+        return [
+            Loaded(stream=stream, version=version, position=position, state=state)
+            for (stream, version), (_, state), position in zip(
+                places, found, positions, strict=True
+            )
+        ]
+
+
+def _age(workload: Workload) -> tuple[Instant, str]:
+    return workload.created_at, workload.key
+
+
+def _matches(cell: Cell, query: WorkloadQuery, workload: Workload) -> bool:
+    return (
+        (query.namespaces is None or workload.namespace in query.namespaces)
+        and (not query.local_queue or workload.spec.queue_name == query.local_queue)
+        and query.name_contains in workload.name
+        and query.labels.items() <= workload.labels.items()
+        and (not query.phases or phase_of(workload) in query.phases)
+        and (not query.cluster_queue or _belongs(cell, query.cluster_queue, workload))
+        and (query.after is None or _age(workload) < query.after)
+    )
+
+
+def _belongs(cell: Cell, cluster_queue: str, workload: Workload) -> bool:
+    """A workload without a place belongs to the queue its door leads to."""
+    given = workload.admission or workload.nomination
+    found = given.cluster_queue if given else cluster_queue_of(cell.config, workload)
+    return found == cluster_queue
+
+
+@dataclass(frozen=True, slots=True)
+class HistoricalFollowers:
+    """Fills the port `Followers` for reading; they follow the live log only."""
+
+    live: Followers
+    point: ResolvedPoint
+
+    def names(self) -> tuple[str, ...]:
+        """The read models there are."""
+        return self.live.names()
+
+    def positions(self) -> dict[str, int]:
+        """Where each stood, had it not been behind."""
+        return {name: min(at, self.point.position) for name, at in self.live.positions().items()}
+
+    def advance(self, name: str, *, limit: int = 5_000) -> int:
+        """A bug: the past does not go on."""
+        raise AssertionError(f"{name} was to advance by {limit} events of the past")
+
+    def rebuild(self, name: str) -> None:
+        """A bug: the past is not rebuilt."""
+        raise AssertionError(f"{name} was to be rebuilt in the past")
+
+    def ledger(self, query: LedgerQuery) -> Ledger:
+        """Who had to go for whom up to the moment, newest first, keyset paged."""
+        start = (self.point.at + 1, "", "")
+        found = self.live.ledger(replace(query, after=min(query.after or start, start)))
+        return Ledger(
+            position=min(found.position, self.point.position),
+            entries=[_as_it_was(entry, self.point.at) for entry in found.entries],
+        )
+
+    def queue_history(
+        self, *, since: Instant, until: Instant, cluster_queue: str = ""
+    ) -> QueueHistory:
+        """What happened minute by minute up to the moment, oldest first."""
+        end = min(until, self.point.at + 1)
+        found = self.live.queue_history(since=since, until=end, cluster_queue=cluster_queue)
+        return replace(found, position=min(found.position, self.point.position))
+
+
+def _as_it_was(entry: LedgerEntry, at: Instant) -> LedgerEntry:
+    if entry.released_at is not None and entry.released_at > at:
+        entry = replace(entry, released_at=None, released_by="")
+    if entry.ended_at is not None and entry.ended_at > at:
+        entry = replace(entry, ended_at=None, outcome="")
+    return entry
+
+
+@dataclass(frozen=True, slots=True)
+class FixedClock:
+    """A clock that stands still."""
+
+    at: Instant
+    is_set: bool = True
+
+    def now(self) -> Instant:
+        """The instant of the moment."""
+        return self.at
+
+
+@dataclass(frozen=True, slots=True)
+class FixedReader:
+    """A fold that nothing is added to."""
+
+    cell: Cell
+    ready: bool = True
+
+    @property
+    def position(self) -> int:
+        """The position of the moment."""
+        return self.cell.position
+
+    async def while_still(self, steps: Cooperative[Result]) -> Result:
+        """The result of work in slices; the past stands still anyway."""
+        return await run_yielding(steps)
+
+    async def reached(self, position: int, *, within_seconds: float) -> bool:
+        """Whether that position lies in this past; waiting would not help."""
+        del within_seconds
+        return position <= self.cell.position

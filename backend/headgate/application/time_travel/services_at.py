@@ -1,0 +1,111 @@
+"""From a wish to see the past to the installation as it was then."""
+
+from dataclasses import dataclass, replace
+
+from headgate.application.application_services import ApplicationServices
+from headgate.application.time_travel.historical_ports import (
+    FixedClock,
+    FixedReader,
+    HistoricalFollowers,
+    HistoricalLog,
+    HistoricalReadModels,
+    ResolvedPoint,
+    point_at_instant,
+    point_at_position,
+)
+from headgate.application.time_travel.historical_states import (
+    HistoricalStates,
+    archived_gaps_reported,
+)
+from headgate.domain.cell import Cell
+from headgate.domain.rejection import InvalidRequest, Violation
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+
+
+@dataclass(frozen=True, slots=True)
+class PointInTime:
+    """A position, or an instant; exactly one is given."""
+
+    position: int | None = None
+    at: Instant | None = None
+
+
+async def services_at(services: ApplicationServices, wish: PointInTime) -> ApplicationServices:
+    """The installation at a past moment; reads of it answer as they would have answered then.
+
+    Raises `InvalidRequest` for what lies in the future, `Archived` for what was taken away,
+    `Overloaded` when too many ask.
+    """
+    history = services.history
+    point, cell = await history.executor.do(lambda: _tell(services, history.cells, wish))
+    log = HistoricalLog(services.log, point, cell.version_of)
+    return replace(
+        services,
+        log=log,
+        models=HistoricalReadModels(cell, point, services.log, services.models),
+        followers=HistoricalFollowers(services.followers, point),
+        clock=FixedClock(point.at),
+        reader=FixedReader(cell),
+    )
+
+
+def _tell(
+    services: ApplicationServices, cells: HistoricalStates, wish: PointInTime
+) -> tuple[ResolvedPoint, Cell]:
+    with archived_gaps_reported(services.log):
+        return _go(services, cells, wish)
+
+
+def _go(
+    services: ApplicationServices, cells: HistoricalStates, wish: PointInTime
+) -> tuple[ResolvedPoint, Cell]:
+    head = services.log.head()
+    if wish.position is not None:
+        _refuse(wish.position > head, f"The log stands at position {head}.")
+        point = point_at_position(services.log, wish.position)
+    else:
+        assert wish.at is not None, "a wish names a position or an instant"
+        _refuse(wish.at > services.log.now(), "It lies in the future.")
+        point = point_at_instant(services.log, wish.at)
+    return point, cells.at(point.position)
+
+
+def _refuse(is_wrong: bool, rule: str) -> None:  # noqa: FBT001 - what was just found out
+    if is_wrong:
+        remedy = "Name a position or a time that has been."
+        violation = Violation(pointer="/at", rule=rule, remedy=remedy)
+        detail = "That moment has not been yet."
+        raise InvalidRequest(detail, remedy=remedy, violations=(violation,))
+
+
+DAY = 86_400 * MICROSECONDS_PER_SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class SampledPeriod:
+    """From when to when, at how many instants, two at least; until now, and a day, without."""
+
+    since: Instant | None
+    until: Instant | None
+    points: int
+
+
+def sample_instants(services: ApplicationServices, stretch: SampledPeriod) -> list[Instant]:
+    """The instants, at equal distances, with both ends.
+
+    Raises `InvalidRequest` for a stretch that has no length or lies in the future.
+    """
+    now = services.log.now()
+    until = now if stretch.until is None else stretch.until
+    since = until - DAY if stretch.since is None else stretch.since
+    if until > now:
+        raise _invalid_period("/until", "It lies in the future.", "Name a time that has been.")
+    if since >= until:
+        raise _invalid_period("/since", "It does not lie before `until`.", "Name an earlier time.")
+    steps = stretch.points - 1
+    return [since + (until - since) * step // steps for step in range(stretch.points)]
+
+
+def _invalid_period(pointer: str, rule: str, remedy: str) -> InvalidRequest:
+    violation = Violation(pointer=pointer, rule=rule, remedy=remedy)
+    return InvalidRequest("There is no such stretch.", remedy=remedy, violations=(violation,))
