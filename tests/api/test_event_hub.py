@@ -6,8 +6,8 @@ from contextlib import aclosing
 
 import pytest
 
+from headgate.application.access.redaction import NamespaceRedaction
 from headgate.application.event_hub import EventHub, Wanted
-from headgate.application.rights.visibility import Tenants
 from headgate.bootstrap import Platform
 from headgate.domain.facts import Recorded
 from tests.api.callers import Api, workload
@@ -40,7 +40,7 @@ def test_a_watcher_too_slow_for_the_ring_is_told_to_begin_anew(
     monkeypatch.setattr("headgate.application.event_hub.MOST_KEPT", 4)
 
     async def scenario() -> None:
-        hub = EventHub(platform.event_log, Tenants())
+        hub = EventHub(platform.event_log, NamespaceRedaction())
         async with aclosing(hub.watch(Wanted(), None, _always)) as chunks:
             assert b"position 0" in await _next(chunks)
             hub.publish(recorded[:2])
@@ -59,7 +59,7 @@ def test_a_watcher_hears_a_heartbeat_while_nothing_happens(
     monkeypatch.setattr("headgate.application.event_hub.SECONDS_BETWEEN_HEARTBEATS", 0.01)
 
     async def scenario() -> None:
-        hub = EventHub(platform.event_log, Tenants())
+        hub = EventHub(platform.event_log, NamespaceRedaction())
         async with aclosing(hub.watch(Wanted(), None, _always)) as chunks:
             await _next(chunks)
             assert (await _next(chunks)).startswith(b": heartbeat 0")
@@ -76,7 +76,7 @@ def test_a_watcher_whose_token_is_revoked_is_let_go(
     monkeypatch.setattr("headgate.application.event_hub.SECONDS_BETWEEN_QUESTIONS", 0.0)
 
     async def scenario() -> list[bytes]:
-        hub = EventHub(platform.event_log, Tenants())
+        hub = EventHub(platform.event_log, NamespaceRedaction())
         return [chunk async for chunk in hub.watch(Wanted(), None, _never)]
 
     assert len(asyncio.run(scenario())) == 1
@@ -86,7 +86,7 @@ def test_watchers_of_everything_share_the_same_bytes(
     platform: Platform, recorded: list[Recorded]
 ) -> None:
     async def scenario() -> None:
-        hub = EventHub(platform.event_log, Tenants())
+        hub = EventHub(platform.event_log, NamespaceRedaction())
         async with (
             aclosing(hub.watch(Wanted(), None, _always)) as first,
             aclosing(hub.watch(Wanted(), None, _always)) as second,
@@ -101,7 +101,7 @@ def test_watchers_of_everything_share_the_same_bytes(
 
 def test_streams_end_when_the_hub_closes(platform: Platform) -> None:
     async def scenario() -> list[bytes]:
-        hub = EventHub(platform.event_log, Tenants())
+        hub = EventHub(platform.event_log, NamespaceRedaction())
         asyncio.get_running_loop().call_later(0.01, hub.close)
         return [chunk async for chunk in hub.watch(Wanted(), None, _always)]
 

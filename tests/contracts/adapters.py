@@ -27,10 +27,11 @@ from headgate.adapters.postgres.state_cache import PostgresStateCache
 from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.postgres.tokens import PostgresTokens
 from headgate.adapters.system.stopwatch import wall_clock
+from headgate.application.access.identity import Tokens
 from headgate.application.backtests.book import BacktestBook
 from headgate.application.cycles.book import CycleBook
 from headgate.application.live_state.snapshot_store import StateCache
-from headgate.application.ports import EventLog, Followers, Partitions, ReadModels, Tail, Tokens
+from headgate.application.ports import EventLog, Followers, Partitions, ReadModels, Tail
 
 
 @dataclass(frozen=True, slots=True)

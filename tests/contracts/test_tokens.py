@@ -1,6 +1,6 @@
 """What every store promises of tokens."""
 
-from headgate.application.rights.access import Token
+from headgate.application.access.identity import Token
 from tests.contracts.adapters import Adapters
 
 ADA = Token(

@@ -9,9 +9,9 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from headgate.api.problems import FORBIDDEN, UNAUTHORIZED, ApiFailure
 from headgate.api.request_ids import request_id_of
+from headgate.application.access.identity import Identity, Right
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Unavailable
-from headgate.application.rights.access import Identity, Right
 from headgate.domain.facts import Origin
 
 Caller = Request[Identity, None, Any]
@@ -70,7 +70,7 @@ async def _identity(scope: Scope) -> Identity:
         raise ApiFailure(UNAUTHORIZED, "The request carries no bearer token.")
     services: ApplicationServices = scope["litestar_app"].state.services
     at = await _now(services)
-    identity = await services.book.identity(secret.strip(), at)
+    identity = await services.token_cache.identity(secret.strip(), at)
     if identity is None:
         raise ApiFailure(UNAUTHORIZED, "The token is unknown, expired or revoked.")
     return identity

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 import structlog
 
 from headgate.api.version import VERSION
+from headgate.application.access.identity import TokenCache
+from headgate.application.access.redaction import NamespaceRedaction
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
@@ -16,8 +18,6 @@ from headgate.application.metrics.attempts import Attempts
 from headgate.application.metrics.tally import Tally
 from headgate.application.ports import AppendUnit, Nudges
 from headgate.application.projections.followers import Rebuilds
-from headgate.application.rights.token_book import TokenBook
-from headgate.application.rights.visibility import Tenants
 from headgate.bootstrap import Platform
 
 EVERYONE = "*"
@@ -28,9 +28,9 @@ LOG = structlog.get_logger()
 
 def install(platform: Platform) -> ApplicationServices:
     """Everything the use cases work with; nothing is read before it is started."""
-    tenants = Tenants()
+    redaction = NamespaceRedaction()
     reader = LiveReader(platform.live_state(), platform.tail, _end)
-    hub = EventHub(platform.event_log, tenants)
+    hub = EventHub(platform.event_log, redaction)
     commits = GroupCommit(platform.event_log, _nudging(platform.nudges, reader))
     return ApplicationServices(
         log=platform.event_log,
@@ -42,11 +42,11 @@ def install(platform: Platform) -> ApplicationServices:
         backtests=platform.backtests,
         ids=platform.ids,
         clock=DatabaseClock(platform.event_log),
-        book=TokenBook(platform.tokens, platform.settings.admin_token),
+        token_cache=TokenCache(platform.tokens, platform.settings.admin_token),
         commits=commits,
         reader=reader,
         hub=hub,
-        tenants=tenants,
+        redaction=redaction,
         rebuilds=Rebuilds(platform.followers),
         tally=Tally(),
         attempts=Attempts(),

@@ -14,12 +14,12 @@ from headgate.api.documents import parsed_object
 from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID, ApiFailure
 from headgate.api.shapes import ProblemError
+from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.requests import CommandResult, DesiredObject, Writer, Written
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.queues.consumption import Consumed, consumed_by
 from headgate.application.queries.queues.status import Status, status_of, weighted_share_of
-from headgate.application.rights.visibility import Scope
 from headgate.application.scheduling_loop.position_marks import OPEN_RESOURCE_VERSION
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Absent, Configured
@@ -86,7 +86,7 @@ def manifest_of(
     kind: str,
     state: Any,  # noqa: ANN401 - any aggregate's state
     position: int,
-    scope: Scope = frozenset(),
+    scope: NamespaceScope = frozenset(),
 ) -> dict[str, Any]:
     """The object as it stands, with the status that is derived from all others.
 
@@ -97,12 +97,12 @@ def manifest_of(
 
 
 def _for_reader(
-    rendered: dict[str, Any], services: ApplicationServices, scope: Scope
+    rendered: dict[str, Any], services: ApplicationServices, scope: NamespaceScope
 ) -> dict[str, Any]:
     """Why a workload waits may name those of other teams who hold what it needs."""
     if scope is None or rendered["kind"] != "Workload":
         return rendered
-    return {**rendered, "status": services.tenants.redacted(rendered["status"], scope)}
+    return {**rendered, "status": services.redaction.redacted(rendered["status"], scope)}
 
 
 def as_caller_wrote(failure: Exception, desired: Desired) -> Exception:
@@ -113,13 +113,13 @@ def as_caller_wrote(failure: Exception, desired: Desired) -> Exception:
 def _extras(
     services: ApplicationServices,
     state: Any,  # noqa: ANN401 - by kind
-    scope: Scope,
+    scope: NamespaceScope,
 ) -> Extras | None:
     cell = services.reader.cell
     if isinstance(state, Workload):
         return Extras(
             resources=cell.config.configuration.resources,
-            may_know=lambda key: not services.tenants.is_foreign(key, scope),
+            may_know=lambda key: not services.redaction.is_foreign(key, scope),
         )
     if not isinstance(state, Configured):
         return None

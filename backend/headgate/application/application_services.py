@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headgate.application.access.identity import TokenCache, Tokens
+from headgate.application.access.redaction import NamespaceRedaction
 from headgate.application.backtests.book import BacktestBook
 from headgate.application.bounded_executor import BoundedExecutor
 from headgate.application.cycles.book import CycleBook
@@ -12,17 +14,8 @@ from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state.live_reader import LiveReader
 from headgate.application.metrics.attempts import Attempts
 from headgate.application.metrics.tally import Tally
-from headgate.application.ports import (
-    EventLog,
-    Followers,
-    Ids,
-    Partitions,
-    ReadModels,
-    Tokens,
-)
+from headgate.application.ports import EventLog, Followers, Ids, Partitions, ReadModels
 from headgate.application.projections.followers import Rebuilds
-from headgate.application.rights.token_book import TokenBook
-from headgate.application.rights.visibility import Tenants
 from headgate.application.time_travel.historical_ports import FixedClock, FixedReader
 from headgate.application.time_travel.historical_states import HistoricalReads
 
@@ -42,11 +35,11 @@ class ApplicationServices:
     backtests: BacktestBook
     ids: Ids
     clock: DatabaseClock | FixedClock
-    book: TokenBook
+    token_cache: TokenCache
     commits: GroupCommit
     reader: LiveReader | FixedReader
     hub: EventHub
-    tenants: Tenants
+    redaction: NamespaceRedaction
     rebuilds: Rebuilds
     tally: Tally
     attempts: Attempts

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.apply_objects import change_to
 from headgate.application.commands.configure_objects import deletion_of_object
 from headgate.application.commands.requests import DesiredObject, StreamCommand
 from headgate.application.commands.units import configures
 from headgate.application.ports import EventFilter
-from headgate.application.rights.visibility import Scope, allows
 from headgate.domain.checks.events import AdmissionCheckReported
 from headgate.domain.config import CONFIGURED_EVOLVE
 from headgate.domain.configured import Absent, Configured
@@ -61,7 +61,7 @@ class Question:
 
 
 async def revisions(
-    services: ApplicationServices, question: Question, scope: Scope
+    services: ApplicationServices, question: Question, scope: NamespaceScope
 ) -> list[Revision]:
     """The newest changes that match and may be seen, newest first."""
     return await asyncio.to_thread(_revisions, services, question, scope)
@@ -101,7 +101,9 @@ def _wanted(kind: str, was: Configured[Any]) -> DesiredObject:
     )
 
 
-def _revisions(services: ApplicationServices, question: Question, scope: Scope) -> list[Revision]:
+def _revisions(
+    services: ApplicationServices, question: Question, scope: NamespaceScope
+) -> list[Revision]:
     found: list[Recorded] = []
     before = question.before
     where = EventFilter(streams=_streams(question))

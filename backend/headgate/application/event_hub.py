@@ -8,9 +8,14 @@ from dataclasses import dataclass
 
 import msgspec
 
+from headgate.application.access.redaction import (
+    NamespaceRedaction,
+    NamespaceScope,
+    allows,
+    namespace_of,
+)
 from headgate.application.event_rendering import render_event, shown_event
 from headgate.application.ports import EventLog
-from headgate.application.rights.visibility import Scope, Tenants, allows, namespace_of
 from headgate.domain.facts import Recorded
 from headgate.event_log.catalogue import name_of
 
@@ -28,7 +33,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     types: frozenset[str] = frozenset()
     streams: tuple[str, ...] = ()
     namespaces: frozenset[str] = frozenset()
-    scope: Scope = None
+    scope: NamespaceScope = None
 
     @property
     def is_everything(self) -> bool:
@@ -71,11 +76,11 @@ class EventHub:
     Those who come back late read from the log itself what the frames no longer hold.
     """
 
-    def __init__(self, log: EventLog, tenants: Tenants) -> None:
+    def __init__(self, log: EventLog, redaction: NamespaceRedaction) -> None:
         self._log = log
-        self._tenants = tenants
+        self._tenants = redaction
         self._frames: deque[Frame] = deque(maxlen=MOST_KEPT)
-        self._shared: dict[tuple[int, int, Scope], bytes] = {}
+        self._shared: dict[tuple[int, int, NamespaceScope], bytes] = {}
         self._more = asyncio.Event()
         self._flush: asyncio.TimerHandle | None = None
         self._closed = False
@@ -176,7 +181,7 @@ class EventHub:
             return b"".join(frame.wire for frame in chosen)
         return b"".join(self._redacted(frame, wanted.scope) for frame in chosen)
 
-    def _redacted(self, frame: Frame, scope: Scope) -> bytes:
+    def _redacted(self, frame: Frame, scope: NamespaceScope) -> bytes:
         shown = shown_event(frame.recorded, self._tenants, scope)
         return _fact(frame.recorded.position, msgspec.json.encode(shown))
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from headgate.application.access.redaction import NamespaceRedaction, NamespaceScope
 from headgate.application.queries.views import timestamp
-from headgate.application.rights.visibility import Scope, Tenants
 from headgate.domain.facts import Recorded
 from headgate.event_log.codec import encode
 
@@ -24,13 +24,16 @@ def _whole(data: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 def shown_event(
-    recorded: Recorded, tenants: Tenants, scope: Scope, cut: Callable[[Any], Any] = _whole
+    recorded: Recorded,
+    redaction: NamespaceRedaction,
+    scope: NamespaceScope,
+    cut: Callable[[Any], Any] = _whole,
 ) -> dict[str, Any]:
     """The event as someone may see it, as JSON values; `cut` leaves out some of its fields."""
     kind, _, fields = encode(recorded.event)
-    data = tenants.redacted(cut(msgspec.json.decode(fields)), scope)
+    data = redaction.redacted(cut(msgspec.json.decode(fields)), scope)
     envelope = _envelope(recorded, kind, data)
-    envelope["reason"] = tenants.redacted(recorded.origin.reason, scope)
+    envelope["reason"] = redaction.redacted(recorded.origin.reason, scope)
     return envelope
 
 

@@ -11,7 +11,6 @@ import msgspec
 
 from headgate.application.projections.preemption_ledger import Ledger, LedgerQuery
 from headgate.application.projections.queue_history import QueueHistory
-from headgate.application.rights.access import Token
 from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.values.instants import Instant
 
@@ -365,19 +364,6 @@ class Nudges(Protocol):
 
     def nudge(self, partitions: Iterable[str]) -> None:
         """Never blocks and never raises."""
-
-
-class Tokens(Protocol):
-    """The bearer tokens callers show; only digests are kept."""
-
-    def all(self) -> list[Token]:
-        """Every token, by name."""
-
-    def add(self, token: Token) -> bool:
-        """Keep a token; False if one of that name or digest exists."""
-
-    def remove(self, name: str) -> bool:
-        """Forget a token; False if there was none."""
 
 
 class Ids(Protocol):

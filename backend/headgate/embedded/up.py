@@ -11,7 +11,7 @@ import httpx
 import psutil
 from msgspec.structs import replace
 
-from headgate.application.rights.access import Token
+from headgate.application.access.identity import Token
 from headgate.bootstrap import migrate, open_platform, unique_key
 from headgate.embedded.children import signal_all
 from headgate.embedded.ports import choose_port

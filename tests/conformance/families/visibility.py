@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
+from headgate.application.access.redaction import NamespaceRedaction
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import at_once
 from headgate.application.queries.workloads.pending import (
@@ -11,7 +12,6 @@ from headgate.application.queries.workloads.pending import (
     pending_in_cluster_queue,
     pending_in_local_queue,
 )
-from headgate.application.rights.visibility import Tenants
 from headgate.domain.rejection import NotFound
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
@@ -75,7 +75,8 @@ def _serving(installed: Installed) -> ApplicationServices:
     reader = SimpleNamespace(cell=installed.cell, position=installed.cell.position)
     clock = SimpleNamespace(now=lambda: installed.at)
     return cast(
-        "ApplicationServices", SimpleNamespace(reader=reader, clock=clock, tenants=Tenants())
+        "ApplicationServices",
+        SimpleNamespace(reader=reader, clock=clock, tenants=NamespaceRedaction()),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from headgate.application.access.identity import Token
 from headgate.application.ports import (
     Appended,
     AppendUnit,
@@ -20,7 +21,6 @@ from headgate.application.ports import (
     Row,
     Verdict,
 )
-from headgate.application.rights.access import Token
 from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
 

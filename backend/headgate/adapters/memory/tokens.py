@@ -1,7 +1,7 @@
 """Bearer tokens in memory."""
 
 from headgate.adapters.memory.database import MemoryDatabase
-from headgate.application.rights.access import Token
+from headgate.application.access.identity import Token
 
 
 class MemoryTokens:

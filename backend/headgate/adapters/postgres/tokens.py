@@ -6,7 +6,7 @@ import msgspec
 from psycopg.types.json import Jsonb
 
 from headgate.adapters.postgres.connections import Pool, connection_of
-from headgate.application.rights.access import Token
+from headgate.application.access.identity import Token
 
 _FIELDS = Token.__struct_fields__
 _COLUMNS = ", ".join(_FIELDS)

@@ -12,10 +12,10 @@ from headgate.api.manifests import manifest_of
 from headgate.api.objects.kinds import ObjectKind
 from headgate.api.paging import after_token, collected, continue_token
 from headgate.api.problems import NOT_FOUND, ApiFailure
+from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded
 from headgate.application.queries.nearest import meant
-from headgate.application.rights.visibility import Scope, allows
 from headgate.domain.configured import Absent
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.streams import stream_of
@@ -37,7 +37,7 @@ class _Wanted(msgspec.Struct, frozen=True):
     kind: str
     namespace: str | None
     selector: LabelSelector | None
-    scope: Scope
+    scope: NamespaceScope
 
     def takes(self, loaded: Loaded) -> bool:
         """Whether an object belongs into the list."""

@@ -11,10 +11,10 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.paging import after_token, collected, continue_token
 from headgate.api.preemptions.rendering import rendered_round
 from headgate.api.problems import NOT_FOUND, ApiFailure
+from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded
 from headgate.application.queries.preemption_chains import chain_of
-from headgate.application.rights.visibility import Scope
 from headgate.domain.configured import Absent
 from headgate.domain.rounds.state import Round
 from headgate.domain.streams import round_stream
@@ -71,7 +71,7 @@ async def chain(request: Caller, round_id: str) -> Answer:
             {
                 "from": link.earlier,
                 "to": link.later,
-                "workload": services.tenants.redacted(link.workload, scope),
+                "workload": services.redaction.redacted(link.workload, scope),
             }
             for link in linked.links
         ],
@@ -134,7 +134,7 @@ def _is_before(since: Instant | None, last: Round) -> bool:
     return since is not None and last.committed_at < since
 
 
-def _touches(found: Round, scope: Scope) -> bool:
+def _touches(found: Round, scope: NamespaceScope) -> bool:
     """Whether a round concerns someone's own workloads."""
     if scope is None:
         return True

@@ -4,18 +4,20 @@ from typing import Any
 
 from headgate.adapters.manifests.rendering.preemption_settings import stage_of
 from headgate.adapters.manifests.rendering.workloads import rendered_admission
+from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.queries.views import timestamp, timestamp_or_none
-from headgate.application.rights.visibility import Scope
 from headgate.domain.rounds.events import QuotaFigures, RoundVictim
 from headgate.domain.rounds.state import Round, is_guaranteeing, is_open
 from headgate.domain.workloads.deciding.shrinking import open_eviction
 from headgate.domain.workloads.state import Workload, condition
 
 
-def rendered_round(services: ApplicationServices, found: Round, scope: Scope) -> dict[str, Any]:
+def rendered_round(
+    services: ApplicationServices, found: Round, scope: NamespaceScope
+) -> dict[str, Any]:
     """Names of others' namespaces are hidden from those who may not see them."""
-    hide = services.tenants.redacted
+    hide = services.redaction.redacted
     return {
         "id": found.id,
         "stage": found.stage,
@@ -44,14 +46,14 @@ def rendered_round(services: ApplicationServices, found: Round, scope: Scope) ->
 
 
 def _victim(
-    services: ApplicationServices, victim: RoundVictim, found: Round, scope: Scope
+    services: ApplicationServices, victim: RoundVictim, found: Round, scope: NamespaceScope
 ) -> dict[str, Any]:
     workload = services.reader.cell.workloads.get(victim.workload)
     leaves = open_eviction(workload, found.id) if workload else None
     stage = stage_of(leaves) if leaves else _stage_without(victim, found, workload)
     soft = leaves.soft if leaves else None
     return {
-        "workload": services.tenants.redacted(victim.workload, scope),
+        "workload": services.redaction.redacted(victim.workload, scope),
         "clusterQueue": victim.cluster_queue,
         "cohort": victim.cohort,
         "reason": victim.reason,

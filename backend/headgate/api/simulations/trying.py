@@ -13,12 +13,12 @@ from headgate.api.parameters import listed, whole_number
 from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
 from headgate.api.shapes import ProblemError
 from headgate.api.workloads.batch import Entry, entry_of
+from headgate.application.access.redaction import allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.apply_objects import change_to
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.commands.submit_workloads import submission
 from headgate.application.cooperative import each, run_yielding
-from headgate.application.rights.visibility import allows
 from headgate.application.simulations.changes import cordoning, deletion, new_priority
 from headgate.application.simulations.simulate import Viewer
 from headgate.application.simulations.simulate import simulate as foresee

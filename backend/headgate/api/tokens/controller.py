@@ -19,9 +19,9 @@ from headgate.api.tokens.schemas import (
     TokenShape,
     WhoAmI,
 )
+from headgate.application.access import token_commands
+from headgate.application.access.identity import Identity, Token, right_for
 from headgate.application.queries.views import timestamp, timestamp_or_none
-from headgate.application.rights import tokens
-from headgate.application.rights.access import Identity, Token, right_for
 
 SECRET_PREFIX = "hg_"  # noqa: S105 - the beginning of every secret, not one
 
@@ -41,7 +41,7 @@ class Tokens(Controller):
     async def list_tokens(self, request: Caller) -> Answer:
         """By name."""
         services = services_of(request)
-        found = await tokens.list_tokens(services)
+        found = await token_commands.list_tokens(services)
         shapes = TokenList(items=[_shape(token) for token in found])
         return answer(shapes, position=services.reader.position)
 
@@ -55,13 +55,13 @@ class Tokens(Controller):
         """A submitter must name its namespaces."""
         services = services_of(request)
         secret = SECRET_PREFIX + unique_key()
-        asked = tokens.Asked(
+        asked = token_commands.TokenSpec(
             name=data.name,
             role=data.role,
             namespaces=tuple(data.namespaces),
             expires_at=instant_or_none(data.expires_at, "/expiresAt"),
         )
-        token = await tokens.create(services, asked, secret)
+        token = await token_commands.create(services, asked, secret)
         shape = NewToken(**asdict(_shape(token)), secret=secret)
         return answer(shape, position=services.reader.position, status=201)
 
@@ -75,7 +75,7 @@ class Tokens(Controller):
         self, request: Caller, name: Annotated[str, PathParameter(max_length=63)]
     ) -> None:
         """Refused everywhere within two seconds."""
-        await tokens.revoke(services_of(request), name)
+        await token_commands.revoke(services_of(request), name)
 
 
 class Access(Controller):

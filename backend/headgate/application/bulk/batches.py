@@ -5,6 +5,7 @@ Only what still stands as the batch left it is taken back: who has moved on sinc
 
 import asyncio
 
+from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.bulk.acting import Bulk, Chosen, act_on_all
 from headgate.application.bulk.views import Batch, BatchItem, BulkResult
@@ -13,7 +14,6 @@ from headgate.application.commands.requests import CommandRequest
 from headgate.application.ports import EventFilter
 from headgate.application.queries.views import timestamp
 from headgate.application.queries.workloads.titles import told
-from headgate.application.rights.visibility import Scope, allows
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.rejection import IllegalNow, NotFound
@@ -36,7 +36,7 @@ MOST_EVENTS = 40_000
 CAUSE = "batch:"
 
 
-async def batch_of(services: ApplicationServices, batch: str, scope: Scope) -> Batch:
+async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceScope) -> Batch:
     """The batch as far as it may be seen; raises `NotFound`."""
     await catch_up(services)
     where = EventFilter(correlation=batch)

@@ -2,8 +2,8 @@
 
 import msgspec
 
+from headgate.application.access.redaction import NamespaceScope
 from headgate.application.cooperative import Cooperative
-from headgate.application.rights.visibility import Scope
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.matching import matches_selector
@@ -29,7 +29,9 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     since: Instant | None = None
 
 
-def selected(cell: Cell, query: Query, scope: Scope, at: Instant) -> Cooperative[list[Workload]]:
+def selected(
+    cell: Cell, query: Query, scope: NamespaceScope, at: Instant
+) -> Cooperative[list[Workload]]:
     """Those that match now and may be seen, by key; in steps, as all are looked at."""
     found = []
     for workload in tuple(cell.workloads.values()):

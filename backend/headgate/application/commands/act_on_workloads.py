@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from headgate.application.access.identity import Identity
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.execute import execute
 from headgate.application.commands.requests import (
@@ -12,7 +13,6 @@ from headgate.application.commands.requests import (
     DecisionContext,
     StreamCommand,
 )
-from headgate.application.rights.access import Identity
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import (

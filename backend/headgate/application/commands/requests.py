@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from headgate.application.access.identity import Identity
 from headgate.application.cooperative import Cooperative
-from headgate.application.rights.access import Identity
 from headgate.domain.cell import Cell
 from headgate.domain.config import Config
 from headgate.domain.configured import Absent

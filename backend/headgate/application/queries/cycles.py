@@ -4,13 +4,13 @@ import asyncio
 
 import msgspec
 
+from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cycles.again import Rerun, run_again
 from headgate.application.cycles.records import CycleQuery, CycleRecord
 from headgate.application.queries.cycle_views import CycleDetail, CyclePage, CycleRerun, CycleView
 from headgate.application.queries.events import shown
 from headgate.application.queries.views import timestamp
-from headgate.application.rights.visibility import Scope, allows
 from headgate.application.time_travel.historical_ports import FixedReader
 from headgate.domain.facts import Recorded
 from headgate.domain.rejection import NotFound
@@ -27,7 +27,7 @@ class Stretch(msgspec.Struct, frozen=True):
 
 
 async def page(
-    services: ApplicationServices, partition: str, stretch: Stretch, scope: Scope
+    services: ApplicationServices, partition: str, stretch: Stretch, scope: NamespaceScope
 ) -> CyclePage:
     """The newest records, of one or all partitions, as someone may see them."""
     reader = services.reader
@@ -46,7 +46,9 @@ async def page(
     )
 
 
-async def detail(services: ApplicationServices, cycle_id: str, scope: Scope) -> CycleDetail:
+async def detail(
+    services: ApplicationServices, cycle_id: str, scope: NamespaceScope
+) -> CycleDetail:
     """One record with its facts, as far as someone may see them."""
     record = await _found(services, cycle_id)
     events = await asyncio.to_thread(_recorded, services, record)
@@ -58,11 +60,11 @@ async def detail(services: ApplicationServices, cycle_id: str, scope: Scope) -> 
     )
 
 
-async def rerun(services: ApplicationServices, cycle_id: str, scope: Scope) -> CycleRerun:
+async def rerun(services: ApplicationServices, cycle_id: str, scope: NamespaceScope) -> CycleRerun:
     """The same input once more through the same rules, compared byte by byte."""
     record = await _found(services, cycle_id)
     if record.outcome == "Conflict":
-        why = services.tenants.redacted(record.conflict, scope)
+        why = services.redaction.redacted(record.conflict, scope)
         raise NotFound(
             f"Cycle {cycle_id} was refused: {why}", remedy="Run one again that was committed."
         )
@@ -81,7 +83,7 @@ async def rerun(services: ApplicationServices, cycle_id: str, scope: Scope) -> C
         events=len(found.then),
         digest_then=found.digest_then,
         digest_again=found.digest_again,
-        first_difference=services.tenants.redacted(difference, scope),
+        first_difference=services.redaction.redacted(difference, scope),
     )
 
 
@@ -112,7 +114,7 @@ def _recorded(services: ApplicationServices, record: CycleRecord) -> list[Record
     return services.log.read(record.first_position - 1, limit=min(count, MOST_EVENTS))
 
 
-def _view(services: ApplicationServices, record: CycleRecord, scope: Scope) -> CycleView:
+def _view(services: ApplicationServices, record: CycleRecord, scope: NamespaceScope) -> CycleView:
     return CycleView(
         id=record.id,
         partition=record.partition,
@@ -122,7 +124,7 @@ def _view(services: ApplicationServices, record: CycleRecord, scope: Scope) -> C
         first_position=record.first_position,
         last_position=record.last_position,
         outcome=record.outcome,
-        conflict=services.tenants.redacted(record.conflict, scope),
+        conflict=services.redaction.redacted(record.conflict, scope),
         cycles=record.cycles,
         heads=record.heads,
         decisions=record.decisions,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from headgate.application.access.redaction import NamespaceScope, allows, open_prefixes
 from headgate.application.application_services import ApplicationServices
 from headgate.application.event_rendering import shown_event
 from headgate.application.ports import EventFilter
@@ -15,7 +16,6 @@ from headgate.application.queries.event_views import (
     HistogramBucket,
 )
 from headgate.application.queries.views import timestamp
-from headgate.application.rights.visibility import Scope, allows, open_prefixes
 from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
 
@@ -34,7 +34,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     since: Instant | None = None
     until: Instant | None = None
 
-    def filter(self, scope: Scope) -> EventFilter:
+    def filter(self, scope: NamespaceScope) -> EventFilter:
         """The filter that shows only what may be seen."""
         return EventFilter(
             types=self.types,
@@ -54,7 +54,12 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def page(
-    services: ApplicationServices, wanted: Wanted, scope: Scope, *, before: int | None, limit: int
+    services: ApplicationServices,
+    wanted: Wanted,
+    scope: NamespaceScope,
+    *,
+    before: int | None,
+    limit: int,
 ) -> EventPage:
     """The newest events before a position."""
     where = wanted.filter(scope)
@@ -68,7 +73,7 @@ async def page(
 
 
 async def histogram(
-    services: ApplicationServices, wanted: Wanted, scope: Scope, span: Span
+    services: ApplicationServices, wanted: Wanted, scope: NamespaceScope, span: Span
 ) -> Histogram:
     """How many events there were in each bucket of the span."""
     width = max(1_000_000, span.minutes * MICROSECONDS_PER_MINUTE // span.buckets)
@@ -92,14 +97,14 @@ async def histogram(
 
 
 def shown(
-    services: ApplicationServices, found: Sequence[Recorded], scope: Scope
+    services: ApplicationServices, found: Sequence[Recorded], scope: NamespaceScope
 ) -> list[EventView]:
     """Events as someone may see them."""
-    tenants = services.tenants
-    return [EventView(**shown_event(recorded, tenants, scope)) for recorded in found]
+    redaction = services.redaction
+    return [EventView(**shown_event(recorded, redaction, scope)) for recorded in found]
 
 
-def visible_streams(streams: tuple[str, ...], scope: Scope) -> tuple[str, ...]:
+def visible_streams(streams: tuple[str, ...], scope: NamespaceScope) -> tuple[str, ...]:
     """The streams to look at: what is asked for as far as it may be seen, or all that may be."""
     if scope is None:
         return streams

@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 
-from headgate.application.rights.visibility import Scope, allows
+from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.domain.cell import Cell
 from headgate.domain.streams import kind_and_key, stream_of
 
@@ -10,7 +10,7 @@ MOST_COMPARED = 2_000
 """Names are compared one by one; with more of them in a namespace only the same name is sought."""
 
 
-def meant(cell: Cell, stream: str, scope: Scope) -> str:
+def meant(cell: Cell, stream: str, scope: NamespaceScope) -> str:
     """The same name in another namespace, or one like it; empty where there is neither."""
     kind, key = kind_and_key(stream)
     namespace, slash, name = key.rpartition("/")

@@ -3,15 +3,15 @@
 import asyncio
 import time
 
+from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import PartitionRow
 from headgate.application.queries.system_views import FollowerView, PartitionView, SystemView
 from headgate.application.queries.views import timestamp_or_none
-from headgate.application.rights.visibility import Scope
 from headgate.domain.facts import Recorded
 
 
-async def system(services: ApplicationServices, scope: Scope) -> SystemView:
+async def system(services: ApplicationServices, scope: NamespaceScope) -> SystemView:
     """As the database says it now, and as someone may see it."""
     rows, positions, head, last = await asyncio.gather(
         asyncio.to_thread(services.partitions.rows),
@@ -43,7 +43,9 @@ def _lag_seconds(services: ApplicationServices, unseen: list[Recorded]) -> float
     return max(0.0, (services.clock.now() - unseen[0].at) / 1_000_000)
 
 
-def _partition(services: ApplicationServices, row: PartitionRow, scope: Scope) -> PartitionView:
+def _partition(
+    services: ApplicationServices, row: PartitionRow, scope: NamespaceScope
+) -> PartitionView:
     halted = row.failure if row.halted_position is not None else ""
     return PartitionView(
         key=row.key,
@@ -51,5 +53,5 @@ def _partition(services: ApplicationServices, row: PartitionRow, scope: Scope) -
         idle_position=row.idle_position,
         next_due=timestamp_or_none(row.next_due),
         owner=row.owner,
-        halted=services.tenants.redacted(halted, scope),
+        halted=services.redaction.redacted(halted, scope),
     )

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.deciding import catch_up
 from headgate.application.commands.requests import StreamCommand
@@ -11,7 +12,6 @@ from headgate.application.failures import TooMuch
 from headgate.application.queries.views import Free, timestamp
 from headgate.application.queries.workloads.explanations import blocker_view
 from headgate.application.queries.workloads.views import AsOf
-from headgate.application.rights.visibility import Scope
 from headgate.application.simulations.trying import Foreseen, Standing, Trying, try_out
 from headgate.application.simulations.views import (
     EffectView,
@@ -42,7 +42,7 @@ ASSUMPTIONS = (
 class Viewer:
     """Who looks: what may be seen, and how admissions are written down."""
 
-    scope: Scope
+    scope: NamespaceScope
     written: Callable[[Admission], Free]
 
 
@@ -125,7 +125,7 @@ class _View:
         return self.viewer.written(given) if given else None
 
     def _hidden(self, told: Any) -> Any:  # noqa: ANN401 - a text, or several
-        return self.services.tenants.redacted(told, self.viewer.scope)
+        return self.services.redaction.redacted(told, self.viewer.scope)
 
     def _victim(self, victim: RoundVictim) -> VictimView:
         return VictimView(

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from weakref import WeakKeyDictionary
 
+from headgate.application.access.redaction import NamespaceScope
 from headgate.application.commands.kept_out import config_after
 from headgate.application.commands.requests import CommandResult
 from headgate.application.queries.views import Position, Whole
-from headgate.application.rights.visibility import Scope
 from headgate.domain.cell import Cell
 from headgate.domain.config import Config
 from headgate.domain.lint.advice import Advice
@@ -36,7 +36,7 @@ class AdvicePage(Whole, kw_only=True, frozen=True):
     items: list[AdviceView]
 
 
-def advice(cell: Cell, scope: Scope) -> AdvicePage:
+def advice(cell: Cell, scope: NamespaceScope) -> AdvicePage:
     """About the whole configuration, as far as one may see it."""
     return AdvicePage(position=cell.position, items=_shown(_known(cell), scope))
 
@@ -63,7 +63,7 @@ def _stream_of(found: Advice) -> str:
     return f"{found.kind.lower()}/{name}"
 
 
-def _shown(found: Iterable[Advice], scope: Scope) -> list[AdviceView]:
+def _shown(found: Iterable[Advice], scope: NamespaceScope) -> list[AdviceView]:
     return [
         AdviceView(
             kind=one.kind,

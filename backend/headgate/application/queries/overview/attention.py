@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
+from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope
 from headgate.application.cooperative import Cooperative, at_once, each
 from headgate.application.queries.overview.advice import advice
 from headgate.application.queries.overview.never_starting import HOPELESS
 from headgate.application.queries.overview.views import Attention
-from headgate.application.rights.visibility import SOMEBODY, Scope
 from headgate.domain.cell import Cell
 from headgate.domain.queues.activity import cluster_queue_activity
 from headgate.domain.scheduling.ranking import ranks_at
@@ -25,12 +25,14 @@ LONG_AGO = "It has been the first for a long time"
 CRITICAL_LAST = {"critical": 0, "warning": 1, "info": 2}
 
 
-def needing_attention(cell: Cell, at: Instant, scope: Scope) -> list[Attention]:
+def needing_attention(cell: Cell, at: Instant, scope: NamespaceScope) -> list[Attention]:
     """All of it, in no order."""
     return at_once(needing_in_steps(cell, at, scope))
 
 
-def needing_in_steps(cell: Cell, at: Instant, scope: Scope) -> Cooperative[list[Attention]]:
+def needing_in_steps(
+    cell: Cell, at: Instant, scope: NamespaceScope
+) -> Cooperative[list[Attention]]:
     """The same in steps, as every workload is looked at."""
     found = [*_queues(cell), *_nodes(cell)]
     found += yield from each(_blocked_lines(cell, at, scope))
@@ -41,7 +43,7 @@ def needing_in_steps(cell: Cell, at: Instant, scope: Scope) -> Cooperative[list[
     return found
 
 
-def attention(cell: Cell, at: Instant, scope: Scope) -> list[Attention]:
+def attention(cell: Cell, at: Instant, scope: NamespaceScope) -> list[Attention]:
     """The worst first; of each kind only the first few."""
     return worst_of(needing_attention(cell, at, scope))
 
@@ -72,7 +74,7 @@ def _queues(cell: Cell) -> Iterator[Attention]:
         )
 
 
-def _blocked_lines(cell: Cell, at: Instant, scope: Scope) -> Iterator[Attention]:
+def _blocked_lines(cell: Cell, at: Instant, scope: NamespaceScope) -> Iterator[Attention]:
     """Strict lines behind a head that can never start as things are configured (trap T21).
 
     So are those behind one that has waited for very long while others could perhaps start.
@@ -88,7 +90,7 @@ def _blocked_lines(cell: Cell, at: Instant, scope: Scope) -> Iterator[Attention]
         if not is_hopeless and (not behind or _waited_seconds(head, at) < LONG_HEAD_SECONDS):
             continue
         is_open = scope is None or head.namespace in scope
-        who = head.key if is_open else SOMEBODY
+        who = head.key if is_open else FOREIGN_WORKLOAD
         untold = NEVER_STARTS if is_hopeless else LONG_AGO
         yield Attention(
             kind="LineBlocked",
@@ -101,7 +103,7 @@ def _blocked_lines(cell: Cell, at: Instant, scope: Scope) -> Iterator[Attention]
         )
 
 
-def _configuration(cell: Cell, scope: Scope) -> Iterator[Attention]:
+def _configuration(cell: Cell, scope: NamespaceScope) -> Iterator[Attention]:
     """What is allowed and hardly meant; a queue that is inactive for it says so by itself."""
     for one in advice(cell, scope).items:
         if one.severity == "warning" and one.rule != "MissingReference":
@@ -140,7 +142,7 @@ def _nodes(cell: Cell) -> Iterator[Attention]:
             )
 
 
-def _workloads(cell: Cell, at: Instant, scope: Scope) -> Cooperative[list[Attention]]:
+def _workloads(cell: Cell, at: Instant, scope: NamespaceScope) -> Cooperative[list[Attention]]:
     found: list[Attention] = []
     for workload in tuple(cell.workloads.values()):
         if scope is None or workload.namespace in scope:

@@ -5,6 +5,7 @@ from collections import Counter
 
 import msgspec
 
+from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import EventFilter
 from headgate.application.queries import events
@@ -12,7 +13,6 @@ from headgate.application.queries.overview.attention import needing_in_steps, wo
 from headgate.application.queries.overview.detectors import drifting, findings_in_steps
 from headgate.application.queries.overview.views import Attention, CountAt, Overview
 from headgate.application.queries.views import timestamp
-from headgate.application.rights.visibility import Scope, allows
 from headgate.domain.cell import Cell
 from headgate.domain.workloads.state import phase_of
 
@@ -32,7 +32,7 @@ TITLES = {
 }
 
 
-async def overview(services: ApplicationServices, scope: Scope) -> Overview:
+async def overview(services: ApplicationServices, scope: NamespaceScope) -> Overview:
     """Of everything that may be seen."""
     cell = services.reader.cell
     now = services.clock.now()
@@ -48,7 +48,9 @@ async def overview(services: ApplicationServices, scope: Scope) -> Overview:
     )
 
 
-async def _findings(services: ApplicationServices, scope: Scope, now: int) -> list[Attention]:
+async def _findings(
+    services: ApplicationServices, scope: NamespaceScope, now: int
+) -> list[Attention]:
     """What the detectors found and what else needs attention, with the positions that show it."""
     cell, reader = services.reader.cell, services.reader
     needing = await reader.while_still(needing_in_steps(cell, now, scope))
@@ -61,7 +63,9 @@ async def _findings(services: ApplicationServices, scope: Scope, now: int) -> li
     ]
 
 
-async def _detected(services: ApplicationServices, scope: Scope, now: int) -> list[Attention]:
+async def _detected(
+    services: ApplicationServices, scope: NamespaceScope, now: int
+) -> list[Attention]:
     cell = services.reader.cell
     positions = await asyncio.to_thread(services.followers.positions)
     shown = await services.reader.while_still(findings_in_steps(cell, now))
@@ -75,7 +79,7 @@ async def _detected(services: ApplicationServices, scope: Scope, now: int) -> li
             kind=one.kind,
             severity="warning",
             title=TITLES[one.kind].format(one.about),
-            detail=services.tenants.redacted(one.sentence, scope),
+            detail=services.redaction.redacted(one.sentence, scope),
             link=f"/workloads/{one.about}" if one.namespace else "/events",
             stream=one.evidence if allows(scope, one.evidence) else "",
         )
@@ -83,14 +87,16 @@ async def _detected(services: ApplicationServices, scope: Scope, now: int) -> li
     ]
 
 
-def _counts(cell: Cell, scope: Scope) -> dict[str, int]:
+def _counts(cell: Cell, scope: NamespaceScope) -> dict[str, int]:
     if scope is None:
         return dict(sorted(cell.partitioning.counts.get("", {}).items()))
     mine = (phase_of(w) for w in cell.workloads.values() if w.namespace in scope)
     return dict(sorted(Counter(mine).items()))
 
 
-async def _admitted(services: ApplicationServices, scope: Scope, now: int) -> list[CountAt]:
+async def _admitted(
+    services: ApplicationServices, scope: NamespaceScope, now: int
+) -> list[CountAt]:
     first = (now // MICROSECONDS_PER_MINUTE - MINUTES + 1) * MICROSECONDS_PER_MINUTE
     where = EventFilter(types=(ADMITTED,), streams=events.visible_streams((), scope), since=first)
     found = await asyncio.to_thread(services.log.histogram, where, width=MICROSECONDS_PER_MINUTE)

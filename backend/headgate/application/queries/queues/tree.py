@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
+from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.queries.queues.figures import (
     Loan,
@@ -23,7 +24,6 @@ from headgate.application.queries.queues.views import (
     StopView,
 )
 from headgate.application.queries.views import timestamp, timestamp_or_none
-from headgate.application.rights.visibility import Scope
 from headgate.domain.cell import Cell
 from headgate.domain.configured import Configured
 from headgate.domain.queues.activity import Activity, cluster_queue_activity, cohort_cycle
@@ -36,7 +36,7 @@ from headgate.domain.values.quantities import FlavorResource
 Loans = dict[FlavorResource, list[Loan]]
 
 
-def queue_tree(services: ApplicationServices, scope: Scope) -> QueueTree:
+def queue_tree(services: ApplicationServices, scope: NamespaceScope) -> QueueTree:
     """All roots, by name; LocalQueues of other teams are left out for submitters."""
     cell = services.reader.cell
     at = timestamp(services.clock.now())
@@ -66,7 +66,9 @@ def _order(node: QueueNode) -> tuple[bool, str]:
     return (node.kind == "ClusterQueue", node.name)
 
 
-def _node(cell: Cell, partition: Partition, node: str, all_loans: Loans, scope: Scope) -> QueueNode:
+def _node(
+    cell: Cell, partition: Partition, node: str, all_loans: Loans, scope: NamespaceScope
+) -> QueueNode:
     kind, _, name = node.partition("/")
     lines = [
         _line(partition, node, key, found)
@@ -92,7 +94,7 @@ def _empty_cohort(name: str) -> QueueNode:
 
 
 def _cluster_queue(
-    cell: Cell, queue: Configured[ClusterQueueSpec], lines: list[QueueLine], scope: Scope
+    cell: Cell, queue: Configured[ClusterQueueSpec], lines: list[QueueLine], scope: NamespaceScope
 ) -> QueueNode:
     activity = cluster_queue_activity(cell.config, queue.name)
     circle = cohort_cycle(cell.config, queue.spec.cohort_name)
@@ -138,7 +140,7 @@ def queue_counts(cell: Cell, cluster_queue: str) -> QueueCounts:
     )
 
 
-def _local_queues(cell: Cell, cluster_queue: str, scope: Scope) -> list[LocalQueueLine]:
+def _local_queues(cell: Cell, cluster_queue: str, scope: NamespaceScope) -> list[LocalQueueLine]:
     return [
         _local_queue(cell, key)
         for key, queue in sorted(cell.config.local_queues.items())

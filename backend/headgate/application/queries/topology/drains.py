@@ -2,9 +2,9 @@
 
 from typing import Literal
 
+from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
-from headgate.application.rights.visibility import SOMEBODY, Scope, allows
 from headgate.domain.rejection import NotFound
 from headgate.domain.scheduling.drain_preview import preview_drain
 from headgate.domain.streams import workload_stream
@@ -36,7 +36,7 @@ class DrainPreview(Whole, kw_only=True, frozen=True):
     workloads: list[DepartureView]
 
 
-def drain_preview(services: ApplicationServices, node: str, scope: Scope) -> DrainPreview:
+def drain_preview(services: ApplicationServices, node: str, scope: NamespaceScope) -> DrainPreview:
     """The preview for a node; raises `NotFound`. Other teams' names are withheld."""
     cell = services.reader.cell
     if node not in cell.config.nodes:
@@ -49,7 +49,7 @@ def drain_preview(services: ApplicationServices, node: str, scope: Scope) -> Dra
             DepartureView(
                 workload=found.workload
                 if allows(scope, workload_stream(found.workload))
-                else SOMEBODY,
+                else FOREIGN_WORKLOAD,
                 pods=found.pods,
                 outcome=found.outcome,
                 hosts=[HostPods(host=host, pods=pods) for host, pods in found.hosts],

@@ -1,5 +1,6 @@
 """What would fit on the hosts of a topology now, and how near a workload is to a place there."""
 
+from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.queries.topology.views import (
     HostWorkload,
@@ -9,7 +10,6 @@ from headgate.application.queries.topology.views import (
     TopologyFits,
 )
 from headgate.application.queries.views import timestamp
-from headgate.application.rights.visibility import SOMEBODY, Scope, allows
 from headgate.domain.cell import Cell
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import workload_stream
@@ -47,7 +47,9 @@ def fits_of(cell: Cell, name: str, requests: Requests) -> list[LevelFitView]:
     ]
 
 
-def near_fits_of(services: ApplicationServices, name: str, key: str, scope: Scope) -> NearFitsView:
+def near_fits_of(
+    services: ApplicationServices, name: str, key: str, scope: NamespaceScope
+) -> NearFitsView:
     """The domains that come nearest to taking a workload, and who stands in the way there.
 
     Raises `NotFound`, also for a workload that may not be seen.
@@ -85,9 +87,9 @@ def expect_topology(cell: Cell, name: str) -> None:
         raise NotFound(f"There is no Topology {name}.", remedy="List the topologies.")
 
 
-def _shown(found: InTheWay, scope: Scope) -> HostWorkload:
+def _shown(found: InTheWay, scope: NamespaceScope) -> HostWorkload:
     if not allows(scope, workload_stream(found.workload)):
-        return HostWorkload(key=SOMEBODY, pods=found.pods, cluster_queue="", priority=0)
+        return HostWorkload(key=FOREIGN_WORKLOAD, pods=found.pods, cluster_queue="", priority=0)
     return HostWorkload(
         key=found.workload,
         pods=found.pods,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from headgate.application.access.redaction import NamespaceScope, foreign_workloads
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.topology.views import (
@@ -14,7 +15,6 @@ from headgate.application.queries.topology.views import (
     TopologyMap,
 )
 from headgate.application.queries.views import timestamp
-from headgate.application.rights.visibility import Scope, counted
 from headgate.domain.cell import Cell
 from headgate.domain.configured import Configured
 from headgate.domain.rejection import NotFound
@@ -38,7 +38,7 @@ class _Stay(msgspec.Struct, frozen=True):
 
 
 def topology_map(
-    services: ApplicationServices, name: str, scope: Scope
+    services: ApplicationServices, name: str, scope: NamespaceScope
 ) -> Cooperative[TopologyMap]:
     """The map of one topology; raises `NotFound`."""
     cell = services.reader.cell
@@ -112,7 +112,7 @@ def _add_stays(found: dict[Path, list[_Stay]], workload: Workload, flavors: set[
             found.setdefault(domain.values, []).append(stay)
 
 
-def _leaf(path: Path, node: Node, stays: list[_Stay], scope: Scope) -> DomainNode:
+def _leaf(path: Path, node: Node, stays: list[_Stay], scope: NamespaceScope) -> DomainNode:
     spec = node.spec
     used: Requests = {}
     for stay in stays:
@@ -131,7 +131,9 @@ def _leaf(path: Path, node: Node, stays: list[_Stay], scope: Scope) -> DomainNod
     )
 
 
-def _place_of_hosts(path: Path, nodes: list[Node], stays: list[_Stay], scope: Scope) -> DomainNode:
+def _place_of_hosts(
+    path: Path, nodes: list[Node], stays: list[_Stay], scope: NamespaceScope
+) -> DomainNode:
     """A lowest domain that is no host: pods are counted in it, not on its hosts."""
     hosts = [_leaf((*path, host_name(node)), node, [], scope) for node in nodes]
     domain = _domain(path, sorted(hosts, key=lambda host: host.path))
@@ -149,7 +151,7 @@ def _free(allocatable: Requests, used: Requests, others: Requests) -> Requests:
     }
 
 
-def _host(node: Node, stays: list[_Stay], scope: Scope) -> HostView:
+def _host(node: Node, stays: list[_Stay], scope: NamespaceScope) -> HostView:
     return HostView(
         name=host_name(node),
         ready=node.spec.ready,
@@ -162,7 +164,7 @@ def _host(node: Node, stays: list[_Stay], scope: Scope) -> HostView:
     )
 
 
-def _guests(stays: list[_Stay], scope: Scope) -> list[HostWorkload]:
+def _guests(stays: list[_Stay], scope: NamespaceScope) -> list[HostWorkload]:
     """Who is on a host; all of other teams together are one line."""
     mine = [s for s in stays if scope is None or s.workload.namespace in scope]
     hidden = [s for s in stays if not (scope is None or s.workload.namespace in scope)]
@@ -178,7 +180,9 @@ def _guests(stays: list[_Stay], scope: Scope) -> list[HostWorkload]:
     if hidden:
         number = len({stay.workload.key for stay in hidden})
         pods = sum(stay.pods for stay in hidden)
-        shown.append(HostWorkload(key=counted(number), pods=pods, cluster_queue="", priority=0))
+        shown.append(
+            HostWorkload(key=foreign_workloads(number), pods=pods, cluster_queue="", priority=0)
+        )
     return sorted(shown, key=lambda guest: guest.key)
 
 

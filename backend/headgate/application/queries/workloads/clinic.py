@@ -4,12 +4,12 @@ from collections import Counter
 
 import msgspec
 
+from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.bulk.selection import Query, selected
 from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.application.queries.workloads.clinic_views import CaseView, Clinic, LimitView
-from headgate.application.rights.visibility import Scope
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.values.instants import Instant
 from headgate.domain.views.clinic import PATIENT_PHASES, Case, case_of
@@ -29,7 +29,7 @@ HELP: dict[str, WorkloadEvent] = {
 
 
 def clinic(
-    services: ApplicationServices, query: Query, scope: Scope, *, limit: int
+    services: ApplicationServices, query: Query, scope: NamespaceScope, *, limit: int
 ) -> Cooperative[Clinic]:
     """Those that match, who have been so the longest first."""
     cell, at = services.reader.cell, services.clock.now()
@@ -48,7 +48,7 @@ def clinic(
     )
 
 
-def case_with_forecast(services: ApplicationServices, key: str, scope: Scope) -> CaseView:
+def case_with_forecast(services: ApplicationServices, key: str, scope: NamespaceScope) -> CaseView:
     """One case, with what its workload would do right after the action that helps."""
     cell, at = services.reader.cell, services.clock.now()
     workload = cell.workloads.get(key)
@@ -60,7 +60,7 @@ def case_with_forecast(services: ApplicationServices, key: str, scope: Scope) ->
             f"Workload {key} is neither inactive nor held, and does not back off.",
             remedy="Ask for its explanation to learn why it waits.",
         )
-    then = services.tenants.redacted(_next(services, case, at), scope)
+    then = services.redaction.redacted(_next(services, case, at), scope)
     return msgspec.structs.replace(_view(services, case, scope), next=then)
 
 
@@ -68,7 +68,7 @@ def _next(services: ApplicationServices, case: Case, at: Instant) -> str:
     return forecast(services.reader.cell, case.workload.key, (HELP[case.helps],), at)
 
 
-def _view(services: ApplicationServices, case: Case, scope: Scope) -> CaseView:
+def _view(services: ApplicationServices, case: Case, scope: NamespaceScope) -> CaseView:
     workload = case.workload
     return CaseView(
         workload=workload.key,
@@ -78,7 +78,7 @@ def _view(services: ApplicationServices, case: Case, scope: Scope) -> CaseView:
         queue_name=workload.spec.queue_name,
         priority=workload.spec.priority,
         cause=case.cause,
-        sentence=services.tenants.redacted(case.sentence, scope),
+        sentence=services.redaction.redacted(case.sentence, scope),
         by=case.by,
         since=timestamp_or_none(case.since),
         attempts=case.attempts,

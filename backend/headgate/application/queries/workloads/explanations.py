@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
+from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.queues.lines import Line, line_of, line_of_tree
@@ -18,7 +19,6 @@ from headgate.application.queries.workloads.views import (
     ReasonThen,
 )
 from headgate.application.queries.workloads.waiting_since import attempts_of, since
-from headgate.application.rights.visibility import Scope
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
@@ -54,7 +54,10 @@ STATED: dict[Phase, tuple[str, str]] = {
 
 
 async def explanation_view(
-    services: ApplicationServices, workload: Workload, scope: Scope, reasons: int = MOST_REASONS
+    services: ApplicationServices,
+    workload: Workload,
+    scope: NamespaceScope,
+    reasons: int = MOST_REASONS,
 ) -> ExplanationView:
     """Everything known of why it stands where it stands, as someone may see it.
 
@@ -68,7 +71,7 @@ async def explanation_view(
     start = await asyncio.to_thread(since, cell.config, workload, found, read)
     place = await services.reader.while_still(position_of(cell, workload))
     attempts = attempts_of(past)
-    hide = services.tenants.redacted
+    hide = services.redaction.redacted
     phase = phase_of(workload)
     return ExplanationView(
         workload=workload.key,
@@ -102,10 +105,10 @@ def _with_story(found: Explanation, phase: Phase, past: Sequence[Recorded]) -> s
 
 
 def _history(
-    services: ApplicationServices, past: Sequence[Recorded], scope: Scope, most: int
+    services: ApplicationServices, past: Sequence[Recorded], scope: NamespaceScope, most: int
 ) -> list[ReasonThen]:
     """Why it waited, reason after reason, the latest last."""
-    hide = services.tenants.redacted
+    hide = services.redaction.redacted
     told = [
         (recorded, recorded.event.explanation)
         for recorded in past
@@ -159,9 +162,11 @@ def _attempt(last: Recorded | None) -> Attempt | None:
     return Attempt(position=last.position, time=timestamp(last.at), cycle=last.origin.correlation)
 
 
-def blocker_view(services: ApplicationServices, blocker: Blocker, scope: Scope) -> BlockerView:
+def blocker_view(
+    services: ApplicationServices, blocker: Blocker, scope: NamespaceScope
+) -> BlockerView:
     """One thing in the way, as someone may see it."""
-    hide = services.tenants.redacted
+    hide = services.redaction.redacted
     return BlockerView(
         type=blocker.type,
         reason=blocker.reason,

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.queues.figures import local_queue_key
@@ -14,7 +15,6 @@ from headgate.application.queries.queues.views import (
 )
 from headgate.application.queries.views import timestamp
 from headgate.application.queries.workloads.explanations import explanation_of
-from headgate.application.rights.visibility import SOMEBODY, Scope
 from headgate.domain.rejection import NotFound
 from headgate.domain.workloads.state import Workload, phase_of
 
@@ -34,7 +34,7 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def pending_in_cluster_queue(
-    services: ApplicationServices, name: str, scope: Scope, stretch: Stretch
+    services: ApplicationServices, name: str, scope: NamespaceScope, stretch: Stretch
 ) -> Cooperative[PendingWorkloadsSummary]:
     """Who waits in a ClusterQueue; raises `NotFound`."""
     cell = services.reader.cell
@@ -45,7 +45,7 @@ def pending_in_cluster_queue(
 
 
 def pending_in_local_queue(
-    services: ApplicationServices, key: str, scope: Scope, stretch: Stretch
+    services: ApplicationServices, key: str, scope: NamespaceScope, stretch: Stretch
 ) -> Cooperative[PendingWorkloadsSummary]:
     """Who waits in a LocalQueue (`namespace/name`); raises `NotFound`."""
     cell = services.reader.cell
@@ -73,7 +73,7 @@ def _places(services: ApplicationServices, cluster_queue: str) -> Cooperative[li
 
 
 def _summary(
-    services: ApplicationServices, places: list[_Place], scope: Scope, stretch: Stretch
+    services: ApplicationServices, places: list[_Place], scope: NamespaceScope, stretch: Stretch
 ) -> Cooperative[PendingWorkloadsSummary]:
     chosen = places[stretch.offset : stretch.offset + max(0, stretch.limit)]
     position = services.reader.position
@@ -83,15 +83,15 @@ def _summary(
     )
 
 
-def _item(services: ApplicationServices, place: _Place, scope: Scope) -> PendingWorkload:
+def _item(services: ApplicationServices, place: _Place, scope: NamespaceScope) -> PendingWorkload:
     workload = place.workload
     is_open = scope is None or workload.namespace in scope
     cell = services.reader.cell
     found = explanation_of(cell, workload, services.clock.now())
-    sentence = services.tenants.redacted(found.sentence, scope)
+    sentence = services.redaction.redacted(found.sentence, scope)
     return PendingWorkload(
         metadata=PendingMeta(
-            name=workload.name if is_open else SOMEBODY,
+            name=workload.name if is_open else FOREIGN_WORKLOAD,
             namespace=workload.namespace if is_open else "",
             uid=workload.uid if is_open else "",
             creation_timestamp=timestamp(workload.created_at),

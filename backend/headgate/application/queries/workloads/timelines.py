@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 import msgspec
 
+from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.event_rendering import shown_event
 from headgate.application.queries.workloads.titles import told
 from headgate.application.queries.workloads.views import Timeline, TimelineEntry
-from headgate.application.rights.visibility import Scope
 from headgate.domain.facts import Recorded
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import workload_stream
@@ -27,7 +27,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def timeline(
-    services: ApplicationServices, key: str, scope: Scope, wanted: Wanted
+    services: ApplicationServices, key: str, scope: NamespaceScope, wanted: Wanted
 ) -> tuple[Timeline, int | None]:
     """A page of its life, newest first, and the version that the next page lies before, if any.
 
@@ -50,13 +50,13 @@ async def timeline(
 
 
 def _entry(
-    services: ApplicationServices, recorded: Recorded, scope: Scope, detail: Detail
+    services: ApplicationServices, recorded: Recorded, scope: NamespaceScope, detail: Detail
 ) -> TimelineEntry:
-    tenants = services.tenants
+    redaction = services.redaction
     event = (
-        shown_event(recorded, tenants, scope)
+        shown_event(recorded, redaction, scope)
         if detail == "Whole"
-        else shown_event(recorded, tenants, scope, in_brief)
+        else shown_event(recorded, redaction, scope, in_brief)
     )
     title, more = told(recorded.event)
     return TimelineEntry(
@@ -65,8 +65,8 @@ def _entry(
         type=event["type"],
         actor=event["actor"],
         reason=event["reason"],
-        title=tenants.redacted(title, scope),
-        detail=tenants.redacted(more, scope),
+        title=redaction.redacted(title, scope),
+        detail=redaction.redacted(more, scope),
         data=event["data"],
     )
 

@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 import msgspec
 
+from headgate.application.access.redaction import NamespaceScope
 from headgate.application.commands.kept_out import config_after, kept_out
 from headgate.application.commands.requests import CommandResult
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.nearest import meant
 from headgate.application.queries.overview.advice import AdviceView
-from headgate.application.rights.visibility import Scope
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.lines.standing import Obstacle
 from headgate.domain.streams import stream_of
@@ -37,7 +37,7 @@ class _KeptOut(msgspec.Struct):
 
 
 def warnings_about(
-    cell: Cell, written: Iterable[tuple[CommandResult, Places]], scope: Scope
+    cell: Cell, written: Iterable[tuple[CommandResult, Places]], scope: NamespaceScope
 ) -> Cooperative[list[AdviceView]]:
     """One warning for all that goes to the same queue and cannot, named after the first of them."""
     pairs = tuple(written)
@@ -53,7 +53,7 @@ def warnings_about(
     return [_warning(cell, one, scope) for one in known.values()]
 
 
-def _warning(cell: Cell, one: _KeptOut, scope: Scope) -> AdviceView:
+def _warning(cell: Cell, one: _KeptOut, scope: NamespaceScope) -> AdviceView:
     workload, found = one.workload, one.obstacle
     who = "It waits" if one.count == 1 else f"It and {one.count - 1} more wait"
     pointer = POD_SETS if found.reason == "OutsideLimitRange" else QUEUE_NAME
@@ -70,7 +70,7 @@ def _warning(cell: Cell, one: _KeptOut, scope: Scope) -> AdviceView:
     )
 
 
-def _near(cell: Cell, workload: Workload, found: Obstacle, scope: Scope) -> str:
+def _near(cell: Cell, workload: Workload, found: Obstacle, scope: NamespaceScope) -> str:
     """A LocalQueue that may have been meant, where there is none of that name."""
     if found.reason != "LocalQueueDoesNotExist":
         return ""

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from headgate.domain.facts import Recorded
 from headgate.domain.streams import kind_and_key
 
-Scope: TypeAlias = frozenset[str] | None
+NamespaceScope: TypeAlias = frozenset[str] | None
 """The namespaces someone may see into; None means all of them."""
 
 IN_NAMESPACES = ("workload", "localqueue", "disruptionbudget", "limitrange")
@@ -22,7 +22,7 @@ OPEN_KINDS = (
     "configuration",
     "runtimeclass",
 )
-SOMEBODY = "a workload of another team"
+FOREIGN_WORKLOAD = "a workload of another team"
 UIDS = ("uid", "job_uid")
 _KEY = re.compile(
     rf"(?<![\w./-])(?:(?:{'|'.join(IN_NAMESPACES)})/)?"
@@ -39,7 +39,7 @@ def namespace_of(stream: str) -> str:
     return key.partition("/")[0] if kind in IN_NAMESPACES else ""
 
 
-def allows(scope: Scope, stream: str) -> bool:
+def allows(scope: NamespaceScope, stream: str) -> bool:
     """Whether facts of that stream may be seen; rounds name several teams and have their page."""
     if scope is None:
         return True
@@ -54,7 +54,7 @@ def open_prefixes(scope: frozenset[str]) -> tuple[str, ...]:
     return (*(f"{kind}/" for kind in OPEN_KINDS), *own, *names)
 
 
-class Tenants:
+class NamespaceRedaction:
     """The namespaces ever used, to tell a workload's name from other texts with a slash."""
 
     def __init__(self) -> None:
@@ -68,14 +68,14 @@ class Tenants:
         """Take the namespaces of new events in."""
         self.learn(recorded.stream for recorded in batch)
 
-    def is_foreign(self, key: str, scope: Scope) -> bool:
+    def is_foreign(self, key: str, scope: NamespaceScope) -> bool:
         """Whether `namespace/name` names a workload that may not be seen."""
         namespace, slash, _ = key.partition("/")
         if scope is None or not slash:
             return False
         return namespace in self._namespaces and namespace not in scope
 
-    def redacted(self, value: Any, scope: Scope) -> Any:  # noqa: ANN401 - any JSON value
+    def redacted(self, value: Any, scope: NamespaceScope) -> Any:  # noqa: ANN401 - any JSON value
         """The value with the names of others' workloads taken out of its texts."""
         if scope is None:
             return value
@@ -87,7 +87,7 @@ class Tenants:
             return self._redacted_list(list(value), scope)
         return value
 
-    def _redacted_fields(self, value: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    def _redacted_fields(self, value: dict[str, Any], scope: NamespaceScope) -> dict[str, Any]:
         """What names another's workload tells its uids no more than its name."""
         shown = {
             self.redacted(key, scope): self.redacted(item, scope) for key, item in value.items()
@@ -96,17 +96,19 @@ class Tenants:
             shown |= {name: "" for name in UIDS if name in shown}
         return shown
 
-    def _name(self, found: re.Match[str], scope: Scope) -> str:
-        return SOMEBODY if self.is_foreign("/".join(found.groups()), scope) else found.group(0)
+    def _name(self, found: re.Match[str], scope: NamespaceScope) -> str:
+        return (
+            FOREIGN_WORKLOAD if self.is_foreign("/".join(found.groups()), scope) else found.group(0)
+        )
 
-    def _redacted_list(self, values: list[Any], scope: Scope) -> list[Any]:
+    def _redacted_list(self, values: list[Any], scope: NamespaceScope) -> list[Any]:
         """Bare names of others become one count."""
         kept = [v for v in values if not (isinstance(v, str) and self.is_foreign(v, scope))]
         hidden = len(values) - len(kept)
         shown = [self.redacted(value, scope) for value in kept]
-        return [*shown, counted(hidden)] if hidden else shown
+        return [*shown, foreign_workloads(hidden)] if hidden else shown
 
 
-def counted(number: int) -> str:
+def foreign_workloads(number: int) -> str:
     """How others' workloads are spoken of."""
     return "1 workload of other teams" if number == 1 else f"{number} workloads of other teams"

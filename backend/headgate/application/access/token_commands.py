@@ -4,14 +4,13 @@ import asyncio
 
 import msgspec
 
+from headgate.application.access.identity import Role, Token, digest_of
 from headgate.application.application_services import ApplicationServices
-from headgate.application.rights.access import Role, Token
-from headgate.application.rights.token_book import digest_of
 from headgate.domain.rejection import AlreadyExists, InvalidObject, NotFound, Violation
 from headgate.domain.values.instants import Instant
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class TokenSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The token that is wanted."""
 
     name: str
@@ -25,23 +24,23 @@ async def list_tokens(services: ApplicationServices) -> list[Token]:
     return await asyncio.to_thread(services.tokens.all)
 
 
-async def create(services: ApplicationServices, asked: Asked, secret: str) -> Token:
+async def create(services: ApplicationServices, spec: TokenSpec, secret: str) -> Token:
     """Keep a new token; raises `InvalidObject` or `AlreadyExists`."""
     at = services.clock.now()
-    _refuse(asked, at)
+    _refuse(spec, at)
     token = Token(
-        name=asked.name,
-        role=asked.role,
+        name=spec.name,
+        role=spec.role,
         digest=digest_of(secret),
-        namespaces=tuple(sorted(set(asked.namespaces))),
+        namespaces=tuple(sorted(set(spec.namespaces))),
         created_at=at,
-        expires_at=asked.expires_at,
+        expires_at=spec.expires_at,
     )
     if not await asyncio.to_thread(services.tokens.add, token):
         raise AlreadyExists(
-            f"There is a token {asked.name!r}.", remedy="Revoke it first, or choose another name."
+            f"There is a token {spec.name!r}.", remedy="Revoke it first, or choose another name."
         )
-    services.book.forget()
+    services.token_cache.forget()
     return token
 
 
@@ -49,12 +48,12 @@ async def revoke(services: ApplicationServices, name: str) -> None:
     """Forget a token; raises `NotFound`."""
     if not await asyncio.to_thread(services.tokens.remove, name):
         raise NotFound(f"There is no token {name!r}.", remedy="List the tokens.")
-    services.book.forget()
+    services.token_cache.forget()
 
 
-def _refuse(asked: Asked, at: Instant) -> None:
+def _refuse(spec: TokenSpec, at: Instant) -> None:
     violations = []
-    if asked.role == "submitter" and not asked.namespaces:
+    if spec.role == "submitter" and not spec.namespaces:
         violations.append(
             Violation(
                 pointer="/namespaces",
@@ -62,15 +61,15 @@ def _refuse(asked: Asked, at: Instant) -> None:
                 remedy="Name at least one.",
             )
         )
-    if asked.role != "submitter" and asked.namespaces:
+    if spec.role != "submitter" and spec.namespaces:
         violations.append(
             Violation(
                 pointer="/namespaces",
-                rule=f"A token of role {asked.role} sees every namespace.",
+                rule=f"A token of role {spec.role} sees every namespace.",
                 remedy="Leave namespaces out.",
             )
         )
-    if asked.expires_at is not None and asked.expires_at <= at:
+    if spec.expires_at is not None and spec.expires_at <= at:
         violations.append(
             Violation(
                 pointer="/expiresAt", rule="It lies in the future.", remedy="Choose a later time."

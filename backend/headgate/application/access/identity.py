@@ -1,0 +1,137 @@
+"""Who may do what: four roles, and the namespaces a submitter is confined to."""
+
+import asyncio
+import hashlib
+import hmac
+import time
+from typing import Literal, Protocol
+
+import msgspec
+
+from headgate.domain.values.instants import Instant
+
+Role = Literal["viewer", "submitter", "executor", "admin"]
+Right = Literal["read", "submit", "report", "configure"]
+
+RIGHTS: dict[Role, tuple[Right, ...]] = {
+    "viewer": ("read",),
+    "submitter": ("read", "submit"),
+    "executor": ("read", "report"),
+    "admin": ("read", "submit", "report", "configure"),
+}
+
+
+class Token(msgspec.Struct, frozen=True, kw_only=True):
+    """A bearer token as it is kept: `digest` is the SHA-256 of the secret in hexadecimal."""
+
+    name: str
+    role: Role
+    digest: str
+    namespaces: tuple[str, ...] = ()
+    created_at: Instant
+    expires_at: Instant | None = None
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """Who calls. `namespaces` of None means every namespace."""
+
+    name: str
+    role: Role
+    namespaces: frozenset[str] | None = None
+
+    @property
+    def actor(self) -> str:
+        """How events name this caller."""
+        return f"executor:{self.name}" if self.role == "executor" else f"user:{self.name}"
+
+    def may(self, right: Right) -> bool:
+        """Whether the role includes that right."""
+        return right in RIGHTS[self.role]
+
+    def sees(self, namespace: str) -> bool:
+        """Whether objects of that namespace are this caller's to see."""
+        return self.namespaces is None or namespace in self.namespaces
+
+
+def identity_of(token: Token) -> Identity:
+    """The identity a token stands for."""
+    confined = token.role == "submitter"
+    return Identity(
+        name=token.name,
+        role=token.role,
+        namespaces=frozenset(token.namespaces) if confined else None,
+    )
+
+
+READ_VERBS = ("get", "list", "read", "watch", "explain")
+REPORT_VERBS = ("report", "acknowledge", "progress", "finish", "heartbeat")
+
+
+def right_for(verb: str, kind: str) -> Right:
+    """The right that doing `verb` to objects of `kind` takes."""
+    if verb in READ_VERBS:
+        return "read"
+    if verb in REPORT_VERBS:
+        return "report"
+    return "submit" if kind.lower() in ("workload", "workloads") else "configure"
+
+
+class Tokens(Protocol):
+    """The bearer tokens callers show; only digests are kept."""
+
+    def all(self) -> list[Token]:
+        """Every token, by name."""
+
+    def add(self, token: Token) -> bool:
+        """Keep a token; False if one of that name or digest exists."""
+
+    def remove(self, name: str) -> bool:
+        """Forget a token; False if there was none."""
+
+
+TOKEN_CACHE_SECONDS = 2.0
+
+
+def digest_of(secret: str) -> str:
+    """What is kept of a secret."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class TokenCache:
+    """Answers from memory; a token revoked elsewhere is refused within two seconds."""
+
+    def __init__(self, tokens: Tokens, admin_secret: str) -> None:
+        self._tokens = tokens
+        self._admin_digest = digest_of(admin_secret) if admin_secret else ""
+        self._by_digest: dict[str, Token] = {}
+        self._read_at: float | None = None
+        self._reading = asyncio.Lock()
+
+    async def identity(self, secret: str, at: Instant) -> Identity | None:
+        """Whom a secret stands for at an instant, if anyone."""
+        digest = digest_of(secret)
+        if self._admin_digest and hmac.compare_digest(digest, self._admin_digest):
+            return Identity(name="admin", role="admin")
+        await self._renew()
+        token = self._by_digest.get(digest)
+        if token is None or not hmac.compare_digest(token.digest, digest):
+            return None
+        if token.expires_at is not None and token.expires_at <= at:
+            return None
+        return identity_of(token)
+
+    def forget(self) -> None:
+        """Read the table again before the next answer."""
+        self._read_at = None
+
+    async def _renew(self) -> None:
+        if self._is_fresh():
+            return
+        async with self._reading:
+            if not self._is_fresh():
+                tokens = await asyncio.to_thread(self._tokens.all)
+                self._by_digest = {token.digest: token for token in tokens}
+                self._read_at = time.monotonic()
+
+    def _is_fresh(self) -> bool:
+        return self._read_at is not None and time.monotonic() - self._read_at < TOKEN_CACHE_SECONDS
