@@ -2,7 +2,11 @@
 
 from headgate.adapters.memory.cycle_book import MemoryCycleBook
 from headgate.application.cycles.records import CycleOutcome, CycleRecord
-from headgate.application.metrics.attempts import LATE, Attempts, attempt_lines
+from headgate.application.metrics.counter_metrics import (
+    MAX_RECORD_DELAY,
+    CycleDurations,
+    cycle_duration_lines,
+)
 
 FIGURE = "kueue_admission_attempt_duration_seconds"
 
@@ -22,14 +26,14 @@ def record(name: str, at: int, outcome: CycleOutcome = "Committed", given: int =
     )
 
 
-def told(attempts: Attempts, book: MemoryCycleBook) -> dict[str, str]:
+def told(attempts: CycleDurations, book: MemoryCycleBook) -> dict[str, str]:
     attempts.read(book)
-    lines = [line for line in attempt_lines(attempts) if not line.startswith("#")]
+    lines = [line for line in cycle_duration_lines(attempts) if not line.startswith("#")]
     return dict(line.removeprefix(FIGURE).rsplit(" ", 1) for line in lines)
 
 
 def test_runs_are_told_by_what_they_gave_and_those_refused_by_the_log_are_not() -> None:
-    book, attempts = MemoryCycleBook(), Attempts()
+    book, attempts = MemoryCycleBook(), CycleDurations()
     attempts.begin(1_000)
     for one in (
         record("before", 999, given=1),
@@ -46,17 +50,17 @@ def test_runs_are_told_by_what_they_gave_and_those_refused_by_the_log_are_not() 
 
 
 def test_every_run_counts_once_also_one_whose_record_comes_late() -> None:
-    book, attempts = MemoryCycleBook(), Attempts()
+    book, attempts = MemoryCycleBook(), CycleDurations()
     attempts.begin(0)
-    book.put(record("first", 5 * LATE))
+    book.put(record("first", 5 * MAX_RECORD_DELAY))
     assert told(attempts, book)['_count{result="inadmissible"}'] == "1"
-    book.put(record("late", 4 * LATE + 1))
-    book.put(record("next", 9 * LATE))
+    book.put(record("late", 4 * MAX_RECORD_DELAY + 1))
+    book.put(record("next", 9 * MAX_RECORD_DELAY))
     for _ in range(2):
         assert told(attempts, book)['_count{result="inadmissible"}'] == "3"
 
 
 def test_nothing_is_counted_before_the_process_serves() -> None:
-    book, attempts = MemoryCycleBook(), Attempts()
+    book, attempts = MemoryCycleBook(), CycleDurations()
     book.put(record("before", 5))
     assert told(attempts, book)['_count{result="inadmissible"}'] == "0"

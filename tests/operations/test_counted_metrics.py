@@ -1,7 +1,7 @@
 """What is counted for Prometheus, from the events that a process sees."""
 
-from headgate.application.metrics.counted import counted_lines
-from headgate.application.metrics.tally import Tally
+from headgate.application.metrics.counter_metrics import counter_lines
+from headgate.application.metrics.event_counters import EventCounters
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
@@ -23,7 +23,7 @@ EVICTED = an_eviction("Preempted")
 
 def tallied(*happened: tuple[str, DomainEvent]) -> list[str]:
     """The lines after these events, a second apart, each with the run of cycles that decided it."""
-    cell, tally = Cell(), Tally()
+    cell, event_counters = Cell(), EventCounters()
     submitted = a_submission(queue_name="main")
     for number, (run, event) in enumerate((("", submitted), *happened), 1):
         at = number * MICROSECONDS_PER_SECOND
@@ -32,8 +32,8 @@ def tallied(*happened: tuple[str, DomainEvent]) -> list[str]:
             position=number, stream=STREAM, version=number, event=event, at=at, origin=origin
         )
         cell.apply(recorded)
-        tally.count([recorded], cell)
-    return list(counted_lines(tally))
+        event_counters.count([recorded], cell)
+    return list(counter_lines(event_counters))
 
 
 def test_counts_stand_under_both_queues() -> None:

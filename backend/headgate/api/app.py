@@ -156,10 +156,10 @@ def _living(services: ApplicationServices, close: Callable[[], None]) -> Lifespa
         await asyncio.to_thread(clock.look)
         await reader.start()
         hub.begin(reader.position)
-        services.attempts.begin(clock.now())
+        services.cycle_durations.begin(clock.now())
         services.redaction.learn(reader.cell.versions)
         reader.listen(services.redaction.learn_from)
-        reader.listen(lambda batch: services.tally.count(batch, reader.cell))
+        reader.listen(lambda batch: services.event_counters.count(batch, reader.cell))
         reader.listen(hub.publish)
         in_step = asyncio.create_task(clock.keep_in_step())
         try:

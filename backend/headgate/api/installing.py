@@ -14,8 +14,8 @@ from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state.live_reader import LiveReader
-from headgate.application.metrics.attempts import Attempts
-from headgate.application.metrics.tally import Tally
+from headgate.application.metrics.counter_metrics import CycleDurations
+from headgate.application.metrics.event_counters import EventCounters
 from headgate.application.ports import AppendUnit, Nudges
 from headgate.application.projections.followers import Rebuilds
 from headgate.bootstrap import Platform
@@ -48,8 +48,8 @@ def install(platform: Platform) -> ApplicationServices:
         hub=hub,
         redaction=redaction,
         rebuilds=Rebuilds(platform.followers),
-        tally=Tally(),
-        attempts=Attempts(),
+        event_counters=EventCounters(),
+        cycle_durations=CycleDurations(),
         history=platform.historical_reads(),
         ui_directory=platform.settings.ui_directory,
         version=VERSION,

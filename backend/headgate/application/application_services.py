@@ -12,8 +12,8 @@ from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state.live_reader import LiveReader
-from headgate.application.metrics.attempts import Attempts
-from headgate.application.metrics.tally import Tally
+from headgate.application.metrics.counter_metrics import CycleDurations
+from headgate.application.metrics.event_counters import EventCounters
 from headgate.application.ports import EventLog, Followers, Ids, Partitions, ReadModels
 from headgate.application.projections.followers import Rebuilds
 from headgate.application.time_travel.historical_ports import FixedClock, FixedReader
@@ -41,8 +41,8 @@ class ApplicationServices:
     hub: EventHub
     redaction: NamespaceRedaction
     rebuilds: Rebuilds
-    tally: Tally
-    attempts: Attempts
+    event_counters: EventCounters
+    cycle_durations: CycleDurations
     history: HistoricalReads
     ui_directory: Path
     version: str

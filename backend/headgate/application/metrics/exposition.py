@@ -6,10 +6,9 @@ from itertools import chain
 
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
-from headgate.application.metrics.attempts import attempt_lines
-from headgate.application.metrics.counted import counted_lines
-from headgate.application.metrics.lines import Sample, written
+from headgate.application.metrics.counter_metrics import counter_lines, cycle_duration_lines
 from headgate.application.metrics.local_queues import FINISHED, local_queue_lines
+from headgate.application.metrics.text_format import Sample, metric_lines
 from headgate.application.ports import PartitionRow
 from headgate.application.queries.overview.attention import needing_in_steps
 from headgate.application.queries.overview.detectors import drifting, findings_in_steps
@@ -37,46 +36,48 @@ async def exposition(services: ApplicationServices) -> bytes:
     rows = await asyncio.to_thread(services.partitions.rows)
     positions = await asyncio.to_thread(services.followers.positions)
     head = await asyncio.to_thread(services.log.head)
-    await asyncio.to_thread(services.attempts.read, services.cycles)
-    cell, tally = services.reader.cell, services.tally
+    await asyncio.to_thread(services.cycle_durations.read, services.cycles)
+    cell, event_counters = services.reader.cell, services.event_counters
     reader = services.reader
     of_queues = chain(_queue_lines(cell), _share_lines(cell), local_queue_lines(cell))
     lines = [
         *(await reader.while_still(each(of_queues))),
-        *counted_lines(tally),
-        *attempt_lines(services.attempts),
-        *written(
+        *counter_lines(event_counters),
+        *cycle_duration_lines(services.cycle_durations),
+        *metric_lines(
             "headgate_build_info",
             "gauge",
             "Which version this process is",
             [({"version": services.version}, 1)],
         ),
-        *written("headgate_log_position", "gauge", "Last position of the log", [({}, head)]),
-        *written(
+        *metric_lines("headgate_log_position", "gauge", "Last position of the log", [({}, head)]),
+        *metric_lines(
             "headgate_reader_lag",
             "gauge",
             "Events this process has not seen",
             [({}, max(0, head - cell.position))],
         ),
-        *written(
+        *metric_lines(
             "headgate_partition_lag", "gauge", "Events a partition has to look at", _lags(rows)
         ),
-        *written(
+        *metric_lines(
             "headgate_read_model_lag",
             "gauge",
             "Events a read model is behind",
             [({"name": n}, max(0, head - p)) for n, p in sorted(positions.items())],
         ),
-        *written(
+        *metric_lines(
             "headgate_stream_watchers", "gauge", "Open streams", [({}, services.hub.watchers)]
         ),
-        *written(
+        *metric_lines(
             "headgate_findings",
             "gauge",
             "What detectors find amiss, and what else needs attention, by kind",
             await reader.while_still(_findings(services, positions)),
         ),
-        *written("headgate_set_aside", "gauge", "Objects left out", [({}, len(cell.set_aside))]),
+        *metric_lines(
+            "headgate_set_aside", "gauge", "Objects left out", [({}, len(cell.set_aside))]
+        ),
     ]
     return ("\n".join(lines) + "\n").encode()
 
@@ -105,8 +106,8 @@ def _queue_lines(cell: Cell) -> Iterator[str]:
         pending.append(({"cluster_queue": name, "status": "active"}, active))
         parked = count.parked + count.backing_off
         pending.append(({"cluster_queue": name, "status": "inadmissible"}, parked))
-    yield from written("kueue_pending_workloads", "gauge", "Workloads that wait", pending)
-    yield from written(
+    yield from metric_lines("kueue_pending_workloads", "gauge", "Workloads that wait", pending)
+    yield from metric_lines(
         "kueue_reserving_active_workloads",
         "gauge",
         "Workloads that hold quota",
@@ -115,25 +116,25 @@ def _queue_lines(cell: Cell) -> Iterator[str]:
             for n, c in counts.items()
         ],
     )
-    yield from written(
+    yield from metric_lines(
         "kueue_admitted_active_workloads",
         "gauge",
         "Workloads admitted",
         [({"cluster_queue": n}, c.starting + c.running + c.evicting) for n, c in counts.items()],
     )
-    yield from written(
+    yield from metric_lines(
         "kueue_finished_workloads", "gauge", "Workloads that ended and are kept", _finished(cell)
     )
-    yield from written(
+    yield from metric_lines(
         "kueue_cluster_queue_status", "gauge", "1 for the status that holds", _statuses(cell)
     )
-    yield from written(
+    yield from metric_lines(
         "kueue_cluster_queue_resource_reservation",
         "gauge",
         "Quota reserved, in base units",
         _usage(cell, {name: standing.reserved for name, standing in standings.items()}),
     )
-    yield from written(
+    yield from metric_lines(
         "kueue_cluster_queue_resource_usage",
         "gauge",
         "Quota of admitted workloads, in base units",
@@ -145,7 +146,7 @@ def _queue_lines(cell: Cell) -> Iterator[str]:
         ("lending_limit", "lending_limit"),
     ):
         name = f"kueue_cluster_queue_{figure}"
-        yield from written(name, "gauge", "Base units; +Inf: no limit", _quotas(cell, field))
+        yield from metric_lines(name, "gauge", "Base units; +Inf: no limit", _quotas(cell, field))
 
 
 def _share_lines(cell: Cell) -> Iterator[str]:
@@ -161,7 +162,7 @@ def _share_lines(cell: Cell) -> Iterator[str]:
             shares[kind].append((own if kind == "clusterqueue" else {"cohort": name}, share))
     text = "Thousandths of what the cohort lends that are borrowed, by weight"
     for kind, figure in (("clusterqueue", "cluster_queue"), ("cohort", "cohort")):
-        yield from written(f"kueue_{figure}_weighted_share", "gauge", text, shares[kind])
+        yield from metric_lines(f"kueue_{figure}_weighted_share", "gauge", text, shares[kind])
 
 
 def _finished(cell: Cell) -> Iterator[Sample]:

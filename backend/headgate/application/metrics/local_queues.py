@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from headgate.application.metrics.counted import local_queue_labels
-from headgate.application.metrics.lines import Sample, written
+from headgate.application.metrics.counter_metrics import local_queue_labels
+from headgate.application.metrics.text_format import Sample, metric_lines
 from headgate.application.queries.queues.figures import counts_of, local_queue_key, taken_by
 from headgate.domain.cell import Cell
 from headgate.domain.queues.activity import local_queue_activity
@@ -27,14 +27,14 @@ def local_queue_lines(cell: Cell) -> Iterator[str]:
         ("finished_workloads", "Workloads that ended and are kept", _finished(cell)),
         ("status", "1 for the status that holds", _statuses(cell)),
     ):
-        yield from written(f"kueue_local_queue_{figure}", "gauge", text, samples)
+        yield from metric_lines(f"kueue_local_queue_{figure}", "gauge", text, samples)
     reserved, used = _held(cell)
     for figure, text, held in (
         ("reservation", "Quota reserved, in base units", reserved),
         ("usage", "Quota of admitted workloads, in base units", used),
     ):
         name = f"kueue_local_queue_resource_{figure}"
-        yield from written(name, "gauge", text, _amounts(held))
+        yield from metric_lines(name, "gauge", text, _amounts(held))
 
 
 def _pending(cell: Cell) -> Iterator[Sample]:
