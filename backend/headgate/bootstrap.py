@@ -11,9 +11,9 @@ from headgate.adapters.celery.inspection import broker_failure
 from headgate.adapters.celery.nudges import CeleryNudges
 from headgate.adapters.postgres.archive import LogArchive
 from headgate.adapters.postgres.archive_files import LogArchiveFiles
-from headgate.adapters.postgres.backtest_book import PostgresBacktestBook
+from headgate.adapters.postgres.backtest_store import PostgresBacktestStore
 from headgate.adapters.postgres.connections import Pool, open_pool
-from headgate.adapters.postgres.cycle_book import PostgresCycleBook
+from headgate.adapters.postgres.cycle_store import PostgresCycleStore
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.adapters.postgres.housekeeping import PostgresHousekeeping
@@ -28,7 +28,7 @@ from headgate.adapters.system.chance import unique_key
 from headgate.adapters.system.ids import TimeOrderedIds
 from headgate.adapters.system.log_lines import configure_log_lines
 from headgate.adapters.system.source_version import fold_version
-from headgate.application.backtests.working import Rehearsing
+from headgate.application.backtests.runner import BacktestRunner
 from headgate.application.housekeeping import Chore, ChoreList
 from headgate.application.live_state.live_state import LiveState
 from headgate.application.live_state.snapshot_store import CACHE_NAME
@@ -67,8 +67,8 @@ class Platform:
     partitions: PostgresPartitions
     followers: PostgresFollowers
     state_cache: PostgresStateCache
-    cycles: PostgresCycleBook
-    backtests: PostgresBacktestBook
+    cycles: PostgresCycleStore
+    backtests: PostgresBacktestStore
     housekeeping: PostgresHousekeeping
     inspection: PostgresInspection
     tokens: PostgresTokens
@@ -105,10 +105,10 @@ class Platform:
         """What keeps followers fresh; `report` is told of those that fail."""
         return FollowerRunner(self.followers, self.event_log, time.monotonic, report)
 
-    def rehearsing(self, report: Report) -> Rehearsing:
+    def backtest_runner(self, report: Report) -> BacktestRunner:
         """What works backtests off; `report` is told of those that fail."""
-        return Rehearsing(
-            book=self.backtests,
+        return BacktestRunner(
+            store=self.backtests,
             event_log=self.event_log,
             cells=self.historical_reads().cells,
             owner=self.name,
@@ -152,8 +152,8 @@ def open_platform(settings: Settings, name: str = "headgate") -> Platform:
         partitions=PostgresPartitions(pool),
         followers=PostgresFollowers(pool),
         state_cache=PostgresStateCache(pool),
-        cycles=PostgresCycleBook(pool),
-        backtests=PostgresBacktestBook(pool),
+        cycles=PostgresCycleStore(pool),
+        backtests=PostgresBacktestStore(pool),
         housekeeping=PostgresHousekeeping(pool),
         inspection=PostgresInspection(pool, settings.database_url),
         tokens=PostgresTokens(pool),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate.application.backtests.working import rehearse_slice
+from headgate.application.backtests.runner import run_backtest_slice
 from headgate.bootstrap import Platform
 from tests.api.callers import Api, cluster_queue, open_queue, workload
 
@@ -29,8 +29,8 @@ def work(platform: Platform) -> Callable[[], None]:
     """Let a worker do all there is."""
 
     def run() -> None:
-        rehearsing = platform.rehearsing(_raise)
-        while rehearse_slice(rehearsing):
+        rehearsing = platform.backtest_runner(_raise)
+        while run_backtest_slice(rehearsing):
             pass
 
     return run

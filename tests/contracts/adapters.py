@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import psycopg
 
-from headgate.adapters.memory.backtest_book import MemoryBacktestBook
-from headgate.adapters.memory.cycle_book import MemoryCycleBook
+from headgate.adapters.memory.backtest_store import MemoryBacktestStore
+from headgate.adapters.memory.cycle_store import MemoryCycleStore
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.followers import MemoryFollowers
@@ -16,9 +16,9 @@ from headgate.adapters.memory.read_models import MemoryReadModels
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.adapters.memory.tail import MemoryTail
 from headgate.adapters.memory.tokens import MemoryTokens
-from headgate.adapters.postgres.backtest_book import PostgresBacktestBook
+from headgate.adapters.postgres.backtest_store import PostgresBacktestStore
 from headgate.adapters.postgres.connections import open_pool
-from headgate.adapters.postgres.cycle_book import PostgresCycleBook
+from headgate.adapters.postgres.cycle_store import PostgresCycleStore
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.adapters.postgres.partitions import PostgresPartitions
@@ -28,8 +28,8 @@ from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.postgres.tokens import PostgresTokens
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.application.access.identity import Tokens
-from headgate.application.backtests.book import BacktestBook
-from headgate.application.cycles.book import CycleBook
+from headgate.application.backtests.jobs import BacktestStore
+from headgate.application.cycles.recording import CycleStore
 from headgate.application.live_state.snapshot_store import StateCache
 from headgate.application.ports import EventLog, Followers, Partitions, ReadModels, Tail
 
@@ -43,8 +43,8 @@ class Adapters:
     partitions: Partitions
     tokens: Tokens
     state_cache: StateCache
-    cycles: CycleBook
-    backtests: BacktestBook
+    cycles: CycleStore
+    backtests: BacktestStore
     tail: Tail
     followers: Followers
     break_session: Callable[[str], None]
@@ -60,8 +60,8 @@ def in_memory() -> Adapters:
         partitions=partitions,
         tokens=MemoryTokens(database),
         state_cache=MemoryStateCache(),
-        cycles=MemoryCycleBook(),
-        backtests=MemoryBacktestBook(),
+        cycles=MemoryCycleStore(),
+        backtests=MemoryBacktestStore(),
         tail=MemoryTail(database),
         followers=MemoryFollowers(database),
         break_session=partitions.break_session,
@@ -79,8 +79,8 @@ def on_postgres(url: str) -> Iterator[Adapters]:
             partitions=PostgresPartitions(pool),
             tokens=PostgresTokens(pool),
             state_cache=PostgresStateCache(pool),
-            cycles=PostgresCycleBook(pool),
-            backtests=PostgresBacktestBook(pool),
+            cycles=PostgresCycleStore(pool),
+            backtests=PostgresBacktestStore(pool),
             tail=PostgresTail(url),
             followers=PostgresFollowers(pool),
             break_session=lambda key: _terminate_holder(url, key),

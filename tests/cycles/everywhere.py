@@ -11,9 +11,8 @@ from random import Random
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.state_cache import MemoryStateCache
-from headgate.application.cycles.again import run_again
-from headgate.application.cycles.book import CycleBook
-from headgate.application.cycles.records import CycleQuery, CycleRecord
+from headgate.application.cycles.recording import CycleQuery, CycleRecord, CycleStore
+from headgate.application.cycles.rerun import rerun_cycle
 from headgate.application.ports import EventLog
 from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.facts import Recorded
@@ -58,7 +57,7 @@ def tell(url: str, chosen: str) -> None:
     sys.stdout.write(json.dumps(told))
 
 
-def pick(book: CycleBook, chosen: int) -> list[CycleRecord]:
+def pick(book: CycleStore, chosen: int) -> list[CycleRecord]:
     """So many of the cycles that decided something, in the order of the log."""
     records = book.page(CycleQuery(limit=MOST_RECORDS))
     committed = sorted(
@@ -75,7 +74,7 @@ def digests_of(log: EventLog, records: Sequence[CycleRecord]) -> dict[str, tuple
     for record in records:
         count = record.last_position - record.first_position + 1
         recorded = log.read(record.first_position - 1, limit=count)
-        again = run_again(cells.at(record.input_position).fork(), record, recorded)
+        again = rerun_cycle(cells.at(record.input_position).fork(), record, recorded)
         found[record.id] = (again.digest_then, again.digest_again)
     return found
 

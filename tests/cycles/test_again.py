@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from headgate.adapters.memory.state_cache import MemoryStateCache
-from headgate.application.cycles.again import run_again
-from headgate.application.cycles.records import CycleRecord
+from headgate.application.cycles.recording import CycleRecord
+from headgate.application.cycles.rerun import rerun_cycle
 from headgate.application.time_travel.historical_states import HistoricalStates
 from tests.simulation.cluster import Cluster
 from tests.simulation.life import morning
@@ -28,7 +28,7 @@ def _replay(
 ) -> tuple[str, bool, str]:
     count = record.last_position - record.first_position + 1
     recorded = cluster.log.read(record.first_position - 1, limit=count)
-    found = run_again(cells.at(record.input_position).fork(), record, recorded)
+    found = rerun_cycle(cells.at(record.input_position).fork(), record, recorded)
     return record.id, found.is_same, found.digest_again
 
 

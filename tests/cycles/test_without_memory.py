@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.adapters.memory.state_cache import MemoryStateCache
-from headgate.application.cycles.again import digest, run_again
+from headgate.application.cycles.rerun import digest, rerun_cycle
 from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.scheduling.cycle import plan_cycle
 from tests.cycles.news import Fact, told, without_news
@@ -50,7 +50,7 @@ def decided_otherwise(cluster: Cluster) -> list[str]:
         count = record.last_position - record.first_position + 1
         recorded = cluster.log.read(record.first_position - 1, limit=count)
         forgotten = replace(record, parking={}, decisions=MANY)
-        rerun = run_again(cell, forgotten, recorded)
+        rerun = rerun_cycle(cell, forgotten, recorded)
         then, again = without_news(rerun.then, known), without_news(rerun.again, known)
         if digest(then) != digest(again[: len(then)]):
             found.append(record.id)

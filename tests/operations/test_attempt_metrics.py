@@ -1,7 +1,7 @@
 """How long runs of cycles took, counted from the records of workers."""
 
-from headgate.adapters.memory.cycle_book import MemoryCycleBook
-from headgate.application.cycles.records import CycleOutcome, CycleRecord
+from headgate.adapters.memory.cycle_store import MemoryCycleStore
+from headgate.application.cycles.recording import CycleOutcome, CycleRecord
 from headgate.application.metrics.counter_metrics import (
     MAX_RECORD_DELAY,
     CycleDurations,
@@ -26,14 +26,14 @@ def record(name: str, at: int, outcome: CycleOutcome = "Committed", given: int =
     )
 
 
-def told(attempts: CycleDurations, book: MemoryCycleBook) -> dict[str, str]:
+def told(attempts: CycleDurations, book: MemoryCycleStore) -> dict[str, str]:
     attempts.read(book)
     lines = [line for line in cycle_duration_lines(attempts) if not line.startswith("#")]
     return dict(line.removeprefix(FIGURE).rsplit(" ", 1) for line in lines)
 
 
 def test_runs_are_told_by_what_they_gave_and_those_refused_by_the_log_are_not() -> None:
-    book, attempts = MemoryCycleBook(), CycleDurations()
+    book, attempts = MemoryCycleStore(), CycleDurations()
     attempts.begin(1_000)
     for one in (
         record("before", 999, given=1),
@@ -50,7 +50,7 @@ def test_runs_are_told_by_what_they_gave_and_those_refused_by_the_log_are_not() 
 
 
 def test_every_run_counts_once_also_one_whose_record_comes_late() -> None:
-    book, attempts = MemoryCycleBook(), CycleDurations()
+    book, attempts = MemoryCycleStore(), CycleDurations()
     attempts.begin(0)
     book.put(record("first", 5 * MAX_RECORD_DELAY))
     assert told(attempts, book)['_count{result="inadmissible"}'] == "1"
@@ -61,6 +61,6 @@ def test_every_run_counts_once_also_one_whose_record_comes_late() -> None:
 
 
 def test_nothing_is_counted_before_the_process_serves() -> None:
-    book, attempts = MemoryCycleBook(), CycleDurations()
+    book, attempts = MemoryCycleStore(), CycleDurations()
     book.put(record("before", 5))
     assert told(attempts, book)['_count{result="inadmissible"}'] == "0"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from msgspec.structs import replace
 
-from headgate.application.cycles.again import digest
+from headgate.application.cycles.rerun import digest
 from headgate.domain.budgets.events import DisruptionBudgetCreated
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.cell import Cell

@@ -6,10 +6,10 @@ from itertools import count
 import msgspec
 import pytest
 
-from headgate.adapters.memory.backtest_book import MemoryBacktestBook
+from headgate.adapters.memory.backtest_store import MemoryBacktestStore
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.backtests.jobs import Backtest, OverlayFact
-from headgate.application.backtests.working import Rehearsing, SliceRules, rehearse_slice
+from headgate.application.backtests.runner import BacktestLimits, BacktestRunner, run_backtest_slice
 from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.queues.events import ClusterQueueChanged
 from headgate.event_log.codec import encode
@@ -41,10 +41,10 @@ def job(cluster: Cluster, *overlay: OverlayFact) -> Backtest:
     )
 
 
-def worker(cluster: Cluster, book: MemoryBacktestBook, rules: SliceRules) -> Rehearsing:
+def worker(cluster: Cluster, book: MemoryBacktestStore, rules: BacktestLimits) -> BacktestRunner:
     ticks: Iterator[int] = count()
-    return Rehearsing(
-        book=book,
+    return BacktestRunner(
+        store=book,
         event_log=cluster.log,
         cells=HistoricalStates(cluster.log, MemoryStateCache(), lambda: "1"),
         owner="worker",
@@ -55,11 +55,11 @@ def worker(cluster: Cluster, book: MemoryBacktestBook, rules: SliceRules) -> Reh
 
 
 def worked_off(cluster: Cluster, asked: Backtest, *, restarts: bool) -> Backtest:
-    book = MemoryBacktestBook()
+    book = MemoryBacktestStore()
     book.add(asked)
-    rules = SliceRules(moves=40)
+    rules = BacktestLimits(moves=40)
     present = worker(cluster, book, rules)
-    while rehearse_slice(present):
+    while run_backtest_slice(present):
         present = worker(cluster, book, rules) if restarts else present
     found = book.find("job")
     assert found is not None
@@ -101,20 +101,20 @@ def test_more_quota_lets_some_start_earlier_and_wait_less(cluster: Cluster) -> N
 
 
 def test_a_job_that_takes_too_long_ends_and_says_so(cluster: Cluster) -> None:
-    book = MemoryBacktestBook()
+    book = MemoryBacktestStore()
     book.add(job(cluster))
 
-    assert rehearse_slice(worker(cluster, book, SliceRules(moves=5, seconds=0)))
+    assert run_backtest_slice(worker(cluster, book, BacktestLimits(moves=5, seconds=0)))
     found = book.find("job")
 
     assert found is not None
     assert found.state == "Failed"
     assert "shorter stretch" in found.failure
-    assert not rehearse_slice(worker(cluster, book, SliceRules()))
+    assert not run_backtest_slice(worker(cluster, book, BacktestLimits()))
 
 
 def test_a_job_that_is_cancelled_meanwhile_stays_so(cluster: Cluster) -> None:
-    book = MemoryBacktestBook()
+    book = MemoryBacktestStore()
     book.add(job(cluster))
     claimed = book.claim("worker", lease_seconds=1)
     assert claimed is not None
@@ -122,4 +122,4 @@ def test_a_job_that_is_cancelled_meanwhile_stays_so(cluster: Cluster) -> None:
 
     assert book.save(cancelled, None)
     assert not book.save(claimed.job, b"half")
-    assert not rehearse_slice(worker(cluster, book, SliceRules()))
+    assert not run_backtest_slice(worker(cluster, book, BacktestLimits()))

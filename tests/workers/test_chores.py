@@ -4,16 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from headgate.adapters.postgres.backtest_book import PostgresBacktestBook
+from headgate.adapters.postgres.backtest_store import PostgresBacktestStore
 from headgate.adapters.postgres.connections import Pool, connection_of, open_pool
-from headgate.adapters.postgres.cycle_book import PostgresCycleBook
+from headgate.adapters.postgres.cycle_store import PostgresCycleStore
 from headgate.adapters.postgres.housekeeping import PostgresHousekeeping
 from headgate.application import housekeeping
-from headgate.application.cycles.records import CycleQuery
+from headgate.application.cycles.recording import CycleQuery
 from headgate.application.housekeeping import ChoreList
 from headgate_workers.schedule import CHORES
-from tests.contracts.test_backtest_book import ended, job
-from tests.contracts.test_cycle_book import record
+from tests.contracts.test_backtest_store import ended, job
+from tests.contracts.test_cycle_store import record
 
 KEYS = """
     INSERT INTO idempotency (key, actor, request_hash, status, answer, position, created_at)
@@ -34,7 +34,7 @@ def test_every_store_that_grows_beside_the_log_is_kept_small(
 ) -> None:
     for name in ("CYCLES_KEPT", "BACKTESTS_KEPT"):
         monkeypatch.setattr(housekeeping, name, 1)
-    cycles, backtests = PostgresCycleBook(pool), PostgresBacktestBook(pool)
+    cycles, backtests = PostgresCycleStore(pool), PostgresBacktestStore(pool)
     for number in range(3):
         cycles.put(record(number))
         backtests.add(job(number))

@@ -52,7 +52,7 @@ def ticker_of(queue: str, broken: Callable[[], None]) -> Ticker:
 def rehearsing_ticker(broken: Callable[[], None]) -> Ticker:
     """The ticker that works backtests off; `broken` is called if it ends by a failure."""
     signs = Signs(alive=_beat, broken=broken)
-    return Rehearsals(platform().rehearsing(_unrehearsed), signs).ticker
+    return Rehearsals(platform().backtest_runner(_unrehearsed), signs).ticker
 
 
 def wake(queue: str, key: str) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from headgate.application.access.identity import TokenCache, Tokens
 from headgate.application.access.redaction import NamespaceRedaction
-from headgate.application.backtests.book import BacktestBook
+from headgate.application.backtests.jobs import BacktestStore
 from headgate.application.bounded_executor import BoundedExecutor
-from headgate.application.cycles.book import CycleBook
+from headgate.application.cycles.recording import CycleStore
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.group_commit import GroupCommit
@@ -31,8 +31,8 @@ class ApplicationServices:
     partitions: Partitions
     followers: Followers
     tokens: Tokens
-    cycles: CycleBook
-    backtests: BacktestBook
+    cycles: CycleStore
+    backtests: BacktestStore
     ids: Ids
     clock: DatabaseClock | FixedClock
     token_cache: TokenCache

@@ -1,8 +1,8 @@
 """Chores that keep the store small; safe to run anywhere, any time, and twice."""
 
-from headgate.adapters.postgres.backtest_book import PostgresBacktestBook
+from headgate.adapters.postgres.backtest_store import PostgresBacktestStore
 from headgate.adapters.postgres.connections import Pool, connection_of
-from headgate.adapters.postgres.cycle_book import PostgresCycleBook
+from headgate.adapters.postgres.cycle_store import PostgresCycleStore
 
 _FORGET_KEYS = """
     DELETE FROM idempotency WHERE (key, actor) IN (
@@ -25,11 +25,11 @@ class PostgresHousekeeping:
 
     def forget_cycles(self, *, keep: int) -> int:
         """Delete all records of cycles but the newest so many; how many went."""
-        return PostgresCycleBook(self._pool).forget(keep=keep)
+        return PostgresCycleStore(self._pool).forget(keep=keep)
 
     def forget_backtests(self, *, keep: int) -> int:
         """Delete all ended backtests but the newest so many; how many went."""
-        return PostgresBacktestBook(self._pool).forget(keep=keep)
+        return PostgresBacktestStore(self._pool).forget(keep=keep)
 
     def extend_log(self) -> None:
         """Make the partitions of the log that the next million positions need."""

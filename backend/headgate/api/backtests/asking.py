@@ -9,7 +9,7 @@ from headgate.api.past import wish_of
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.simulations.trying import entries_of
 from headgate.api.workloads.batch import Entry
-from headgate.application.backtests import asking
+from headgate.application.backtests import requests
 from headgate.application.backtests.jobs import Backtest
 from headgate.application.backtests.views import BacktestPage, view_of
 from headgate.application.commands.apply_objects import change_to
@@ -34,7 +34,7 @@ async def ask(request: Caller, question: Question) -> Backtest:
     services = services_of(request)
     entries = await entries_of(request, question.body)
     end = wish_of(question.end) if question.end else PointInTime(position=services.reader.position)
-    asked = asking.Asked(
+    asked = requests.BacktestRequest(
         begin=wish_of(question.begin),
         end=end,
         changes=[_change_of(request, entry) for entry in entries],
@@ -42,7 +42,7 @@ async def ask(request: Caller, question: Question) -> Backtest:
         actor=origin_of(request).actor,
     )
     try:
-        return await asking.ask(services, asked)
+        return await requests.request_backtest(services, asked)
     except Rejection as rejection:
         only = entries[0].desired if len(entries) == 1 else None
         raise as_caller_wrote(rejection, only) if only else rejection from rejection

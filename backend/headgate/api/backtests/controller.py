@@ -11,7 +11,7 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.paging import start_of
 from headgate.api.past import OF_NOW
 from headgate.api.request_bodies import takes_documents
-from headgate.application.backtests.asking import cancel, find
+from headgate.application.backtests.requests import cancel, find
 from headgate.application.backtests.views import BacktestPage, BacktestView, view_of
 
 EXAMPLE = {

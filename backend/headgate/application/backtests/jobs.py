@@ -1,14 +1,14 @@
 """A backtest as it is kept: what was asked for, how far it is, and what came of it."""
 
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 
 from headgate.domain.rehearsal.outcome import Outcome
 from headgate.domain.values.instants import Instant
 
-State = Literal["Waiting", "Running", "Done", "Failed", "Cancelled"]
-UNFINISHED: tuple[State, ...] = ("Waiting", "Running")
+BacktestState = Literal["Waiting", "Running", "Done", "Failed", "Cancelled"]
+UNFINISHED: tuple[BacktestState, ...] = ("Waiting", "Running")
 
 
 class OverlayFact(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ class Backtest(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     created_at: Instant
     created_by: str
-    state: State = "Waiting"
+    state: BacktestState = "Waiting"
     revision: int = 0
     from_position: int
     to_position: int
@@ -46,8 +46,36 @@ class Backtest(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome | None = None
 
 
-class Claimed(msgspec.Struct, frozen=True, kw_only=True):
+class ClaimedBacktest(msgspec.Struct, frozen=True, kw_only=True):
     """A job that is one worker's to go on with for a while, and how far it had come."""
 
     job: Backtest
     progress: bytes | None = None
+
+
+class BacktestStore(Protocol):
+    """Jobs and their progress."""
+
+    def add(self, job: Backtest) -> None:
+        """Keep a new job."""
+
+    def find(self, job_id: str) -> Backtest | None:
+        """The job of that id, if it is kept."""
+
+    def page(self, *, before: tuple[Instant, str] | None, limit: int) -> list[Backtest]:
+        """Jobs without their outcome, newest first, keyset paged."""
+
+    def unfinished(self) -> int:
+        """How many are waiting or running."""
+
+    def claim(self, owner: str, *, lease_seconds: int) -> ClaimedBacktest | None:
+        """The oldest unfinished job that nobody else works on now, for so long or until saved."""
+
+    def save(self, job: Backtest, progress: bytes | None) -> bool:
+        """Keep it as it is now, one revision on; False if it has changed since it was read.
+
+        No one works on it from then on until it is claimed again.
+        """
+
+    def forget(self, *, keep: int) -> int:
+        """Delete all finished jobs but the newest so many; how many went."""

@@ -1,6 +1,6 @@
 """A backtest as the API shows it, and what the result does and does not mean."""
 
-from headgate.application.backtests.jobs import Backtest, State
+from headgate.application.backtests.jobs import Backtest, BacktestState
 from headgate.application.queries.views import (
     Position,
     Shape,
@@ -107,7 +107,7 @@ class BacktestView(Shape, kw_only=True, frozen=True):
     """One job: what was asked for, how far it is, and what came of it."""
 
     id: str
-    state: State
+    state: BacktestState
     created_at: Timestamp
     created_by: str
     from_position: Position

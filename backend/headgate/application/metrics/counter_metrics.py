@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from threading import Lock
 
-from headgate.application.cycles.book import CycleBook
-from headgate.application.cycles.records import CycleTiming
+from headgate.application.cycles.recording import CycleStore, CycleTiming
 from headgate.application.metrics.event_counters import (
     WAIT_METRICS,
     EventCounters,
@@ -129,7 +128,7 @@ class CycleDurations:
         """Count runs from now on."""
         self._since = now
 
-    def read(self, book: CycleBook) -> None:
+    def read(self, book: CycleStore) -> None:
         """Take in what is new in the book."""
         with self._reading:
             if self._since is None:

@@ -1,6 +1,6 @@
 """What workers planned, and what running a plan again gives."""
 
-from headgate.application.cycles.records import CycleOutcome
+from headgate.application.cycles.recording import CycleOutcome
 from headgate.application.queries.event_views import EventView
 from headgate.application.queries.views import Position, Shape, Timestamp, Whole
 

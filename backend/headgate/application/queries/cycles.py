@@ -6,8 +6,8 @@ import msgspec
 
 from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
-from headgate.application.cycles.again import Rerun, run_again
-from headgate.application.cycles.records import CycleQuery, CycleRecord
+from headgate.application.cycles.recording import CycleQuery, CycleRecord
+from headgate.application.cycles.rerun import RerunResult, rerun_cycle
 from headgate.application.queries.cycle_views import CycleDetail, CyclePage, CycleRerun, CycleView
 from headgate.application.queries.events import shown
 from headgate.application.queries.views import timestamp
@@ -70,9 +70,9 @@ async def rerun(services: ApplicationServices, cycle_id: str, scope: NamespaceSc
         )
     history = services.history
 
-    def again() -> Rerun:
+    def again() -> RerunResult:
         cell = history.cells.at(record.input_position).fork()
-        return run_again(cell, record, _recorded(services, record))
+        return rerun_cycle(cell, record, _recorded(services, record))
 
     found = await history.executor.do(again)
     difference = "" if found.is_same else _difference(found)
@@ -87,7 +87,7 @@ async def rerun(services: ApplicationServices, cycle_id: str, scope: NamespaceSc
     )
 
 
-def _difference(found: Rerun) -> str:
+def _difference(found: RerunResult) -> str:
     pairs = enumerate(zip(found.then, found.again, strict=False))
     number = next((n for n, (then, again) in pairs if then != again), None)
     if number is None:

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from headgate.application.cycles.noting import Stopwatch, record_of
-from headgate.application.cycles.records import CycleRecord, forgetful
+from headgate.application.cycles.recording import CycleRecord, Stopwatch, discard_record, record_of
 from headgate.application.live_state.live_state import LiveState
 from headgate.application.ports import (
     Appended,
@@ -74,7 +73,7 @@ class Scheduler:
     report: Callable[[str, Exception], None]
     budget: Budget = field(default_factory=Budget)
     backoff: Backoff = field(default_factory=Backoff)
-    note: Callable[[CycleRecord], None] = forgetful
+    note: Callable[[CycleRecord], None] = discard_record
 
 
 @dataclass(frozen=True, slots=True)

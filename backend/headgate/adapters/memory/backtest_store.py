@@ -4,11 +4,11 @@ from threading import Lock
 
 from msgspec.structs import replace
 
-from headgate.application.backtests.jobs import UNFINISHED, Backtest, Claimed
+from headgate.application.backtests.jobs import UNFINISHED, Backtest, ClaimedBacktest
 from headgate.domain.values.instants import Instant
 
 
-class MemoryBacktestBook:
+class MemoryBacktestStore:
     """Fills the port `BacktestBook`."""
 
     def __init__(self) -> None:
@@ -36,14 +36,14 @@ class MemoryBacktestBook:
         """How many are waiting or running."""
         return sum(job.state in UNFINISHED for job in self._kept.values())
 
-    def claim(self, owner: str, *, lease_seconds: int) -> Claimed | None:
+    def claim(self, owner: str, *, lease_seconds: int) -> ClaimedBacktest | None:
         """The oldest unfinished job that nobody else works on now; nobody dies in memory."""
         del lease_seconds
         with self._lock:
             for job in reversed(self._newest_first()):
                 if job.state in UNFINISHED and job.id not in self._claimed:
                     self._claimed[job.id] = owner
-                    return Claimed(job=job, progress=self._progress[job.id])
+                    return ClaimedBacktest(job=job, progress=self._progress[job.id])
         return None
 
     def save(self, job: Backtest, progress: bytes | None) -> bool:

@@ -1,10 +1,10 @@
 """Records of cycles in memory."""
 
-from headgate.application.cycles.records import CycleQuery, CycleRecord, CycleTiming
+from headgate.application.cycles.recording import CycleQuery, CycleRecord, CycleTiming
 from headgate.domain.values.instants import Instant
 
 
-class MemoryCycleBook:
+class MemoryCycleStore:
     """Fills the port `CycleBook`."""
 
     def __init__(self) -> None:

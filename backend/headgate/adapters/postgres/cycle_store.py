@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from headgate.adapters.postgres.connections import Pool, connection_of
-from headgate.application.cycles.records import CycleQuery, CycleRecord, CycleTiming
+from headgate.application.cycles.recording import CycleQuery, CycleRecord, CycleTiming
 from headgate.domain.values.instants import Instant
 
 _PUT = """
@@ -21,7 +21,7 @@ _DECODER = msgspec.msgpack.Decoder(CycleRecord)
 _TIMING = msgspec.msgpack.Decoder(CycleTiming)
 
 
-class PostgresCycleBook:
+class PostgresCycleStore:
     """Fills the port `CycleBook`."""
 
     def __init__(self, pool: Pool) -> None:

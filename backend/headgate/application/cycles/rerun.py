@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from headgate.application.cycles.records import CycleRecord
+from headgate.application.cycles.recording import CycleRecord
 from headgate.application.ports import Fence
 from headgate.application.scheduling_loop.plan_batch import PlanRequest, plan_batch
 from headgate.domain.cell import Cell
@@ -12,15 +12,15 @@ from headgate.domain.facts import DomainEvent, Recorded
 from headgate.domain.scheduling.partition.parking import park_again
 from headgate.event_log.codec import encode
 
-Fact = tuple[str, DomainEvent]
+StreamEvent = tuple[str, DomainEvent]
 
 
 @dataclass(frozen=True, slots=True)
-class Rerun:
+class RerunResult:
     """What a cycle decides when it is run again, and what it had decided."""
 
-    again: tuple[Fact, ...]
-    then: tuple[Fact, ...]
+    again: tuple[StreamEvent, ...]
+    then: tuple[StreamEvent, ...]
     digest_again: str
     digest_then: str
 
@@ -30,7 +30,7 @@ class Rerun:
         return self.digest_again == self.digest_then
 
 
-def run_again(cell: Cell, record: CycleRecord, recorded: Sequence[Recorded]) -> Rerun:
+def rerun_cycle(cell: Cell, record: CycleRecord, recorded: Sequence[Recorded]) -> RerunResult:
     """Plan once more on the fold at the record's input position; the cell is as before then."""
     assert cell.position == record.input_position, "a cycle runs again on its own input"
     with cell.trial():
@@ -39,10 +39,10 @@ def run_again(cell: Cell, record: CycleRecord, recorded: Sequence[Recorded]) -> 
         unit = planned.unit
     again = tuple((new.stream, new.event) for new in unit.events) if unit else ()
     then = tuple((one.stream, one.event) for one in recorded)
-    return Rerun(again, then, digest(again), digest(then))
+    return RerunResult(again, then, digest(again), digest(then))
 
 
-def digest(facts: Iterable[Fact]) -> str:
+def digest(facts: Iterable[StreamEvent]) -> str:
     """SHA-256 over the stored bytes of facts: stream, name, schema version and fields of each."""
     found = hashlib.sha256()
     for stream, event in facts:

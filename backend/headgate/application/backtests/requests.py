@@ -20,14 +20,14 @@ from headgate.domain.rejection import IllegalNow, InvalidRequest, NotFound, Viol
 from headgate.domain.values.instants import Instant
 from headgate.event_log.codec import encode
 
-MOST_EVENTS = 200_000
-MOST_WORKLOADS = 50_000
-MOST_UNFINISHED = 10
-KEPT = 100
+MAX_EVENTS = 200_000
+MAX_WORKLOADS = 50_000
+MAX_UNFINISHED = 10
+MAX_KEPT = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BacktestRequest:
     """From where to where, through which changes; by whom, and how they were written."""
 
     begin: PointInTime
@@ -37,14 +37,14 @@ class Asked:
     actor: str
 
 
-async def ask(services: ApplicationServices, asked: Asked) -> Backtest:
+async def request_backtest(services: ApplicationServices, asked: BacktestRequest) -> Backtest:
     """A new job, to be worked off by some worker.
 
     Raises the `Rejection` of a change that is refused, of a stretch that has no end or of too many
     jobs, and `TooMuch` for what is larger than the bounds.
     """
-    if await asyncio.to_thread(services.backtests.unfinished) >= MOST_UNFINISHED:
-        detail = f"{MOST_UNFINISHED} backtests are waiting or running already."
+    if await asyncio.to_thread(services.backtests.unfinished) >= MAX_UNFINISHED:
+        detail = f"{MAX_UNFINISHED} backtests are waiting or running already."
         raise IllegalNow(detail, remedy="Wait until one has ended, or cancel one.")
     begin, cell = await _moment(services, asked.begin)
     end, _ = await _moment(services, asked.end)
@@ -62,7 +62,7 @@ async def ask(services: ApplicationServices, asked: Asked) -> Backtest:
         overlay=tuple(_written(stream, event) for stream, event in overlay),
         steps=end.position - begin.position,
     )
-    await asyncio.to_thread(services.backtests.forget, keep=KEPT)
+    await asyncio.to_thread(services.backtests.forget, keep=MAX_KEPT)
     await asyncio.to_thread(services.backtests.add, job)
     return job
 
@@ -96,10 +96,10 @@ def _refuse_bounds(begin: ResolvedPoint, end: ResolvedPoint, cell: Cell) -> None
         rule = "The end of the stretch lies after its beginning, with something between."
         violation = Violation(pointer="/to", rule=rule, remedy="Name a later end.")
         raise InvalidRequest("Nothing happened there.", remedy=rule, violations=(violation,))
-    if events > MOST_EVENTS:
-        raise TooMuch(f"The stretch has {events} events; {MOST_EVENTS} are the most for one.")
-    if len(cell.workloads) > MOST_WORKLOADS:
-        detail = f"There are {len(cell.workloads)} workloads; {MOST_WORKLOADS} are the most."
+    if events > MAX_EVENTS:
+        raise TooMuch(f"The stretch has {events} events; {MAX_EVENTS} are the most for one.")
+    if len(cell.workloads) > MAX_WORKLOADS:
+        detail = f"There are {len(cell.workloads)} workloads; {MAX_WORKLOADS} are the most."
         raise TooMuch(detail)
 
 

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.adapters.postgres.connections import Pool, connection_of
-from headgate.application.backtests.jobs import Backtest, Claimed
+from headgate.application.backtests.jobs import Backtest, ClaimedBacktest
 from headgate.domain.values.instants import Instant
 
 _ADD = """
@@ -37,7 +37,7 @@ _DECODER = msgspec.msgpack.Decoder(Backtest)
 _LAST = (2**62, "")
 
 
-class PostgresBacktestBook:
+class PostgresBacktestStore:
     """Fills the port `BacktestBook`; outcomes have their own column, as lists leave them out."""
 
     def __init__(self, pool: Pool) -> None:
@@ -67,11 +67,11 @@ class PostgresBacktestBook:
         assert row is not None, "a count is always there"
         return int(row[0])
 
-    def claim(self, owner: str, *, lease_seconds: int) -> Claimed | None:
+    def claim(self, owner: str, *, lease_seconds: int) -> ClaimedBacktest | None:
         """The oldest unfinished job that nobody else works on now, for so long or until saved."""
         with connection_of(self._pool) as connection:
             row = connection.execute(_CLAIM, (owner, lease_seconds)).fetchone()
-        return Claimed(job=_DECODER.decode(row[0]), progress=row[1]) if row else None
+        return ClaimedBacktest(job=_DECODER.decode(row[0]), progress=row[1]) if row else None
 
     def save(self, job: Backtest, progress: bytes | None) -> bool:
         """Keep it as it is now, one revision on; False if it has changed since it was read."""
