@@ -16,13 +16,13 @@ from time import perf_counter
 import numpy as np
 
 from headgate.domain.configured import Configured
-from headgate.domain.scheduling.answers import Unplaced
 from headgate.domain.scheduling.placement.building import build_hosts
 from headgate.domain.scheduling.placement.figures import Shape, capacities_for
 from headgate.domain.scheduling.placement.ground import Ground, Placed, per_pod
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.placement.place import place_pod_set
 from headgate.domain.scheduling.placement.wanted import slicing_of
+from headgate.domain.scheduling.results import Unplaced
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
     NodeSpec,

@@ -4,7 +4,7 @@ from typing import Any
 
 from headgate.domain.configured import Configured
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.workloads.deciding.default_queue import with_queue
 from headgate.domain.workloads.preemption.priority import resolved
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec

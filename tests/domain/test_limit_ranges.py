@@ -12,7 +12,7 @@ from headgate.domain.configured import Configured
 from headgate.domain.limits.events import LimitRangeCreated
 from headgate.domain.limits.rules import limit_range_violations
 from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.workloads.pods.bounds import bound_violations
 from headgate.domain.workloads.pods.defaults import (
     NO_BOUNDS,

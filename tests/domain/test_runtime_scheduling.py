@@ -10,7 +10,7 @@ from headgate.adapters.manifests.parse import parse_value
 from headgate.domain.configured import Configured
 from headgate.domain.limits.rules import runtime_class_violations
 from headgate.domain.limits.specs import RuntimeClassSpec, RuntimeScheduling
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.values.selectors import Toleration
 from headgate.domain.workloads.pods.defaults import (
     NO_BOUNDS,

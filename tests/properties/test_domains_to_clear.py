@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.scheduling.answers import Mode, Unplaced
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.ground import Ground, Placed, per_pod
@@ -17,6 +16,7 @@ from headgate.domain.scheduling.placement.place import place_pod_set
 from headgate.domain.scheduling.preemption.candidates import reserved_at
 from headgate.domain.scheduling.preemption.claims import Candidate, Victim
 from headgate.domain.scheduling.preemption.scoring import Score, score_of
+from headgate.domain.scheduling.results import Mode, Unplaced
 from headgate.domain.workloads.deciding.leaving import is_leaving
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import Workload

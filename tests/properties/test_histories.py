@@ -25,9 +25,9 @@ from headgate.domain.queues.specs import (
 from headgate.domain.rounds.events import RoundCommitted
 from headgate.domain.rounds.state import is_open
 from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.scheduling.pending_reasons import explain_now, explain_waiting
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.usage import available
-from headgate.domain.scheduling.waiting import explain_now, explain_waiting
 from headgate.domain.topology.events import NodeCordoned, NodeReported, NodeUncordoned
 from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.scheduling.waiting import explain_now
+from headgate.domain.scheduling.pending_reasons import explain_now
 from headgate.domain.workloads.events import WorkloadFinished
 from headgate.domain.workloads.state import phase_of
 from tests.builders.cohorts import policies

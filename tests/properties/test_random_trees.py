@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.cycle import in_turn, plan_cycle
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation, evaluate
+from headgate.domain.scheduling.local_queue_ranking import ranks_at
 from headgate.domain.scheduling.ordering.order import Shape
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.usage import add_usage, available, no_usage
-from headgate.domain.scheduling.ranking import ranks_at
+from headgate.domain.scheduling.results import Mode
 from headgate.domain.workloads.events import WorkloadQuotaReserved
 from tests.builders.world import World
 from tests.properties.trees import (

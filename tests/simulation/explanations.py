@@ -13,7 +13,7 @@ from typing import get_args
 from headgate.application.queries.overview.never_starting import never_starting
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
-from headgate.domain.scheduling.waiting import explain_now
+from headgate.domain.scheduling.pending_reasons import explain_now
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.state import Phase, phase_of

@@ -18,7 +18,7 @@ from headgate.domain.scheduling.preemption.disruption import (
     violated_budgets,
 )
 from headgate.domain.scheduling.quota.usage import available
-from headgate.domain.scheduling.rounds.pledges import claim_of
+from headgate.domain.scheduling.rounds.nominations import claim_of
 from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.deciding.shrinking import present_eviction
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadQuotaReserved

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.waiting import explain_now
+from headgate.domain.scheduling.pending_reasons import explain_now
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from tests.simulation import explanations
 from tests.simulation.cluster import Cluster

@@ -5,7 +5,7 @@ import pytest
 from headgate.application.queries.workloads.waiting_since import since
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.workloads.events import (
     WorkloadEvent,
     WorkloadEvicted,

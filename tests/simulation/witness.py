@@ -2,7 +2,7 @@
 
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,

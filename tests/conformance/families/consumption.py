@@ -6,6 +6,7 @@ from typing import Any
 from headgate.application.queries.queues.consumption import consumed_by
 from headgate.application.queries.queues.lines import line_of
 from headgate.domain.configuration.specs import AdmissionFairSharing
+from headgate.domain.scheduling.local_queue_ranking import USUAL_WEIGHT_MILLI
 from headgate.domain.scheduling.ordering.consumption import (
     ONE,
     Consumption,
@@ -14,7 +15,6 @@ from headgate.domain.scheduling.ordering.consumption import (
     summed,
     weighted_usage,
 )
-from headgate.domain.scheduling.ranking import USUAL_WEIGHT_MILLI
 from headgate.domain.values.amounts import amount_of, nano_quantity, quantity_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.admission import Admission, PodSetAssignment

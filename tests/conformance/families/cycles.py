@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.cycle import in_turn, plan_cycle
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.results import Mode
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, condition

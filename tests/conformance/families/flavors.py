@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.evaluation.partial_admission import largest_that_works
@@ -12,6 +11,7 @@ from headgate.domain.scheduling.flavors.assign import FlavorChoice, choose_flavo
 from headgate.domain.scheduling.flavors.offers import offer_to, offer_to_all
 from headgate.domain.scheduling.quota.answer import Oracle, QuotaView
 from headgate.domain.scheduling.quota.usage import add_usage, borrowing_level
+from headgate.domain.scheduling.results import FlavorTry, Mode, QuotaAnswer
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.annotations import ALLOWED_FLAVORS
 from headgate.domain.workloads.specs import PodSet

@@ -8,7 +8,7 @@ from headgate.domain.queues.events import ClusterQueueDeletionRequested, LocalQu
 from headgate.domain.scheduling.due.consequences import consequences
 from headgate.domain.scheduling.due.timers import pods_ready_deadline
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.commands import DeleteWorkload
 from headgate.domain.workloads.decide import WORKLOAD

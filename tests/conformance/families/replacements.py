@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from headgate.domain.scheduling.answers import Unplaced
 from headgate.domain.scheduling.placement.replacement import replace_hosts
+from headgate.domain.scheduling.results import Unplaced
 from headgate.domain.workloads.admission import TopologyAssignment
 from tests.conformance.cases import Case
 from tests.conformance.families.family import Family

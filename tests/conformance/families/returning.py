@@ -9,7 +9,7 @@ from typing import Any
 
 from headgate.application.queries.queues.lines import line_of
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family

@@ -4,7 +4,7 @@ import pytest
 
 from headgate.domain.queues.specs import AdmissionCheckRule
 from headgate.domain.rejection import IllegalNow
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.deciding.checking import state_of

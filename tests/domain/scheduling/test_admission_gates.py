@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.domain.rejection import InvalidObject
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.workloads.annotations import ADMISSION_GATES
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide import WORKLOAD

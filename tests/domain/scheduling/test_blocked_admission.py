@@ -8,7 +8,7 @@ from headgate.domain.queues.specs import (
     WaitForPodsReady,
 )
 from headgate.domain.scheduling.partition.wakes import wakes_of
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadPodsReady
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import World, names, quotas

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from headgate.domain.checks.events import AdmissionCheckCreated
 from headgate.domain.checks.specs import AdmissionCheckSpec
 from headgate.domain.queues.specs import AdmissionCheckRule
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.workloads.annotations import REPLACES
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.pods.updates import PodSetUpdate

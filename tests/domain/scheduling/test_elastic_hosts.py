@@ -9,7 +9,7 @@ from headgate.application.verify.history import History
 from headgate.domain.namespaces.events import NamespaceCreated
 from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.queues.specs import ClusterQueuePreemption
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.topology.events import NodeCordoned, NodeReported
 from headgate.domain.views.fits import near_fits
 from headgate.domain.workloads.annotations import ELASTIC, REPLACES

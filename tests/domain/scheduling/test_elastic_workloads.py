@@ -8,7 +8,7 @@ from headgate.domain.namespaces.events import NamespaceCreated
 from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.queues.specs import AdmissionCheckRule, ClusterQueuePreemption
 from headgate.domain.rejection import InvalidObject
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.workloads.annotations import ELASTIC, REPLACES
 from headgate.domain.workloads.commands import ChangeSpec, ReportReclaimable, Submit
 from headgate.domain.workloads.decide import WORKLOAD

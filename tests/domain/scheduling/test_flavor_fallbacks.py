@@ -6,7 +6,7 @@ import pytest
 
 from headgate.application.queries.overview.detectors import findings
 from headgate.domain.queues.specs import ClusterQueuePreemption, FlavorFungibility
-from headgate.domain.scheduling.waiting import explain_now, explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_now, explain_waiting
 from headgate.domain.workloads.events import WorkloadSubmitted
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec

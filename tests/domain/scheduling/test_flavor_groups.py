@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.domain.configuration.specs import ResourceRules, Transformation
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.workloads.annotations import ALLOWED_FLAVORS
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest
 from tests.builders.world import World, quotas

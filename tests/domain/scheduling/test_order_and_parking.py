@@ -2,7 +2,7 @@
 
 from headgate.application.queries.queues.lines import line_of
 from headgate.domain.queues.specs import ClusterQueuePreemption
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadHeld
 from tests.builders.world import World, names, quotas
 

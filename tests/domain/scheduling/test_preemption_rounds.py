@@ -1,7 +1,7 @@
 """Rounds from the decision to make room until the preemptor starts, or not."""
 
 from headgate.domain.queues.specs import ClusterQueuePreemption
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.topology.events import NodeReported
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
 from headgate.domain.workloads.specs import TopologyRequest

@@ -10,7 +10,7 @@ from headgate.domain.queues.events import LocalQueueDeletionRequested
 from headgate.domain.queues.specs import AdmissionCheckRule, RequeuingStrategy, WaitForPodsReady
 from headgate.domain.scheduling.lines.standing import effective_spec
 from headgate.domain.scheduling.ordering.order import queued_at
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadDeactivated,

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueuePreemption, FlavorQuotas, ResourceGroup
+from headgate.domain.scheduling.pending_reasons import explain_now
 from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.quota.usage import balance
-from headgate.domain.scheduling.waiting import explain_now
 from headgate.domain.values.selectors import Taint, Toleration
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest

@@ -1,7 +1,7 @@
 """The worked examples of rounds, by their numbers (reference preemption.md §7)."""
 
 from headgate.domain.queues.specs import BorrowWithinCohort, ClusterQueuePreemption, PreemptionRate
-from headgate.domain.scheduling.waiting import explain_now
+from headgate.domain.scheduling.pending_reasons import explain_now
 from headgate.domain.topology.events import NodeReported
 from headgate.domain.workloads.preemption.events import EvictionCancelled
 from headgate.domain.workloads.specs import TopologyRequest

@@ -20,7 +20,7 @@ from headgate.domain.queues.specs import (
 )
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.due.backoff import delay_seconds, wait_microseconds
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadEvicted,

@@ -2,18 +2,18 @@
 
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import RoundSuperseded
+from headgate.domain.scheduling.cycle_context import CycleRun
 from headgate.domain.scheduling.due.checks import required_checks
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.evaluation.workload_slices import replaced_by
-from headgate.domain.scheduling.rounds.making import start_round
 from headgate.domain.scheduling.rounds.progress import (
     completed,
     invalidate,
     invalidate_lost,
     superseded,
 )
-from headgate.domain.scheduling.run import CycleRun
+from headgate.domain.scheduling.rounds.start import start_round
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import (

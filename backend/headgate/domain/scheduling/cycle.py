@@ -24,25 +24,25 @@ from headgate.domain.scheduling.admission import (
     start_round,
     wait,
 )
-from headgate.domain.scheduling.answers import Mode
-from headgate.domain.scheduling.blocking import hold_back, must_wait_for_pods
+from headgate.domain.scheduling.block_admission import hold_back, must_wait_for_pods
+from headgate.domain.scheduling.capacity_reservation import free_room, keep_room
+from headgate.domain.scheduling.cycle_context import CycleRun, Decision
+from headgate.domain.scheduling.drs_ordering import FairStandings
 from headgate.domain.scheduling.evaluation.evaluate import (
     Evaluation,
     evaluate,
     evaluate_again,
     still_fits,
 )
-from headgate.domain.scheduling.fairness import FairStandings
-from headgate.domain.scheduling.housekeeping import keep_house, next_due
-from headgate.domain.scheduling.in_vain import waits_in_vain
+from headgate.domain.scheduling.inadmissible import waits_in_vain
+from headgate.domain.scheduling.local_queue_ranking import ranks_at
 from headgate.domain.scheduling.ordering.order import order_of
 from headgate.domain.scheduling.ordering.turns import Entry, classical_turns, fair_turns
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.quota.answer import QuotaView
-from headgate.domain.scheduling.ranking import ranks_at
-from headgate.domain.scheduling.reserving import free_room, keep_room
-from headgate.domain.scheduling.rounds.pledges import beside_rounds
-from headgate.domain.scheduling.run import CycleRun, Decision
+from headgate.domain.scheduling.reconcile import keep_house, next_due
+from headgate.domain.scheduling.results import Mode
+from headgate.domain.scheduling.rounds.nominations import beside_rounds
 from headgate.domain.scheduling.second_pass import second_passes
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant

@@ -11,10 +11,10 @@ from typing import Literal
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.answers import Unplaced
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, host_name
+from headgate.domain.scheduling.results import Unplaced
 from headgate.domain.scheduling.second_pass import find_hosts, gives_up, in_turn
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.state import Workload

@@ -10,14 +10,14 @@ from msgspec.structs import replace
 
 from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
-from headgate.domain.scheduling.answers import Unplaced
-from headgate.domain.scheduling.explanation.no_place import in_words
+from headgate.domain.scheduling.cycle_context import CycleRun
+from headgate.domain.scheduling.explanation.placement_shortfall import in_words
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.ground import Ground
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, Ints
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
 from headgate.domain.scheduling.placement.replacement import add_pods, replace_hosts
-from headgate.domain.scheduling.run import CycleRun
+from headgate.domain.scheduling.results import Unplaced
 from headgate.domain.streams import workload_stream
 from headgate.domain.topology.specs import HOSTNAME_LABEL
 from headgate.domain.workloads.admission import (

@@ -10,7 +10,7 @@ from headgate.domain.cell import Cell
 from headgate.domain.config import Config
 from headgate.domain.scheduling.due.timers import retry_deadline, waits_for_pods_ready
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.deciding.activity import has_run_out, runs_anew
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.answers import Mode
-from headgate.domain.scheduling.blocking import waiting_for_pods
+from headgate.domain.scheduling.block_admission import waiting_for_pods
 from headgate.domain.scheduling.due.timers import waits_for_pods_ready
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
-from headgate.domain.scheduling.waiting import explain_now
+from headgate.domain.scheduling.pending_reasons import explain_now
+from headgate.domain.scheduling.results import Mode
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadEvent

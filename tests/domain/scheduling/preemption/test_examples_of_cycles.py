@@ -1,8 +1,8 @@
 """The worked examples 13 to 15, 21, 23 and 28 of preemption.md §7: within and between cycles."""
 
 from headgate.domain.queues.specs import FlavorFungibility
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.scheduling.preemption.guard import BLOCKED
-from headgate.domain.scheduling.waiting import explain_waiting
 from headgate.domain.topology.specs import HOSTNAME_LABEL
 from headgate.domain.workloads.events import WorkloadFinished
 from headgate.domain.workloads.specs import TopologyRequest

@@ -15,7 +15,7 @@ from headgate.application.queries.overview.never_starting import Proofs
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
-from headgate.domain.scheduling.waiting import explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_waiting
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.explanation import Explanation

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.answers import UNUSABLE_HOSTS
 from headgate.domain.scheduling.flavors.refusals import BESIDE_OTHERS
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.ordering.order import Shape, shape_of
-from headgate.domain.scheduling.waiting import explain_anew, explain_waiting
+from headgate.domain.scheduling.pending_reasons import explain_anew, explain_waiting
+from headgate.domain.scheduling.results import UNUSABLE_HOSTS
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Workload, phase_of

@@ -7,8 +7,8 @@ import msgspec
 from headgate.application.cooperative import Cooperative, each
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.lines.standing import cluster_queue_of, effective_spec
+from headgate.domain.scheduling.local_queue_ranking import ranks_at
 from headgate.domain.scheduling.ordering.order import Order, order_of
-from headgate.domain.scheduling.ranking import ranks_at
 
 
 class Line(msgspec.Struct, frozen=True):

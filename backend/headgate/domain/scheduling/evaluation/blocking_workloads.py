@@ -7,11 +7,11 @@ ends, only what is used below it counts (queueing.md §4.1).
 from collections.abc import Iterator, Mapping
 from heapq import nsmallest
 
-from headgate.domain.scheduling.answers import QuotaAnswer
 from headgate.domain.scheduling.explanation.remedies import Supply
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.quota.usage import potential_with_any_limit, scarce_at
+from headgate.domain.scheduling.results import QuotaAnswer
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.state import Workload
 

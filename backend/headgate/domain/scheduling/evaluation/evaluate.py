@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.evaluation.partial_admission import largest_that_works
 from headgate.domain.scheduling.evaluation.room import fits
 from headgate.domain.scheduling.evaluation.workload_evaluator import (
@@ -15,6 +14,7 @@ from headgate.domain.scheduling.evaluation.workload_slices import taken_over
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.results import Mode
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.pods.remaining import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from headgate.domain.scheduling.answers import Mode, QuotaAnswer, VictimSearch
 from headgate.domain.scheduling.evaluation.blocking_workloads import supply_of
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.explanation.explain import Finding, explain_finding
 from headgate.domain.scheduling.explanation.remedies import Supply
 from headgate.domain.scheduling.lines.competing import preempts
 from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.results import Mode, QuotaAnswer, VictimSearch
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.deciding.leaving import is_leaving
 from headgate.domain.workloads.deciding.shrinking import pods_going

@@ -9,7 +9,6 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueueSpec
-from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.evaluation.host_domains import Evictable, HostDomain, Prospect
 from headgate.domain.scheduling.evaluation.room import (
     Place,
@@ -44,6 +43,7 @@ from headgate.domain.scheduling.preemption.scoring import Score, score_of
 from headgate.domain.scheduling.quota.answer import Oracle
 from headgate.domain.scheduling.quota.tree import Amounts
 from headgate.domain.scheduling.quota.usage import available, borrowing_level
+from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.pods.surplus import owner_of
 from headgate.domain.workloads.state import Workload

@@ -11,10 +11,10 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueueSpec
-from headgate.domain.scheduling.answers import Mode, QuotaAnswer
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.quota.tree import Amounts
+from headgate.domain.scheduling.results import Mode, QuotaAnswer
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec

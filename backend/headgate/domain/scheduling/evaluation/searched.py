@@ -6,11 +6,11 @@ One look searches flavor by flavor, and who it is for is told of all of them (pr
 from collections.abc import Iterable
 from typing import Any
 
-from headgate.domain.scheduling.answers import VictimSearch
 from headgate.domain.scheduling.preemption.candidates import MOST_REFUSED
 from headgate.domain.scheduling.preemption.guard import BLOCKED
 from headgate.domain.scheduling.preemption.oracle import Foresight
 from headgate.domain.scheduling.preemption.plan import VictimPlan
+from headgate.domain.scheduling.results import VictimSearch
 
 NOBODY_LOWER = "no workload of lower priority may be preempted"
 TOO_FEW = "too few workloads may be preempted"

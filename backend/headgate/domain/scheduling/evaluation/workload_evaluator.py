@@ -8,7 +8,6 @@ from typing import TypeAlias
 import msgspec
 from msgspec import structs
 
-from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer, Unplaced, VictimSearch
 from headgate.domain.scheduling.due.checks import hosts_come_later
 from headgate.domain.scheduling.evaluation.host_domains import (
     Evictable,
@@ -44,6 +43,7 @@ from headgate.domain.scheduling.placement.hosts import ACTUAL, EMPTY, PROJECTED,
 from headgate.domain.scheduling.placement.place import Misplaced
 from headgate.domain.scheduling.preemption.claims import Victim
 from headgate.domain.scheduling.quota.answer import QuotaView
+from headgate.domain.scheduling.results import FlavorTry, Mode, QuotaAnswer, Unplaced, VictimSearch
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import PodSet

@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 import msgspec
 
-from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer, Unplaced, VictimSearch
 from headgate.domain.scheduling.explanation.amounts import written_amount
 from headgate.domain.scheduling.explanation.amounts import written_number as number
-from headgate.domain.scheduling.explanation.no_place import without_place
+from headgate.domain.scheduling.explanation.placement_shortfall import without_place
 from headgate.domain.scheduling.explanation.remedies import Supply, more_quota, more_room
+from headgate.domain.scheduling.results import FlavorTry, Mode, QuotaAnswer, Unplaced, VictimSearch
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.explanation import Blocker, Explanation, Refused
 

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from headgate.domain.scheduling.answers import QuotaAnswer, Unplaced
 from headgate.domain.scheduling.explanation.amounts import written_amount, written_level
 from headgate.domain.scheduling.explanation.amounts import written_number as number
+from headgate.domain.scheduling.results import QuotaAnswer, Unplaced
 from headgate.domain.values.quantities import FlavorResource
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from headgate.domain.queues.specs import FlavorFungibility, ResourceGroup
-from headgate.domain.scheduling.answers import FlavorTry, Mode, QuotaAnswer
 from headgate.domain.scheduling.flavors.offers import FlavorOffer
 from headgate.domain.scheduling.flavors.refusals import asks_for_place, refusal, with_topology
+from headgate.domain.scheduling.results import FlavorTry, Mode, QuotaAnswer
 from headgate.domain.values.quantities import FlavorResource, Requests, added, countable
 from headgate.domain.workloads.specs import PodSet
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 from msgspec.structs import replace as with_fields
 
-from headgate.domain.scheduling.answers import Unplaced
 from headgate.domain.scheduling.placement.assignments import standing_at
 from headgate.domain.scheduling.placement.ground import Ground, Placed, assume, per_pod
 from headgate.domain.scheduling.placement.parts import places_within
@@ -22,6 +21,7 @@ from headgate.domain.scheduling.placement.place import (
     place_group,
 )
 from headgate.domain.scheduling.placement.replacement import add_pods
+from headgate.domain.scheduling.results import Unplaced
 from headgate.domain.workloads.admission import TopologyAssignment
 from headgate.domain.workloads.pods.fewer import cut_to, pods_in
 from headgate.domain.workloads.specs import PodSet

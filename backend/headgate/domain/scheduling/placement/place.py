@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from headgate.domain.scheduling.answers import Unplaced
 from headgate.domain.scheduling.placement.balanced import balanced_places
 from headgate.domain.scheduling.placement.capacities import Capacities
 from headgate.domain.scheduling.placement.figures import Shape, capacities_for, settled_capacities
@@ -15,6 +14,7 @@ from headgate.domain.scheduling.placement.hosts import Ints
 from headgate.domain.scheduling.placement.search import Shortfall, search
 from headgate.domain.scheduling.placement.shortfall import unplaced
 from headgate.domain.scheduling.placement.wanted import Wanted, slicing_of, wanted_of
+from headgate.domain.scheduling.results import Unplaced
 from headgate.domain.workloads.admission import TopologyAssignment
 from headgate.domain.workloads.specs import PodSet
 

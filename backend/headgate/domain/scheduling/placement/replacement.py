@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec.structs import replace as with_fields
 
-from headgate.domain.scheduling.answers import Unplaced
 from headgate.domain.scheduling.placement.assignments import assignment_of, with_placed
 from headgate.domain.scheduling.placement.domains import FlavorTopology
 from headgate.domain.scheduling.placement.ground import Ground, assume, per_pod
 from headgate.domain.scheduling.placement.hosts import Bools, Ints, Place, place_named
 from headgate.domain.scheduling.placement.place import place_pod_set
+from headgate.domain.scheduling.results import Unplaced
 from headgate.domain.workloads.admission import TopologyAssignment
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 

@@ -6,10 +6,10 @@ nobody (trap T10).
 
 import msgspec
 
-from headgate.domain.scheduling.answers import Mode
 from headgate.domain.scheduling.preemption.claims import Claim
 from headgate.domain.scheduling.preemption.plan import SearchRules, VictimPlan, plan_victims
 from headgate.domain.scheduling.preemption.removal import Room
+from headgate.domain.scheduling.results import Mode
 
 
 class Foresight(msgspec.Struct, frozen=True, gc=False):

@@ -5,7 +5,6 @@ from typing import TypeAlias
 
 import msgspec
 
-from headgate.domain.scheduling.answers import Mode, QuotaAnswer
 from headgate.domain.scheduling.quota.tree import QuotaTree
 from headgate.domain.scheduling.quota.usage import (
     Usage,
@@ -14,6 +13,7 @@ from headgate.domain.scheduling.quota.usage import (
     borrowing_level,
     potential,
 )
+from headgate.domain.scheduling.results import Mode, QuotaAnswer
 from headgate.domain.values.quantities import FlavorResource
 
 Simulate: TypeAlias = Callable[[FlavorResource, int], tuple[Mode, int]]

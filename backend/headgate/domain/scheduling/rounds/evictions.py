@@ -9,12 +9,12 @@ from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.specs import SoftEviction
 from headgate.domain.rounds.state import Round
+from headgate.domain.scheduling.cycle_context import CycleRun
 from headgate.domain.scheduling.evaluation.room import fits
 from headgate.domain.scheduling.evaluation.workload_slices import taken_over
 from headgate.domain.scheduling.partition.charges import Charge, Charges
 from headgate.domain.scheduling.partition.claimed import claims
 from headgate.domain.scheduling.placement.hosts import PROJECTED
-from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.admission import Admission

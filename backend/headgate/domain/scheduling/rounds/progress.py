@@ -21,11 +21,11 @@ from headgate.domain.rounds.events import (
     VictimReleased,
 )
 from headgate.domain.rounds.state import Round, oldest_first
+from headgate.domain.scheduling.cycle_context import CycleRun
 from headgate.domain.scheduling.evaluation.workload_slices import taken_over
 from headgate.domain.scheduling.lines.standing import queue_obstacle
 from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.rounds.evictions import call_back, place_is_there
-from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import whole_seconds
 from headgate.domain.workloads.admission import Admission

@@ -2,7 +2,7 @@
 
 from headgate.domain.cell import Cell
 from headgate.domain.queues.specs import PreemptionRate
-from headgate.domain.scheduling.run import CycleRun
+from headgate.domain.scheduling.cycle_context import CycleRun
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.explanation import Blocker, Explanation
 

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import oldest_first
-from headgate.domain.scheduling.answers import Mode
-from headgate.domain.scheduling.blocking import waiting_for_pods
+from headgate.domain.scheduling.block_admission import waiting_for_pods
 from headgate.domain.scheduling.due.timers import waits_for_pods_ready
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation, evaluate
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation, not_reached
@@ -16,9 +15,10 @@ from headgate.domain.scheduling.lines.standing import (
     cluster_queue_of,
     queue_obstacle,
 )
+from headgate.domain.scheduling.local_queue_ranking import ranks_at
 from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.ranking import ranks_at
+from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.rate_limits import held_until, rate_limited
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant

@@ -5,13 +5,13 @@ only numbers: nothing is decided, and all of it is free again when the cycle end
 takes no turn and keeps nothing (`in_vain.py`).
 """
 
-from headgate.domain.scheduling.answers import Mode
+from headgate.domain.scheduling.cycle_context import CycleRun
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.tree import Amounts
-from headgate.domain.scheduling.run import CycleRun
+from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.quantities import FlavorResource
 
 

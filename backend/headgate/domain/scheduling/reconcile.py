@@ -4,15 +4,15 @@ from functools import partial
 
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.events import ClusterQueueResumed, LocalQueueResumed
-from headgate.domain.scheduling.blocking import start_the_next
+from headgate.domain.scheduling.block_admission import start_the_next
+from headgate.domain.scheduling.cycle_context import CycleRun
 from headgate.domain.scheduling.due.consequences import consequences
 from headgate.domain.scheduling.due.finalization import finalized
+from headgate.domain.scheduling.local_queue_ranking import ranks_at
+from headgate.domain.scheduling.overcommitted_hosts import relieve_hosts
 from headgate.domain.scheduling.partition.keys import INSTALLATION
-from headgate.domain.scheduling.ranking import ranks_at
 from headgate.domain.scheduling.rounds.progress import advance_rounds
 from headgate.domain.scheduling.rounds.rate_limits import waiting_is_over
-from headgate.domain.scheduling.run import CycleRun
-from headgate.domain.scheduling.shrunk_hosts import relieve_hosts
 from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.topology.events import NodeFellSilent
 from headgate.domain.values.instants import Instant, seconds_after

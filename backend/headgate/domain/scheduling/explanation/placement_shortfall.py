@@ -1,7 +1,7 @@
 """Why pods have no place on hosts, in words (reference topology.md §5)."""
 
-from headgate.domain.scheduling.answers import Unplaced
 from headgate.domain.scheduling.explanation.amounts import written_level
+from headgate.domain.scheduling.results import Unplaced
 from headgate.domain.workloads.explanation import Blocker
 
 

@@ -6,10 +6,10 @@ it. Those of lowest priority go first, of equals the one admitted last.
 
 from collections.abc import Iterator
 
+from headgate.domain.scheduling.cycle_context import CycleRun
 from headgate.domain.scheduling.hosts.health import TOO_SMALL
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.placement.hosts import PODS
-from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.events import WorkloadHostsFailed

@@ -15,7 +15,7 @@ from headgate.domain.rounds.events import (
     RoundSuperseded,
     RoundVictim,
 )
-from headgate.domain.scheduling.answers import Mode, VictimSearch
+from headgate.domain.scheduling.cycle_context import CycleRun
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.placement.hosts import ACTUAL
@@ -23,10 +23,10 @@ from headgate.domain.scheduling.preemption.budgets import by_protection, removal
 from headgate.domain.scheduling.preemption.claims import Victim
 from headgate.domain.scheduling.preemption.disruption import budget_standings, violated_budgets
 from headgate.domain.scheduling.quota.usage import available
+from headgate.domain.scheduling.results import Mode, VictimSearch
 from headgate.domain.scheduling.rounds.evictions import eviction_of, pods_eviction_of, soft_terms
 from headgate.domain.scheduling.rounds.progress import invalidate_lost, superseded
 from headgate.domain.scheduling.rounds.rate_limits import next_round_at, rate_limited
-from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import seconds_after, whole_seconds
 from headgate.domain.values.quantities import FlavorResource

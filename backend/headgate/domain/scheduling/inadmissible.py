@@ -4,11 +4,11 @@ He has been told why he waits, and nothing more came of this look. So it must no
 worker looked or remembered from an earlier look that there was no need to.
 """
 
-from headgate.domain.scheduling.answers import Mode
-from headgate.domain.scheduling.blocking import must_wait_for_pods
+from headgate.domain.scheduling.block_admission import must_wait_for_pods
+from headgate.domain.scheduling.cycle_context import CycleRun
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
+from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.rate_limits import next_round_at
-from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.workloads.preemption.preempting import closed_gates
 from headgate.domain.workloads.state import holds
 

@@ -5,10 +5,10 @@ that plans it, and each look is at the state as it is, so that nothing is admitt
 (trap T25).
 """
 
+from headgate.domain.scheduling.cycle_context import CycleRun
 from headgate.domain.scheduling.due.checks import started
 from headgate.domain.scheduling.due.timers import needs_attention
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
-from headgate.domain.scheduling.run import CycleRun
 from headgate.domain.scheduling.second_pass import in_turn
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.deciding.leaving import holds_quota
