@@ -60,7 +60,7 @@ def measure(name: str, world: World) -> None:
     started = process_time()
     cell.partition(key)
     built = process_time() - started
-    decisions = looked_at = cycles = 0
+    decisions = evaluation_count = cycles = 0
     longest = 0.0
     started = process_time()
     with cell.trial() as trial:
@@ -72,12 +72,12 @@ def measure(name: str, world: World) -> None:
                 break
             cycles += 1
             decisions += len(plan.decisions)
-            looked_at += plan.looked_at
+            evaluation_count += plan.evaluation_count
         trial.keep(cell.position)
     took = process_time() - started
     print(
         f"{name}: {decisions} decisions in {took:.2f} cpu s = {decisions / took:,.0f}/s, "
-        f"{1000 * took / max(looked_at, 1):.3f} ms a look, {cycles} cycles, "
+        f"{1000 * took / max(evaluation_count, 1):.3f} ms a look, {cycles} cycles, "
         f"longest {1000 * longest:.1f} ms, indices built in {built:.2f} s, "
         f"{len(world.admitted())} admitted"
     )

@@ -137,7 +137,7 @@ class Player:
             while True:
                 self._cycles += 1
                 plan = plan_cycle(cell, partition, self._at, f"c{self._cycles}")
-                self.run.looks += plan.looked_at
+                self.run.looks += plan.evaluation_count
                 self.run.decisions += len(plan.decisions)
                 made.extend(fact for decision in plan.decisions for fact in decision.events)
                 if not plan.decisions:

@@ -56,8 +56,8 @@ def test_a_strict_line_behind_a_head_that_can_never_start_is_told(others: int, s
 def test_such_a_head_is_looked_at_once_and_not_time_after_time() -> None:
     world = strict_line(others=2)
     with world.cell.trial():
-        assert plan_cycle(world.cell, "clusterqueue/q", world.at, "again").looked_at <= 1
-        assert plan_cycle(world.cell, "clusterqueue/q", world.at, "and again").looked_at == 0
+        assert plan_cycle(world.cell, "clusterqueue/q", world.at, "again").evaluation_count <= 1
+        assert plan_cycle(world.cell, "clusterqueue/q", world.at, "and again").evaluation_count == 0
 
 
 def test_a_stranger_is_not_told_who_blocks_the_line() -> None:

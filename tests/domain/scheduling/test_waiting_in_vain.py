@@ -45,7 +45,7 @@ class Lived(World):
                 for number in range(MOST_CYCLES):
                     plan = plan_cycle(self.cell, key, self.at, f"{self.cell.position}.{number}")
                     made += _facts(plan)
-                    self.looks += plan.looked_at
+                    self.looks += plan.evaluation_count
                     if not plan.decisions:
                         break
                 trial.keep(self.cell.position)

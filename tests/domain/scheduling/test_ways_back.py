@@ -149,8 +149,8 @@ def test_a_workload_whose_own_spec_changes_is_looked_at_alone() -> None:
     spec = world["team/waiter"].spec
     world.record("workload/team/waiter", WorkloadSpecChanged(spec=replace(spec, priority=5)))
     made = world.settle()
-    looked_at = [s for s, e in made if isinstance(e, WorkloadExplained)]
-    assert looked_at == ["workload/team/waiter"]
+    evaluation_count = [s for s, e in made if isinstance(e, WorkloadExplained)]
+    assert evaluation_count == ["workload/team/waiter"]
 
 
 def test_an_event_of_someone_who_waits_brings_nobody_back() -> None:

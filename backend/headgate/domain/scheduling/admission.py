@@ -2,7 +2,7 @@
 
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import RoundSuperseded
-from headgate.domain.scheduling.cycle_context import CycleRun
+from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.due.checks import required_checks
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
@@ -29,27 +29,27 @@ from headgate.domain.workloads.waited import waited_seconds
 __all__ = ["admit", "lose_place", "pass_over", "start_round", "wait"]
 
 
-def admit(run: CycleRun, evaluation: Evaluation) -> None:
+def admit(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Reserve quota and place; without checks it is admitted in the same decision."""
     workload, admission = evaluation.workload, evaluation.admission
     assert admission is not None, "what fits has a place"
     stream = workload_stream(workload.key)
-    checks = required_checks(run.cell.config, admission)
+    checks = required_checks(cycle.cell.config, admission)
     events: list[tuple[str, DomainEvent]] = [
-        *_end_of_replaced(run, workload),
+        *_end_of_replaced(cycle, workload),
         (stream, WorkloadQuotaReserved(admission=admission, checks=checks)),
     ]
     if not checks:
-        waited = waited_seconds(workload, run.at)
+        waited = waited_seconds(workload, cycle.at)
         events.append((stream, WorkloadAdmitted(waited_seconds=waited)))
-    events.extend(_end_of_own_round(run, workload, admission))
-    run.decide(*events)
-    invalidate_lost(run, evaluation.breaks, evaluation.workload.key)
+    events.extend(_end_of_own_round(cycle, workload, admission))
+    cycle.decide(*events)
+    invalidate_lost(cycle, evaluation.breaks, evaluation.workload.key)
 
 
-def _end_of_replaced(run: CycleRun, workload: Workload) -> list[tuple[str, DomainEvent]]:
+def _end_of_replaced(cycle: CycleContext, workload: Workload) -> list[tuple[str, DomainEvent]]:
     """The slice that it takes over from ends first, so that quota is never counted twice."""
-    old = replaced_by(run.cell.workloads, workload)
+    old = replaced_by(cycle.cell.workloads, workload)
     if old is None:
         return []
     message = f"Replaced by {workload.key}, which runs its pods from now on"
@@ -57,29 +57,29 @@ def _end_of_replaced(run: CycleRun, workload: Workload) -> list[tuple[str, Domai
     return [(workload_stream(old.key), finished)]
 
 
-def lose_place(run: CycleRun, evaluation: Evaluation) -> None:
+def lose_place(cycle: CycleContext, evaluation: Evaluation) -> None:
     """The place its round kept cannot be had any more: end the round, so that it may plan anew."""
     workload = evaluation.workload
-    found = run.partition.rounds.get(workload.round_id or "")
+    found = cycle.partition.rounds.get(workload.round_id or "")
     if found is None:
-        wait(run, evaluation)
+        wait(cycle, evaluation)
     else:
-        invalidate(run, found)
+        invalidate(cycle, found)
 
 
-def wait(run: CycleRun, evaluation: Evaluation) -> None:
+def wait(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Record why it waits if that is news."""
     workload = evaluation.workload
-    cell = run.cell
-    reasons = explain_evaluation(run.partition, cell.workloads, evaluation, with_holders=False)
+    cell = cycle.cell
+    reasons = explain_evaluation(cycle.partition, cell.workloads, evaluation, with_holders=False)
     known = workload.explanation
     if known is None or known.fingerprint != reasons.fingerprint:
-        explanation = explain_evaluation(run.partition, cell.workloads, evaluation)
+        explanation = explain_evaluation(cycle.partition, cell.workloads, evaluation)
         stream = workload_stream(workload.key)
-        run.decide((stream, WorkloadExplained(explanation=explanation)))
+        cycle.decide((stream, WorkloadExplained(explanation=explanation)))
 
 
-def pass_over(run: CycleRun, evaluation: Evaluation) -> None:
+def pass_over(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Its room went to those before it in this cycle: say so, and let it have the next one."""
     sentence = f"Its room in ClusterQueue {evaluation.cluster_queue} went to one before it in turn"
     taken = Blocker(type="Quota", reason="WaitingForQuota", message=sentence)
@@ -87,13 +87,13 @@ def pass_over(run: CycleRun, evaluation: Evaluation) -> None:
     known = evaluation.workload.explanation
     if known is None or known.fingerprint != explanation.fingerprint:
         stream = workload_stream(evaluation.workload.key)
-        run.decide((stream, WorkloadExplained(explanation=explanation)))
+        cycle.decide((stream, WorkloadExplained(explanation=explanation)))
 
 
 def _end_of_own_round(
-    run: CycleRun, workload: Workload, admission: Admission
+    cycle: CycleContext, workload: Workload, admission: Admission
 ) -> list[tuple[str, DomainEvent]]:
-    found = run.partition.rounds.get(workload.round_id or "")
+    found = cycle.partition.rounds.get(workload.round_id or "")
     if found is None or admission != found.admission:
-        return superseded(run, workload, RoundSuperseded(admission=admission))
-    return completed(run, found, admission)
+        return superseded(cycle, workload, RoundSuperseded(admission=admission))
+    return completed(cycle, found, admission)

@@ -5,7 +5,7 @@ that plans it, and each look is at the state as it is, so that nothing is admitt
 (trap T25).
 """
 
-from headgate.domain.scheduling.cycle_context import CycleRun
+from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.due.checks import started
 from headgate.domain.scheduling.due.timers import needs_attention
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
@@ -18,33 +18,33 @@ from headgate.domain.workloads.explanation import Blocker, Explanation
 MOST_NAMED = 5
 
 
-def must_wait_for_pods(run: CycleRun, evaluation: Evaluation) -> bool:
+def must_wait_for_pods(cycle: CycleContext, evaluation: Evaluation) -> bool:
     """Whether what fits is held back; who has his quota already is exempt (second pass)."""
-    return bool(run.cell.partitioning.blocking) and not holds_quota(evaluation.workload)
+    return bool(cycle.cell.partitioning.blocking) and not holds_quota(evaluation.workload)
 
 
-def start_the_next(run: CycleRun) -> None:
+def start_the_next(cycle: CycleContext) -> None:
     """Start who has quota and all its checks, as long as nobody's pods are waited for.
 
     So nobody starts beside another also where checks come between reservation and start.
     """
-    found = run.cell.partitioning
-    mine = [key for key, home in found.startable.items() if home == run.key]
-    for workload in in_turn(run.cell.workloads[key] for key in mine):
+    found = cycle.cell.partitioning
+    mine = [key for key, home in found.startable.items() if home == cycle.key]
+    for workload in in_turn(cycle.cell.workloads[key] for key in mine):
         stream = workload_stream(workload.key)
         if found.blocking:
             return
-        if stream not in run.cell.set_aside and not needs_attention(run.cell.config, workload):
-            run.decide(*((stream, event) for event in started(workload, run.at)))
+        if stream not in cycle.cell.set_aside and not needs_attention(cycle.cell.config, workload):
+            cycle.decide(*((stream, event) for event in started(workload, cycle.at)))
 
 
-def hold_back(run: CycleRun, evaluation: Evaluation) -> None:
+def hold_back(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Let it wait until all pods are ready, and record why if that is news."""
     workload = evaluation.workload
-    explanation = waiting_for_pods(tuple(run.cell.partitioning.blocking))
+    explanation = waiting_for_pods(tuple(cycle.cell.partitioning.blocking))
     known = workload.explanation
     if known is None or known.fingerprint != explanation.fingerprint:
-        run.decide((workload_stream(workload.key), WorkloadExplained(explanation=explanation)))
+        cycle.decide((workload_stream(workload.key), WorkloadExplained(explanation=explanation)))
 
 
 def waiting_for_pods(blocking: tuple[str, ...]) -> Explanation:

@@ -5,7 +5,7 @@ only numbers: nothing is decided, and all of it is free again when the cycle end
 takes no turn and keeps nothing (`in_vain.py`).
 """
 
-from headgate.domain.scheduling.cycle_context import CycleRun
+from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
@@ -15,7 +15,7 @@ from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.quantities import FlavorResource
 
 
-def keep_room(run: CycleRun, evaluation: Evaluation) -> None:
+def keep_room(cycle: CycleContext, evaluation: Evaluation) -> None:
     """What the one just looked at keeps until the cycle ends.
 
     One that waits for others to leave keeps its whole place in the projected view. One for whom
@@ -25,13 +25,13 @@ def keep_room(run: CycleRun, evaluation: Evaluation) -> None:
     workload = evaluation.workload
     if evaluation.mode == Mode.DEFERRED and workload.nomination is None:
         assert evaluation.admission is not None, "what will fit has a place"
-        charge = run.partition.charges.charge_of(workload, evaluation.admission)
-        _keep(run, (PROJECTED,), charge)
-    elif evaluation.wanted is not None and _needs_keeping(run, evaluation):
-        wanted = run.partition.charges.charge_of(workload, evaluation.wanted)
-        amounts = quota_to_keep(run.partition, evaluation, wanted.amounts)
+        charge = cycle.partition.charges.charge_of(workload, evaluation.admission)
+        _keep(cycle, (PROJECTED,), charge)
+    elif evaluation.wanted is not None and _needs_keeping(cycle, evaluation):
+        wanted = cycle.partition.charges.charge_of(workload, evaluation.wanted)
+        amounts = quota_to_keep(cycle.partition, evaluation, wanted.amounts)
         kept = Charge(evaluation.cluster_queue, amounts, wanted.pods, wanted.is_whole)
-        _keep(run, (ACTUAL, PROJECTED), kept)
+        _keep(cycle, (ACTUAL, PROJECTED), kept)
 
 
 def quota_to_keep(partition: Partition, evaluation: Evaluation, wanted: Amounts) -> Amounts:
@@ -48,15 +48,15 @@ def quota_to_keep(partition: Partition, evaluation: Evaluation, wanted: Amounts)
     return kept
 
 
-def free_room(run: CycleRun) -> None:
+def free_room(cycle: CycleContext) -> None:
     """The end of the cycle: nothing is kept any more."""
-    while run.kept:
-        partition, view, charge = run.kept.pop()
+    while cycle.reservations:
+        partition, view, charge = cycle.reservations.pop()
         partition.charges.give_back(view, charge)
 
 
-def _needs_keeping(run: CycleRun, evaluation: Evaluation) -> bool:
-    spec = run.cell.config.cluster_queues[evaluation.cluster_queue].spec
+def _needs_keeping(cycle: CycleContext, evaluation: Evaluation) -> bool:
+    spec = cycle.cell.config.cluster_queues[evaluation.cluster_queue].spec
     return spec.preemption.reclaim_within_cohort != "Any"
 
 
@@ -68,7 +68,7 @@ def _most(partition: Partition, node: str, key: FlavorResource, level: int) -> i
     return None if limit is None else nominal + limit
 
 
-def _keep(run: CycleRun, views: tuple[int, ...], charge: Charge) -> None:
+def _keep(cycle: CycleContext, views: tuple[int, ...], charge: Charge) -> None:
     for view in views:
-        run.partition.charges.take(view, charge)
-        run.kept.append((run.partition, view, charge))
+        cycle.partition.charges.take(view, charge)
+        cycle.reservations.append((cycle.partition, view, charge))

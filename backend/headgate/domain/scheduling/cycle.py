@@ -26,7 +26,7 @@ from headgate.domain.scheduling.admission import (
 )
 from headgate.domain.scheduling.block_admission import hold_back, must_wait_for_pods
 from headgate.domain.scheduling.capacity_reservation import free_room, keep_room
-from headgate.domain.scheduling.cycle_context import CycleRun, Decision
+from headgate.domain.scheduling.cycle_context import CycleContext, Decision
 from headgate.domain.scheduling.drs_ordering import FairStandings
 from headgate.domain.scheduling.evaluation.evaluate import (
     Evaluation,
@@ -54,12 +54,12 @@ __all__ = ["Decision", "Plan", "plan_cycle"]
 class Plan(msgspec.Struct, frozen=True, gc=False):
     """What a cycle decided, in order; none means that nothing is to be done at this position.
 
-    `next_due` is when time alone will make something due. `looked_at` counts evaluations.
+    `next_due` is when time alone will make something due. `evaluation_count` counts evaluations.
     """
 
     decisions: tuple[Decision, ...]
     next_due: Instant | None
-    looked_at: int = 0
+    evaluation_count: int = 0
 
 
 def plan_cycle(
@@ -75,29 +75,29 @@ def plan_cycle(
     cycle id give the same plan.
     """
     assert cell.in_trial, "a cycle is planned inside a trial"
-    run = CycleRun(cell, partition_key, at, cycle_id)
-    keep_house(run)
-    second_passes(run)
-    while evaluations := _nominate(run):
-        _take_turns(run, evaluations)
-        if run.has_decided:
+    cycle = CycleContext(cell, partition_key, at, cycle_id)
+    keep_house(cycle)
+    second_passes(cycle)
+    while evaluations := _nominate(cycle):
+        _take_turns(cycle, evaluations)
+        if cycle.has_decided:
             break
-    return Plan(tuple(run.decisions), next_due(run), run.looked_at)
+    return Plan(tuple(cycle.decisions), next_due(cycle), cycle.evaluation_count)
 
 
-def _take_turns(run: CycleRun, evaluations: list[Evaluation]) -> None:
+def _take_turns(cycle: CycleContext, evaluations: list[Evaluation]) -> None:
     """Settle each in its turn; what one keeps from those after it is free again for the next.
 
     Who still waits is set apart, unless something has changed by then that may matter to him.
     """
-    partition, stirs = run.partition, run.partition.stirs
+    partition, stirs = cycle.partition, cycle.partition.stirs
     try:
-        for evaluation in in_turn(run.partition, evaluations):
-            as_seen = _settle(run, evaluation)
-            if as_seen and run.partition is partition and partition.stirs == stirs:
+        for evaluation in in_turn(cycle.partition, evaluations):
+            as_seen = _settle(cycle, evaluation)
+            if as_seen and cycle.partition is partition and partition.stirs == stirs:
                 partition.pending[evaluation.cluster_queue].park(evaluation.workload.key)
     finally:
-        free_room(run)
+        free_room(cycle)
 
 
 def in_turn(partition: Partition, found: Iterable[Evaluation]) -> Iterator[Evaluation]:
@@ -123,100 +123,100 @@ def _entry(partition: Partition, number: int, evaluation: Evaluation) -> Entry:
     )
 
 
-def _nominate(run: CycleRun) -> list[Evaluation]:
+def _nominate(cycle: CycleContext) -> list[Evaluation]:
     """Look at the first competitor of every queue who does not wait in vain."""
-    found = (_first_of(run, name) for name in run.partition.cluster_queues)
+    found = (_first_of(cycle, name) for name in cycle.partition.cluster_queues)
     return [evaluation for evaluation in found if evaluation is not None]
 
 
-def _first_of(run: CycleRun, cluster_queue: str) -> Evaluation | None:
-    ranks = ranks_at(run.cell, cluster_queue, run.at)
-    while (key := run.partition.pending[cluster_queue].head(ranks)) is not None:
-        evaluation = _look_at(run, key)
+def _first_of(cycle: CycleContext, cluster_queue: str) -> Evaluation | None:
+    ranks = ranks_at(cycle.cell, cluster_queue, cycle.at)
+    while (key := cycle.partition.pending[cluster_queue].head(ranks)) is not None:
+        evaluation = _look_at(cycle, key)
         if evaluation is None:
             continue
-        if not waits_in_vain(run, evaluation):
+        if not waits_in_vain(cycle, evaluation):
             return evaluation
-        _decide(run, evaluation)
-        run.partition.pending[cluster_queue].park(key)
+        _decide(cycle, evaluation)
+        cycle.partition.pending[cluster_queue].park(key)
     return None
 
 
-def _look_at(run: CycleRun, key: str) -> Evaluation | None:
-    partition, workloads = run.partition, run.cell.workloads
+def _look_at(cycle: CycleContext, key: str) -> Evaluation | None:
+    partition, workloads = cycle.partition, cycle.cell.workloads
     workload = workloads[key]
 
     def look() -> Evaluation:
         return evaluate(partition, workloads, workload)
 
-    return _judged(run, key, lambda: beside_rounds(partition, workloads, workload, look))
+    return _judged(cycle, key, lambda: beside_rounds(partition, workloads, workload, look))
 
 
-def _judged(run: CycleRun, key: str, look: Callable[[], Evaluation]) -> Evaluation | None:
+def _judged(cycle: CycleContext, key: str, look: Callable[[], Evaluation]) -> Evaluation | None:
     """One look; a workload that cannot be judged is put aside with the reason."""
-    run.looked_at += 1
+    cycle.evaluation_count += 1
     try:
         return look()
     except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
-        run.cell.put_aside(workload_stream(key), f"{type(error).__name__}: {error}")
+        cycle.cell.put_aside(workload_stream(key), f"{type(error).__name__}: {error}")
         return None
 
 
-def _settle(run: CycleRun, evaluation: Evaluation) -> bool:
+def _settle(cycle: CycleContext, evaluation: Evaluation) -> bool:
     """Decide on one, after another look if those before it have changed what it saw.
 
     Tells whether what it saw at first still held.
     """
-    current = _look_again(run, evaluation) if _is_out_of_date(run, evaluation) else evaluation
+    current = _look_again(cycle, evaluation) if _is_out_of_date(cycle, evaluation) else evaluation
     if current is None:
         return False
-    if current is not evaluation and _lost_its_turn(run, evaluation, current):
-        pass_over(run, evaluation)
+    if current is not evaluation and _lost_its_turn(cycle, evaluation, current):
+        pass_over(cycle, evaluation)
         return False
-    _decide(run, current)
+    _decide(cycle, current)
     if current.mode < Mode.PREEMPT or current.mode == Mode.DEFERRED:
-        keep_room(run, current)
+        keep_room(cycle, current)
     return current is evaluation
 
 
-def _decide(run: CycleRun, evaluation: Evaluation) -> None:
+def _decide(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Admit, start a round, or record why it waits on."""
     if evaluation.lost_place:
-        lose_place(run, evaluation)
+        lose_place(cycle, evaluation)
     elif evaluation.mode == Mode.PREEMPT:
-        start_round(run, evaluation)
+        start_round(cycle, evaluation)
     elif evaluation.mode != Mode.FIT:
-        wait(run, evaluation)
-    elif must_wait_for_pods(run, evaluation):
-        hold_back(run, evaluation)
+        wait(cycle, evaluation)
+    elif must_wait_for_pods(cycle, evaluation):
+        hold_back(cycle, evaluation)
     else:
-        admit(run, evaluation)
+        admit(cycle, evaluation)
 
 
-def _is_out_of_date(run: CycleRun, evaluation: Evaluation) -> bool:
-    if evaluation.mode == Mode.NO_FIT or not (run.has_decided or run.kept):
+def _is_out_of_date(cycle: CycleContext, evaluation: Evaluation) -> bool:
+    if evaluation.mode == Mode.NO_FIT or not (cycle.has_decided or cycle.reservations):
         return False
     fitted = evaluation.mode == Mode.FIT and evaluation.workload.round_id is None
-    return not (fitted and still_fits(run.partition, run.cell.workloads, evaluation))
+    return not (fitted and still_fits(cycle.partition, cycle.cell.workloads, evaluation))
 
 
-def _look_again(run: CycleRun, evaluation: Evaluation) -> Evaluation | None:
+def _look_again(cycle: CycleContext, evaluation: Evaluation) -> Evaluation | None:
     """Beside all rounds, those begun in this cycle too, unless it was to break one before."""
     key = evaluation.workload.key
     if evaluation.breaks:
-        return _look_at(run, key)
-    workloads = run.cell.workloads
-    return _judged(run, key, lambda: evaluate_again(run.partition, workloads, evaluation))
+        return _look_at(cycle, key)
+    workloads = cycle.cell.workloads
+    return _judged(cycle, key, lambda: evaluate_again(cycle.partition, workloads, evaluation))
 
 
-def _lost_its_turn(run: CycleRun, before: Evaluation, now: Evaluation) -> bool:
+def _lost_its_turn(cycle: CycleContext, before: Evaluation, now: Evaluation) -> bool:
     """Whether what it counted on, quota or victims, has gone to those before it in this cycle."""
     if before.mode == Mode.PREEMPT:
         return now.mode == Mode.NO_FIT
-    return (now.mode != Mode.NO_FIT or bool(run.kept)) and _lost_room(run, before)
+    return (now.mode != Mode.NO_FIT or bool(cycle.reservations)) and _lost_room(cycle, before)
 
 
-def _lost_room(run: CycleRun, evaluation: Evaluation) -> bool:
+def _lost_room(cycle: CycleContext, evaluation: Evaluation) -> bool:
     """Whether quota it was found to have has gone to those before it in this cycle.
 
     It keeps its turn for the next cycle, with its flavors to choose anew against everyone else
@@ -225,6 +225,6 @@ def _lost_room(run: CycleRun, evaluation: Evaluation) -> bool:
     if evaluation.mode != Mode.FIT or evaluation.workload.round_id is not None:
         return False
     assert evaluation.admission is not None, "what fits has a place"
-    amounts = run.partition.charges.charge_of(evaluation.workload, evaluation.admission).amounts
-    quota = QuotaView(run.partition.tree, *run.partition.usage)
+    amounts = cycle.partition.charges.charge_of(evaluation.workload, evaluation.admission).amounts
+    quota = QuotaView(cycle.partition.tree, *cycle.partition.usage)
     return not quota.has_room(f"clusterqueue/{evaluation.cluster_queue}", amounts)

@@ -26,11 +26,11 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
 
 
 @dataclass(slots=True)
-class CycleRun:
+class CycleContext:
     """What the steps of a cycle share. Ids are the cycle's own with a number behind.
 
     `has_decided` once there is more than news of why somebody waits on, which changes nothing.
-    `kept` is room that nobody else may have before the cycle ends: partition, view, amount.
+    `reservations` is room that nobody else may have before the cycle ends: partition, view, amount.
     """
 
     cell: Cell
@@ -38,8 +38,8 @@ class CycleRun:
     at: Instant
     cycle_id: str
     decisions: list[Decision] = field(default_factory=list)
-    looked_at: int = 0
-    kept: list[tuple[Partition, int, Charge]] = field(default_factory=list)
+    evaluation_count: int = 0
+    reservations: list[tuple[Partition, int, Charge]] = field(default_factory=list)
     has_decided: bool = False
     _ids: int = 0
 
@@ -57,14 +57,16 @@ class CycleRun:
         """Decide these facts together, and go on as if they were recorded."""
         expected = {stream: self.cell.version_of(stream) for stream, _ in events}
         wakes = []
-        self.has_decided = self.has_decided or not all(self._is_news(*fact) for fact in events)
+        self.has_decided = self.has_decided or not all(
+            self._reason_changed(*fact) for fact in events
+        )
         for stream, event in events:
             wakes.append(wakes_of(self.cell, stream, event))
             self.cell.assume(stream, event, self.at)
         self.cell.tell()
         self.decisions.append(Decision(expected, events, tuple(wakes)))
 
-    def _is_news(self, stream: str, event: DomainEvent) -> bool:
+    def _reason_changed(self, stream: str, event: DomainEvent) -> bool:
         """Whether a workload that knows why it waits is only told another reason."""
         if not isinstance(event, WorkloadExplained):
             return False

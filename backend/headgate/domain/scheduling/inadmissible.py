@@ -5,7 +5,7 @@ worker looked or remembered from an earlier look that there was no need to.
 """
 
 from headgate.domain.scheduling.block_admission import must_wait_for_pods
-from headgate.domain.scheduling.cycle_context import CycleRun
+from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.rate_limits import next_round_at
@@ -13,7 +13,7 @@ from headgate.domain.workloads.preemption.preempting import closed_gates
 from headgate.domain.workloads.state import holds
 
 
-def waits_in_vain(run: CycleRun, evaluation: Evaluation) -> bool:
+def waits_in_vain(cycle: CycleContext, evaluation: Evaluation) -> bool:
     """Whether nothing is to be decided on a workload that knows why it waits.
 
     One that does not know it yet takes its turn, in which it keeps room from those after it.
@@ -22,11 +22,11 @@ def waits_in_vain(run: CycleRun, evaluation: Evaluation) -> bool:
     if workload.explanation is None:
         return False
     if evaluation.lost_place:
-        return workload.round_id not in run.partition.rounds
+        return workload.round_id not in cycle.partition.rounds
     if evaluation.mode == Mode.FIT:
-        return must_wait_for_pods(run, evaluation)
+        return must_wait_for_pods(cycle, evaluation)
     if evaluation.mode != Mode.PREEMPT:
         return True
     if closed_gates(workload):
         return holds(workload, "BlockedOnPreemptionGates")
-    return next_round_at(run, evaluation.cluster_queue) is not None
+    return next_round_at(cycle, evaluation.cluster_queue) is not None

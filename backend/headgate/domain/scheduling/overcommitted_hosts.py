@@ -6,7 +6,7 @@ it. Those of lowest priority go first, of equals the one admitted last.
 
 from collections.abc import Iterator
 
-from headgate.domain.scheduling.cycle_context import CycleRun
+from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.hosts.health import TOO_SMALL
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.placement.hosts import PODS
@@ -16,22 +16,22 @@ from headgate.domain.workloads.events import WorkloadHostsFailed
 from headgate.domain.workloads.state import Workload, condition
 
 
-def relieve_hosts(run: CycleRun) -> None:
+def relieve_hosts(cycle: CycleContext) -> None:
     """Tell of each workload that must leave a host which is too small for all who stand there."""
-    watch = run.partition.watch
+    watch = cycle.partition.watch
     if not watch.may_be_too_small:
         return
     watch.may_be_too_small = False
     for host in tuple(watch.too_small()):
-        for workload in tuple(_surplus(run, host)):
+        for workload in tuple(_surplus(cycle, host)):
             hosts = {**workload.unhealthy_nodes, host: TOO_SMALL}
             failed = WorkloadHostsFailed(hosts=dict(sorted(hosts.items())))
-            run.decide((workload_stream(workload.key), failed))
+            cycle.decide((workload_stream(workload.key), failed))
 
 
-def _surplus(run: CycleRun, host: str) -> Iterator[Workload]:
+def _surplus(cycle: CycleContext, host: str) -> Iterator[Workload]:
     """Who has to leave `host` until the rest fits, without those who are leaving it already."""
-    partition = run.partition
+    partition = cycle.partition
     row = partition.hosts.row_of[host,]
     there = partition.watch.standing_on(host)
     held = {each.key: _held_at(partition.charges.held_by(each), row) for each in there}

@@ -5,7 +5,7 @@ from functools import partial
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.events import ClusterQueueResumed, LocalQueueResumed
 from headgate.domain.scheduling.block_admission import start_the_next
-from headgate.domain.scheduling.cycle_context import CycleRun
+from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.due.consequences import consequences
 from headgate.domain.scheduling.due.finalization import finalized
 from headgate.domain.scheduling.local_queue_ranking import ranks_at
@@ -21,27 +21,27 @@ MOST_FIRED = 500
 """Timers fired in one cycle, so that draining a full queue does not become one huge transaction."""
 
 
-def keep_house(run: CycleRun) -> None:
+def keep_house(cycle: CycleContext) -> None:
     """Resume queues whose stop ran out, fire workloads' timers, move rounds on, let objects go."""
-    run.partition.ranks = partial(ranks_at, run.cell, at=run.at)
-    if run.partition.shields.look_at(run.at):
-        run.partition.unpark()
-    _resume_queues(run)
-    _fire_timers(run)
-    start_the_next(run)
-    relieve_hosts(run)
-    advance_rounds(run)
-    waiting_is_over(run)
-    if run.key == INSTALLATION:
-        for name in run.partition.leases.fired(run.at):
-            run.decide((stream_of("node", name), NodeFellSilent()))
-        for stream, event in finalized(run.cell.config, run.cell.workloads):
-            run.decide((stream, event))
+    cycle.partition.ranks = partial(ranks_at, cycle.cell, at=cycle.at)
+    if cycle.partition.shields.look_at(cycle.at):
+        cycle.partition.unpark()
+    _resume_queues(cycle)
+    _fire_timers(cycle)
+    start_the_next(cycle)
+    relieve_hosts(cycle)
+    advance_rounds(cycle)
+    waiting_is_over(cycle)
+    if cycle.key == INSTALLATION:
+        for name in cycle.partition.leases.fired(cycle.at):
+            cycle.decide((stream_of("node", name), NodeFellSilent()))
+        for stream, event in finalized(cycle.cell.config, cycle.cell.workloads):
+            cycle.decide((stream, event))
 
 
-def next_due(run: CycleRun) -> Instant | None:
+def next_due(cycle: CycleContext) -> Instant | None:
     """When this partition must be looked at next, if nothing else happens."""
-    partition = run.partition
+    partition = cycle.partition
     dues = [
         partition.timers.next_due(),
         partition.leases.next_due(),
@@ -49,43 +49,43 @@ def next_due(run: CycleRun) -> Instant | None:
         *(found.expires_at for found in partition.rounds.values()),
         *partition.rounds_wait_until.values(),
         *(due for due, _ in partition.stops),
-        _next_look(run),
+        _next_look(cycle),
     ]
     return min((due for due in dues if due is not None), default=None)
 
 
-def _next_look(run: CycleRun) -> Instant | None:
+def _next_look(cycle: CycleContext) -> Instant | None:
     """When past usage may have put another head before one that blocks a strict line."""
-    rules = run.cell.usage_history.rules
-    if rules is None or not any(q.is_contested() for q in run.partition.pending.values()):
+    rules = cycle.cell.usage_history.rules
+    if rules is None or not any(q.is_contested() for q in cycle.partition.pending.values()):
         return None
-    return seconds_after(run.at, rules.usage_sampling_interval_seconds)
+    return seconds_after(cycle.at, rules.usage_sampling_interval_seconds)
 
 
-def _resume_queues(run: CycleRun) -> None:
-    for due, stream in run.partition.stops:
-        if due <= run.at:
+def _resume_queues(cycle: CycleContext) -> None:
+    for due, stream in cycle.partition.stops:
+        if due <= cycle.at:
             is_local = stream.startswith("localqueue/")
             resumed = LocalQueueResumed if is_local else ClusterQueueResumed
-            run.decide((stream, resumed(expired=True)))
+            cycle.decide((stream, resumed(expired=True)))
 
 
-def _fire_timers(run: CycleRun) -> None:
+def _fire_timers(cycle: CycleContext) -> None:
     left = MOST_FIRED
-    while left and (due := run.partition.timers.fired(run.at)):
+    while left and (due := cycle.partition.timers.fired(cycle.at)):
         for key in due[:left]:
-            _fire(run, key)
+            _fire(cycle, key)
         left -= len(due[:left])
 
 
-def _fire(run: CycleRun, key: str) -> None:
-    workload = run.cell.workloads[key]
+def _fire(cycle: CycleContext, key: str) -> None:
+    workload = cycle.cell.workloads[key]
     stream = workload_stream(key)
-    events = consequences(run.cell.config, workload, run.at, run.new_id())
+    events = consequences(cycle.cell.config, workload, cycle.at, cycle.new_id())
     if not events:
-        events = run.partition.watch.what_follows(workload, run.at)
+        events = cycle.partition.watch.what_follows(workload, cycle.at)
     if not events:
-        run.cell.put_aside(stream, "It is due, and nothing follows from its state")
+        cycle.cell.put_aside(stream, "It is due, and nothing follows from its state")
         return
     facts: list[tuple[str, DomainEvent]] = [(stream, event) for event in events]
-    run.decide(*facts)
+    cycle.decide(*facts)

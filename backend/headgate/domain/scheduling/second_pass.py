@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
-from headgate.domain.scheduling.cycle_context import CycleRun
+from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.explanation.placement_shortfall import in_words
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.ground import Ground
@@ -40,26 +40,26 @@ from headgate.domain.workloads.state import Workload, is_admitted
 NO_FLAVOR = "its flavor has no topology any more"
 
 
-def second_passes(run: CycleRun) -> None:
+def second_passes(cycle: CycleContext) -> None:
     """Look for hosts for everyone who needs some and has not looked in vain since the last change.
 
     Who finds none waits for one or is evicted, as the Configuration says.
     """
-    watch = run.partition.watch
+    watch = cycle.partition.watch
     found = [each for key, each in watch.searching.items() if key not in watch.in_vain]
     for workload in in_turn(found):
-        run.looked_at += 1
+        cycle.evaluation_count += 1
         try:
-            events = _look(run, workload)
+            events = _look(cycle, workload)
         except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
-            run.cell.put_aside(workload_stream(workload.key), f"{type(error).__name__}: {error}")
+            cycle.cell.put_aside(workload_stream(workload.key), f"{type(error).__name__}: {error}")
             continue
         if not events:
             watch.in_vain[workload.key] = None
             continue
         stream = workload_stream(workload.key)
         facts: list[tuple[str, DomainEvent]] = [(stream, event) for event in events]
-        run.decide(*facts)
+        cycle.decide(*facts)
 
 
 def find_hosts(partition: Partition, workload: Workload) -> Admission | Unplaced:
@@ -87,25 +87,25 @@ def gives_up(config: Config, workload: Workload) -> bool:
     return bool(workload.unhealthy_nodes) and must_go
 
 
-def _look(run: CycleRun, workload: Workload) -> tuple[WorkloadEvent, ...]:
-    rules = run.partition.config.configuration.topology
+def _look(cycle: CycleContext, workload: Workload) -> tuple[WorkloadEvent, ...]:
+    rules = cycle.partition.config.configuration.topology
     found: Admission | Unplaced = Unplaced("hosts are not replaced in this installation")
     if rules.replace_failed_nodes or not workload.unhealthy_nodes:
-        found = find_hosts(run.partition, workload)
+        found = find_hosts(cycle.partition, workload)
     if not isinstance(found, Unplaced):
         return (WorkloadPlaced(admission=found, replaced=_lost(workload)),)
-    if not gives_up(run.partition.config, workload):
+    if not gives_up(cycle.partition.config, workload):
         return ()
-    return (_sent_away(run, workload, found),)
+    return (_sent_away(cycle, workload, found),)
 
 
-def _sent_away(run: CycleRun, workload: Workload, failure: Unplaced) -> WorkloadEvent:
+def _sent_away(cycle: CycleContext, workload: Workload, failure: Unplaced) -> WorkloadEvent:
     hosts = ", ".join(f"{host} ({why})" for host, why in workload.unhealthy_nodes.items())
     because = f": {failure.reason}" if failure.reason else ""
     message = f"Its hosts failed and no others were found for its pods{because}. Lost: {hosts}"
     if not is_admitted(workload):
         return ReservationDropped(reason=message)
-    return WorkloadEvicted(eviction=run.new_id(), reason="NodeFailures", message=message)
+    return WorkloadEvicted(eviction=cycle.new_id(), reason="NodeFailures", message=message)
 
 
 def _replaced(

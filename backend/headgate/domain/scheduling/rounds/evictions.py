@@ -9,7 +9,7 @@ from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.specs import SoftEviction
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.cycle_context import CycleRun
+from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.room import fits
 from headgate.domain.scheduling.evaluation.workload_slices import taken_over
 from headgate.domain.scheduling.partition.charges import Charge, Charges
@@ -89,7 +89,7 @@ def soft_terms(config: Config, victim: Workload, at: Instant) -> SoftTerms | Non
 
 
 def call_back(
-    run: CycleRun, ended: Sequence[Round], cause: str, place: Admission | None = None
+    cycle: CycleContext, ended: Sequence[Round], cause: str, place: Admission | None = None
 ) -> dict[str, Facts]:
     """By round, the evictions that nobody has begun and no other round counts on: they run on.
 
@@ -98,14 +98,14 @@ def call_back(
     facts: dict[str, Facts] = {found.id: [] for found in ended}
     if not any(victim.mode == "Soft" for found in ended for victim in found.victims):
         return facts
-    partition, spared = run.partition, []
+    partition, spared = cycle.partition, []
     others = [other for other in partition.rounds.values() if other.id not in facts]
-    with _after(run, ended[0].preemptor, place):
-        others = [other for other in others if place_is_there(run, other)]
-        for found, victim in _not_begun(run, ended):
+    with _after(cycle, ended[0].preemptor, place):
+        others = [other for other in others if place_is_there(cycle, other)]
+        for found, victim in _not_begun(cycle, ended):
             held = _goes_free(partition.charges, victim, found.id)
             partition.charges.take(PROJECTED, held)
-            if all(place_is_there(run, other) for other in others):
+            if all(place_is_there(cycle, other) for other in others):
                 spared.append(held)
                 cancelled = EvictionCancelled(eviction=found.id, cause=cause)
                 facts[found.id].append((workload_stream(victim.key), cancelled))
@@ -116,11 +116,11 @@ def call_back(
     return facts
 
 
-def _not_begun(run: CycleRun, ended: Sequence[Round]) -> Iterator[tuple[Round, Workload]]:
+def _not_begun(cycle: CycleContext, ended: Sequence[Round]) -> Iterator[tuple[Round, Workload]]:
     """Victims who have time and have not begun to use it, each with the round it was to go for."""
     for found in ended:
         for named in found.victims:
-            victim = run.cell.workloads.get(named.workload)
+            victim = cycle.cell.workloads.get(named.workload)
             eviction = None if victim is None else open_eviction(victim, found.id)
             if victim is None or eviction is None or not can_be_cancelled(eviction):
                 continue
@@ -139,9 +139,9 @@ def _goes_free(charges: Charges, victim: Workload, eviction: str) -> Charge:
 
 
 @contextmanager
-def _after(run: CycleRun, preemptor: str, place: Admission | None) -> Iterator[None]:
+def _after(cycle: CycleContext, preemptor: str, place: Admission | None) -> Iterator[None]:
     """The projected view with what a preemptor gets instead of the place that was kept for it."""
-    partition, workload = run.partition, run.cell.workloads.get(preemptor)
+    partition, workload = cycle.partition, cycle.cell.workloads.get(preemptor)
     actual, kept = claims(workload)
     if workload is None or actual is not None:
         yield
@@ -161,14 +161,14 @@ def _after(run: CycleRun, preemptor: str, place: Admission | None) -> Iterator[N
             partition.charges.take(PROJECTED, before)
 
 
-def place_is_there(run: CycleRun, found: Round) -> bool:
+def place_is_there(cycle: CycleContext, found: Round) -> bool:
     """Whether a round's preemptor will fit at the place kept for it once everyone has left."""
-    preemptor = run.cell.workloads.get(found.preemptor)
+    preemptor = cycle.cell.workloads.get(found.preemptor)
     if preemptor is None or preemptor.round_id != found.id:
         return True
-    partition = run.partition
+    partition = cycle.partition
     own = partition.charges.charge_of(preemptor, found.admission)
-    old = taken_over(partition, run.cell.workloads, preemptor)
+    old = taken_over(partition, cycle.cell.workloads, preemptor)
     partition.charges.give_back(PROJECTED, own)
     try:
         with partition.charges.without(old):

@@ -21,7 +21,7 @@ from headgate.domain.rounds.events import (
     VictimReleased,
 )
 from headgate.domain.rounds.state import Round, oldest_first
-from headgate.domain.scheduling.cycle_context import CycleRun
+from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.workload_slices import taken_over
 from headgate.domain.scheduling.lines.standing import queue_obstacle
 from headgate.domain.scheduling.placement.hosts import PROJECTED
@@ -38,24 +38,24 @@ Gone = Literal["Eviction", "Finished", "Deleted", "Shrunk"]
 Facts = list[tuple[str, DomainEvent]]
 
 
-def advance_rounds(run: CycleRun) -> None:
+def advance_rounds(cycle: CycleContext) -> None:
     """Record for every open round what has happened to its victims, its place and its preemptor."""
-    for begun in oldest_first(run.partition.rounds.values()):
-        found = run.partition.rounds.get(begun.id)
+    for begun in oldest_first(cycle.partition.rounds.values()):
+        found = cycle.partition.rounds.get(begun.id)
         if found is None:
             continue
-        cause = _cause_to_abort(run, found)
+        cause = _cause_to_abort(cycle, found)
         if cause:
-            end_round(run, found, RoundAborted(cause=cause))
-        elif found.expires_at is not None and found.expires_at <= run.at:
-            end_round(run, found, RoundExpired(stalled=_still_there(run, found)))
-        elif found.stage != "Invalidated" and not place_is_there(run, found):
-            invalidate(run, found)
+            end_round(cycle, found, RoundAborted(cause=cause))
+        elif found.expires_at is not None and found.expires_at <= cycle.at:
+            end_round(cycle, found, RoundExpired(stalled=_still_there(cycle, found)))
+        elif found.stage != "Invalidated" and not place_is_there(cycle, found):
+            invalidate(cycle, found)
         else:
-            _release_victims(run, found)
+            _release_victims(cycle, found)
 
 
-def end_round(run: CycleRun, found: Round, end: RoundAborted | RoundExpired) -> None:
+def end_round(cycle: CycleContext, found: Round, end: RoundAborted | RoundExpired) -> None:
     """End a round without its preemptor's admission; the preemptor, if any, competes again.
 
     An aborted round calls back whom it can; victims of an expired one are leaving already.
@@ -63,27 +63,27 @@ def end_round(run: CycleRun, found: Round, end: RoundAborted | RoundExpired) -> 
     called: dict[str, Facts] = {}
     if isinstance(end, RoundAborted):
         cause = f"round {found.id} was aborted: {end.cause}"
-        called = call_back(run, _counted_on([found], run), cause)
+        called = call_back(cycle, _counted_on([found], cycle), cause)
         end = replace(end, called_back=_named(called[found.id]))
-    run.decide((round_stream(found.id), end), *_withdrawn(run, found), *_all(called))
+    cycle.decide((round_stream(found.id), end), *_withdrawn(cycle, found), *_all(called))
 
 
-def invalidate(run: CycleRun, found: Round) -> None:
+def invalidate(cycle: CycleContext, found: Round) -> None:
     """The place it kept is lost: its preemptor may plan anew, and who leaves is credited (§6.8)."""
-    lost = PlacementInvalidated(by=_why_lost(run, found))
-    run.decide((round_stream(found.id), lost), *_withdrawn(run, found))
+    lost = PlacementInvalidated(by=_why_lost(cycle, found))
+    cycle.decide((round_stream(found.id), lost), *_withdrawn(cycle, found))
 
 
-def invalidate_lost(run: CycleRun, rounds: Iterable[str], taker: str) -> None:
+def invalidate_lost(cycle: CycleContext, rounds: Iterable[str], taker: str) -> None:
     """Those of these rounds whose place was taken by the decision just made for a workload."""
     for round_id in rounds:
-        found = run.partition.rounds.get(round_id)
-        if found is not None and found.stage != "Invalidated" and not place_is_there(run, found):
+        found = cycle.partition.rounds.get(round_id)
+        if found is not None and found.stage != "Invalidated" and not place_is_there(cycle, found):
             lost = PlacementInvalidated(by="Taken", taken_by=taker)
-            run.decide((round_stream(found.id), lost), *_withdrawn(run, found))
+            cycle.decide((round_stream(found.id), lost), *_withdrawn(cycle, found))
 
 
-def superseded(run: CycleRun, preemptor: Workload, end: RoundSuperseded) -> Facts:
+def superseded(cycle: CycleContext, preemptor: Workload, end: RoundSuperseded) -> Facts:
     """The end of every round that still worked for a preemptor which has found something else.
 
     Once it is admitted elsewhere nobody needs to leave any more; a new round counts on whoever
@@ -91,28 +91,28 @@ def superseded(run: CycleRun, preemptor: Workload, end: RoundSuperseded) -> Fact
     """
     facts: Facts = []
     key = preemptor.key
-    own = oldest_first(each for each in run.partition.rounds.values() if each.preemptor == key)
+    own = oldest_first(each for each in cycle.partition.rounds.values() if each.preemptor == key)
     called: dict[str, Facts] = {}
     if own and end.admission is not None:
         cause = f"{key} found another place"
-        called = call_back(run, _counted_on(own, run), cause, end.admission)
+        called = call_back(cycle, _counted_on(own, cycle), cause, end.admission)
     for found in own:
-        if found.stage != "Invalidated" and not place_is_there(run, found):
-            lost = PlacementInvalidated(by=_why_lost(run, found))
+        if found.stage != "Invalidated" and not place_is_there(cycle, found):
+            lost = PlacementInvalidated(by=_why_lost(cycle, found))
             facts.append((round_stream(found.id), lost))
         back = _named(called.get(found.id, []))
         facts.append((round_stream(found.id), replace(end, called_back=back)))
     return [*facts, *_all(called)]
 
 
-def completed(run: CycleRun, found: Round, admission: Admission) -> Facts:
+def completed(cycle: CycleContext, found: Round, admission: Admission) -> Facts:
     """The preemptor got the place that was kept; whoever need not leave for that is called back.
 
     That happens where room came from others before all victims had gone (preemption.md §6.10).
     """
-    waited = whole_seconds(run.at - found.committed_at)
+    waited = whole_seconds(cycle.at - found.committed_at)
     cause = f"{found.preemptor} could start before it had gone"
-    called = call_back(run, _counted_on([found], run), cause, admission)
+    called = call_back(cycle, _counted_on([found], cycle), cause, admission)
     end = RoundCompleted(waited_seconds=waited, called_back=_named(called[found.id]))
     return [(round_stream(found.id), end), *_all(called)]
 
@@ -130,12 +130,12 @@ def how_it_went(victim: Workload | None, round_id: str, *, shrinks: bool) -> Gon
     return "Shrunk" if shrinks else "Eviction"
 
 
-def _counted_on(ending: list[Round], run: CycleRun) -> list[Round]:
+def _counted_on(ending: list[Round], cycle: CycleContext) -> list[Round]:
     """Rounds of one preemptor, and those before it planned anew: they counted on their victims."""
     key = ending[0].preemptor
     before = (
         each
-        for each in run.cell.rounds.values()
+        for each in cycle.cell.rounds.values()
         if each.preemptor == key and each.stage == "Superseded" and each.started_at is None
     )
     return [*ending, *oldest_first(before)]
@@ -150,15 +150,15 @@ def _named(called: Facts) -> tuple[str, ...]:
     return tuple(stream.removeprefix("workload/") for stream, _ in called)
 
 
-def _withdrawn(run: CycleRun, found: Round) -> Facts:
-    preemptor = run.cell.workloads.get(found.preemptor)
+def _withdrawn(cycle: CycleContext, found: Round) -> Facts:
+    preemptor = cycle.cell.workloads.get(found.preemptor)
     if preemptor is None or preemptor.round_id != found.id:
         return []
     return [(workload_stream(found.preemptor), NominationWithdrawn(round_id=found.id))]
 
 
-def _cause_to_abort(run: CycleRun, found: Round) -> str:
-    preemptor = run.cell.workloads.get(found.preemptor)
+def _cause_to_abort(cycle: CycleContext, found: Round) -> str:
+    preemptor = cycle.cell.workloads.get(found.preemptor)
     if preemptor is None:
         return f"{found.preemptor} was deleted"
     if preemptor.finished_at is not None:
@@ -167,18 +167,18 @@ def _cause_to_abort(run: CycleRun, found: Round) -> str:
         return f"{found.preemptor} was changed"
     if found.stage != "Invalidated" and preemptor.round_id != found.id:
         return f"{found.preemptor} no longer wants the place"
-    if run.partition.competes(preemptor):
+    if cycle.partition.competes(preemptor):
         return ""
-    obstacle = queue_obstacle(run.cell.config, preemptor)
+    obstacle = queue_obstacle(cycle.cell.config, preemptor)
     return obstacle.message if obstacle else f"{found.preemptor} may not start now"
 
 
-def _why_lost(run: CycleRun, found: Round) -> InvalidatedBy:
+def _why_lost(cycle: CycleContext, found: Round) -> InvalidatedBy:
     """Its hosts, or else its quota; who takes a place is known and told at once."""
-    preemptor = run.cell.workloads[found.preemptor]
-    partition = run.partition
+    preemptor = cycle.cell.workloads[found.preemptor]
+    partition = cycle.partition
     charge = partition.charges.charge_of(preemptor, found.admission)
-    old = taken_over(partition, run.cell.workloads, preemptor)
+    old = taken_over(partition, cycle.cell.workloads, preemptor)
     partition.charges.give_back(PROJECTED, charge)
     try:
         with partition.charges.without(old):
@@ -188,14 +188,14 @@ def _why_lost(run: CycleRun, found: Round) -> InvalidatedBy:
     return "QuotaChanged" if has_hosts else "HostLost"
 
 
-def _release_victims(run: CycleRun, found: Round) -> None:
+def _release_victims(cycle: CycleContext, found: Round) -> None:
     stream = round_stream(found.id)
     events: Facts = []
     left = 0
     for victim in found.victims:
         if victim.workload in found.released:
             continue
-        by = _how_it_went(run, found, victim)
+        by = _how_it_went(cycle, found, victim)
         if by is None:
             left += 1
         else:
@@ -206,17 +206,17 @@ def _release_victims(run: CycleRun, found: Round) -> None:
         events = [fact for fact in events if not isinstance(fact[1], RoundSatisfied)]
         events.append((stream, RoundAborted(cause="The place can no longer be had")))
     if events:
-        run.decide(*events)
+        cycle.decide(*events)
 
 
-def _still_there(run: CycleRun, found: Round) -> tuple[str, ...]:
+def _still_there(cycle: CycleContext, found: Round) -> tuple[str, ...]:
     return tuple(
         victim.workload
         for victim in found.victims
-        if victim.workload not in found.released and _how_it_went(run, found, victim) is None
+        if victim.workload not in found.released and _how_it_went(cycle, found, victim) is None
     )
 
 
-def _how_it_went(run: CycleRun, found: Round, victim: RoundVictim) -> Gone | None:
-    known = run.cell.workloads.get(victim.workload)
+def _how_it_went(cycle: CycleContext, found: Round, victim: RoundVictim) -> Gone | None:
+    known = cycle.cell.workloads.get(victim.workload)
     return how_it_went(known, found.id, shrinks=bool(victim.shrinks_to))

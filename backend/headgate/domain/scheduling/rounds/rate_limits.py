@@ -2,7 +2,7 @@
 
 from headgate.domain.cell import Cell
 from headgate.domain.queues.specs import PreemptionRate
-from headgate.domain.scheduling.cycle_context import CycleRun
+from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.explanation import Blocker, Explanation
 
@@ -10,9 +10,9 @@ RATE_LIMITED = "PreemptionRateLimited"
 MINUTE = 60 * MICROSECONDS_PER_SECOND
 
 
-def next_round_at(run: CycleRun, cluster_queue: str) -> Instant | None:
+def next_round_at(cycle: CycleContext, cluster_queue: str) -> Instant | None:
     """When the queue may start its next round; None for now."""
-    return held_until(run.cell, cluster_queue, run.at)
+    return held_until(cycle.cell, cluster_queue, cycle.at)
 
 
 def held_until(cell: Cell, cluster_queue: str, at: Instant) -> Instant | None:
@@ -57,9 +57,9 @@ def when_free(rate: PreemptionRate, started: list[Instant]) -> Instant:
     return full_at - each * rate.burst + each if started else 0
 
 
-def waiting_is_over(run: CycleRun) -> None:
+def waiting_is_over(cycle: CycleContext) -> None:
     """Let queues look again whose next round has become due."""
-    waits = run.partition.rounds_wait_until
-    for queue in [name for name, due in sorted(waits.items()) if due <= run.at]:
+    waits = cycle.partition.rounds_wait_until
+    for queue in [name for name, due in sorted(waits.items()) if due <= cycle.at]:
         del waits[queue]
-        run.partition.pending[queue].unpark()
+        cycle.partition.pending[queue].unpark()

@@ -15,7 +15,7 @@ from headgate.domain.rounds.events import (
     RoundSuperseded,
     RoundVictim,
 )
-from headgate.domain.scheduling.cycle_context import CycleRun
+from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.placement.hosts import ACTUAL
@@ -47,37 +47,37 @@ from headgate.domain.workloads.state import condition, holds
 Facts = list[tuple[str, DomainEvent]]
 
 
-def start_round(run: CycleRun, evaluation: Evaluation) -> None:
+def start_round(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Commit a complete plan, unless a gate is closed or the queue has started rounds enough."""
     gates = closed_gates(evaluation.workload)
     if gates:
-        _withhold(run, evaluation, gates)
+        _withhold(cycle, evaluation, gates)
         return
-    later = next_round_at(run, evaluation.cluster_queue)
+    later = next_round_at(cycle, evaluation.cluster_queue)
     if later is not None:
-        run.partition.rounds_wait_until[evaluation.cluster_queue] = later
-        _tell_why(run, evaluation, _rate_limited(run, evaluation))
+        cycle.partition.rounds_wait_until[evaluation.cluster_queue] = later
+        _tell_why(cycle, evaluation, _rate_limited(cycle, evaluation))
         return
-    run.decide(*_round(run, evaluation))
-    invalidate_lost(run, evaluation.breaks, evaluation.workload.key)
+    cycle.decide(*_round(cycle, evaluation))
+    invalidate_lost(cycle, evaluation.breaks, evaluation.workload.key)
 
 
-def _round(run: CycleRun, evaluation: Evaluation) -> Facts:
+def _round(cycle: CycleContext, evaluation: Evaluation) -> Facts:
     workload, admission = evaluation.workload, evaluation.admission
     assert admission is not None, "a round is for a place"
-    round_id = run.new_id()
-    facts: Facts = superseded(run, workload, RoundSuperseded(by_round=round_id))
-    facts.append((round_stream(round_id), _committed(run, evaluation, admission, round_id)))
+    round_id = cycle.new_id()
+    facts: Facts = superseded(cycle, workload, RoundSuperseded(by_round=round_id))
+    facts.append((round_stream(round_id), _committed(cycle, evaluation, admission, round_id)))
     nominated = PlacementNominated(round_id=round_id, admission=admission)
     facts.append((workload_stream(workload.key), nominated))
     for victim in evaluation.victims:
-        facts += _sent_away(run, evaluation, victim, round_id)
+        facts += _sent_away(cycle, evaluation, victim, round_id)
     return facts
 
 
-def _sent_away(run: CycleRun, evaluation: Evaluation, victim: Victim, round_id: str) -> Facts:
+def _sent_away(cycle: CycleContext, evaluation: Evaluation, victim: Victim, round_id: str) -> Facts:
     """Asked to go as a whole, or to give up pods."""
-    config, workload, part = run.cell.config, victim.workload, victim.candidate.part
+    config, workload, part = cycle.cell.config, victim.workload, victim.candidate.part
     preemptor = evaluation.workload
     message = f"Preempted to make room for {preemptor.key} (priority {preemptor.spec.priority})"
     if part is None:
@@ -86,9 +86,9 @@ def _sent_away(run: CycleRun, evaluation: Evaluation, victim: Victim, round_id: 
             reason="Preempted",
             underlying_cause=victim.reason,
             message=message,
-            accommodates=_accommodated(run, evaluation, victim),
+            accommodates=_accommodated(cycle, evaluation, victim),
         )
-        return eviction_of(config, workload, asked, run.at)
+        return eviction_of(config, workload, asked, cycle.at)
     some = WorkloadPodsEvicted(
         eviction=round_id,
         underlying_cause=victim.reason,
@@ -96,11 +96,11 @@ def _sent_away(run: CycleRun, evaluation: Evaluation, victim: Victim, round_id: 
         pods=part.pods,
         counts=staying(workload, part.pods),
     )
-    return pods_eviction_of(config, workload, some, run.at)
+    return pods_eviction_of(config, workload, some, cycle.at)
 
 
-def _accommodated(run: CycleRun, evaluation: Evaluation, victim: Victim) -> Accommodated:
-    tree, admission = run.partition.tree, victim.workload.admission
+def _accommodated(cycle: CycleContext, evaluation: Evaluation, victim: Victim) -> Accommodated:
+    tree, admission = cycle.partition.tree, victim.workload.admission
     assert admission is not None, "only who holds a place can be a victim"
     return accommodated(
         evaluation.workload,
@@ -109,13 +109,13 @@ def _accommodated(run: CycleRun, evaluation: Evaluation, victim: Victim) -> Acco
     )
 
 
-def _withhold(run: CycleRun, evaluation: Evaluation, gates: tuple[str, ...]) -> None:
+def _withhold(cycle: CycleContext, evaluation: Evaluation, gates: tuple[str, ...]) -> None:
     """Say which gates are closed; nobody is evicted (Kueue's BlockedOnPreemptionGates)."""
     workload = evaluation.workload
     if not holds(workload, "BlockedOnPreemptionGates"):
-        run.decide((workload_stream(workload.key), PreemptionWithheld(gates=gates)))
+        cycle.decide((workload_stream(workload.key), PreemptionWithheld(gates=gates)))
     reason = f"its preemption gates are closed: {', '.join(gates)}"
-    _tell_why(run, evaluation, _gated(_unmade(run, evaluation, reason), gates))
+    _tell_why(cycle, evaluation, _gated(_unmade(cycle, evaluation, reason), gates))
 
 
 def _gated(found: Explanation, gates: tuple[str, ...]) -> Explanation:
@@ -133,78 +133,82 @@ def _gated(found: Explanation, gates: tuple[str, ...]) -> Explanation:
     )
 
 
-def _rate_limited(run: CycleRun, evaluation: Evaluation) -> Explanation:
+def _rate_limited(cycle: CycleContext, evaluation: Evaluation) -> Explanation:
     """The rate is what keeps it: room could be made at once."""
-    told = rate_limited(run.cell, evaluation.cluster_queue)
-    found = _unmade(run, evaluation, "")
+    told = rate_limited(cycle.cell, evaluation.cluster_queue)
+    found = _unmade(cycle, evaluation, "")
     return structs.replace(told, blockers=(*told.blockers, *found.blockers))
 
 
-def _unmade(run: CycleRun, evaluation: Evaluation, reason: str) -> Explanation:
+def _unmade(cycle: CycleContext, evaluation: Evaluation, reason: str) -> Explanation:
     """Why it waits, when the room that was found for it is not to be made."""
     search = evaluation.search or VictimSearch("")
     blocked = structs.replace(
         evaluation, mode=Mode.NO_FIT, victims=(), search=structs.replace(search, reason=reason)
     )
-    return explain_evaluation(run.partition, run.cell.workloads, blocked)
+    return explain_evaluation(cycle.partition, cycle.cell.workloads, blocked)
 
 
-def _tell_why(run: CycleRun, evaluation: Evaluation, explanation: Explanation) -> None:
+def _tell_why(cycle: CycleContext, evaluation: Evaluation, explanation: Explanation) -> None:
     workload = evaluation.workload
     known = workload.explanation
     if known is None or known.fingerprint != explanation.fingerprint:
-        run.decide((workload_stream(workload.key), WorkloadExplained(explanation=explanation)))
+        cycle.decide((workload_stream(workload.key), WorkloadExplained(explanation=explanation)))
 
 
 def _committed(
-    run: CycleRun, evaluation: Evaluation, admission: Admission, round_id: str
+    cycle: CycleContext, evaluation: Evaluation, admission: Admission, round_id: str
 ) -> RoundCommitted:
     search = evaluation.search
-    rules = run.cell.config.configuration.preemption
+    rules = cycle.cell.config.configuration.preemption
     return RoundCommitted(
         round_id=round_id,
         preemptor=evaluation.workload.key,
         preemptor_priority=evaluation.workload.spec.priority,
         preemptor_generation=evaluation.workload.generation,
         cluster_queue=evaluation.cluster_queue,
-        cohort=_cohort(run, evaluation.cluster_queue),
+        cohort=_cohort(cycle, evaluation.cluster_queue),
         admission=admission,
-        victims=_victims(run, evaluation.victims),
+        victims=_victims(cycle, evaluation.victims),
         considered=search.considered if search else 0,
         refused=tuple(
             Refused(workload=name, rule=rule) for name, rule in (search.refused if search else ())
         ),
-        figures=_figures(run, evaluation, admission),
-        epoch=run.partition.epoch_of(evaluation.cluster_queue),
-        basis_position=run.cell.base_position,
-        expires_at=seconds_after(run.at, rules.round_ttl_seconds),
+        figures=_figures(cycle, evaluation, admission),
+        epoch=cycle.partition.epoch_of(evaluation.cluster_queue),
+        basis_position=cycle.cell.base_position,
+        expires_at=seconds_after(cycle.at, rules.round_ttl_seconds),
     )
 
 
-def _victims(run: CycleRun, chosen: Iterable[Victim]) -> tuple[RoundVictim, ...]:
+def _victims(cycle: CycleContext, chosen: Iterable[Victim]) -> tuple[RoundVictim, ...]:
     """Each with the budgets that its going breaks, the most important first (trap T11)."""
     victims = tuple(chosen)
-    standings = budget_standings(run.cell.config.disruption_budgets, run.cell.workloads.values())
+    standings = budget_standings(
+        cycle.cell.config.disruption_budgets, cycle.cell.workloads.values()
+    )
     ranked = by_protection(victims)
     broken = violated_budgets(standings, [removal_of(victim.candidate) for victim in ranked])
     by_key = {v.workload.key: names for v, names in zip(ranked, broken, strict=True)}
-    return tuple(_victim(run, victim, by_key[victim.workload.key]) for victim in victims)
+    return tuple(_victim(cycle, victim, by_key[victim.workload.key]) for victim in victims)
 
 
-def _victim(run: CycleRun, chosen: Victim, violates: tuple[str, ...]) -> RoundVictim:
+def _victim(cycle: CycleContext, chosen: Victim, violates: tuple[str, ...]) -> RoundVictim:
     victim = chosen.workload
     assert victim.admission is not None, "only who holds a place can be a victim"
     part = chosen.candidate.part
     freed = (
-        run.partition.charges.held_by(victim).amounts if part is None else chosen.candidate.amounts
+        cycle.partition.charges.held_by(victim).amounts
+        if part is None
+        else chosen.candidate.amounts
     )
     admitted = condition(victim, "Admitted")
-    running = run.at - admitted.last_transition_at if admitted and admitted.status else 0
-    terms = soft_terms(run.cell.config, victim, run.at)
+    running = cycle.at - admitted.last_transition_at if admitted and admitted.status else 0
+    terms = soft_terms(cycle.cell.config, victim, cycle.at)
     return RoundVictim(
         workload=victim.key,
         cluster_queue=victim.admission.cluster_queue,
-        cohort=_cohort(run, victim.admission.cluster_queue),
+        cohort=_cohort(cycle, victim.admission.cluster_queue),
         reason=chosen.reason,
         priority=victim.spec.priority,
         protection=protection_of(victim.spec),
@@ -221,25 +225,25 @@ def _victim(run: CycleRun, chosen: Victim, violates: tuple[str, ...]) -> RoundVi
 
 
 def _figures(
-    run: CycleRun, evaluation: Evaluation, admission: Admission
+    cycle: CycleContext, evaluation: Evaluation, admission: Admission
 ) -> tuple[QuotaFigures, ...]:
     """Quota as it stood for everyone concerned, in what the preemptor asks for."""
-    partition = run.partition
+    partition = cycle.partition
     wanted = partition.charges.charge_of(evaluation.workload, admission).amounts
     queues = [evaluation.cluster_queue]
     for victim in evaluation.victims:
         assert victim.workload.admission is not None, "only who holds a place can be a victim"
         queues.append(victim.workload.admission.cluster_queue)
     return tuple(
-        _figure(run, queue, key, wanted[key] if queue == evaluation.cluster_queue else 0)
+        _figure(cycle, queue, key, wanted[key] if queue == evaluation.cluster_queue else 0)
         for queue in dict.fromkeys(queues)
         for key in sorted(wanted)
         if f"clusterqueue/{queue}" in partition.tree.path
     )
 
 
-def _figure(run: CycleRun, queue: str, key: FlavorResource, wanted: int) -> QuotaFigures:
-    tree, usage = run.partition.tree, run.partition.usage[ACTUAL]
+def _figure(cycle: CycleContext, queue: str, key: FlavorResource, wanted: int) -> QuotaFigures:
+    tree, usage = cycle.partition.tree, cycle.partition.usage[ACTUAL]
     node = f"clusterqueue/{queue}"
     return QuotaFigures(
         cluster_queue=queue,
@@ -252,6 +256,6 @@ def _figure(run: CycleRun, queue: str, key: FlavorResource, wanted: int) -> Quot
     )
 
 
-def _cohort(run: CycleRun, cluster_queue: str) -> str:
-    queue = run.cell.config.cluster_queues.get(cluster_queue)
+def _cohort(cycle: CycleContext, cluster_queue: str) -> str:
+    queue = cycle.cell.config.cluster_queues.get(cluster_queue)
     return queue.spec.cohort_name if queue else ""
