@@ -4,7 +4,7 @@ from typing import Any
 
 from headgate.domain.configured import Configured
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.deciding.default_queue import with_queue
 from headgate.domain.workloads.preemption.priority import resolved
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
@@ -35,7 +35,7 @@ def test_who_has_no_queue_is_told_that_there_was_no_default() -> None:
     world.flavor("one")
     world.cluster_queue("q", quotas(one=1))
     key = world.submit("w", "")
-    found = explain_waiting(world.cell, world[key], world.at)
+    found = recorded_reason(world.cell, world[key], world.at)
     assert found is not None
     assert found.dominant == "NoQueue"
     assert "namespace team had no LocalQueue default" in found.sentence

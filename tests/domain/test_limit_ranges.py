@@ -12,7 +12,7 @@ from headgate.domain.configured import Configured
 from headgate.domain.limits.events import LimitRangeCreated
 from headgate.domain.limits.rules import limit_range_violations
 from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.pods.bounds import bound_violations
 from headgate.domain.workloads.pods.defaults import (
     NO_BOUNDS,
@@ -174,7 +174,7 @@ def test_who_waits_when_the_range_gets_tighter_waits_for_that_reason() -> None:
     tighter = LimitRangeSpec(limits=(LimitRangeItem(max={"gpu": 0}),))
     created = LimitRangeCreated(uid="uid-r", name="r", namespace="team", spec=tighter)
     world.record("limitrange/team/r", created)
-    found = explain_waiting(world.cell, world[key], world.at)
+    found = recorded_reason(world.cell, world[key], world.at)
     assert found is not None
     assert found.dominant == "OutsideLimitRange"
     assert "widen the LimitRange" in found.would_unblock[0]

@@ -10,7 +10,7 @@ from headgate.adapters.manifests.parse import parse_value
 from headgate.domain.configured import Configured
 from headgate.domain.limits.rules import runtime_class_violations
 from headgate.domain.limits.specs import RuntimeClassSpec, RuntimeScheduling
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.selectors import Toleration
 from headgate.domain.workloads.pods.defaults import (
     NO_BOUNDS,
@@ -77,7 +77,7 @@ def test_pods_without_a_place_for_their_runtime_are_told_its_selector() -> None:
     steered = with_pod_defaults(asking(), NO_BOUNDS, runtimes(runtime="kata"))
     key = world.submit_pod_sets("w", "lq", *steered.pod_sets)
     world.settle()
-    found = explain_waiting(world.cell, world[key], world.at)
+    found = recorded_reason(world.cell, world[key], world.at)
     assert found is not None
     assert "node selector runtime=kata" in str(found)
 

@@ -25,7 +25,7 @@ from headgate.domain.queues.specs import (
 from headgate.domain.rounds.events import RoundCommitted
 from headgate.domain.rounds.state import is_open
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.pending_reasons import explain_now, explain_waiting
+from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.topology.events import NodeCordoned, NodeReported, NodeUncordoned
@@ -364,10 +364,10 @@ class Histories(RuleBasedStateMachine):
             workload = cell.workloads[key]
             waits = phase_of(workload) in {"Pending", "Nominated", "BackingOff", "Held", "Inactive"}
             if waits:
-                found = explain_waiting(cell, workload, self.world.at)
+                found = recorded_reason(cell, workload, self.world.at)
                 assert found is not None, f"{key} waits and nobody says why"
                 assert found.sentence, f"{key} waits for a reason without words"
-                assert explain_now(cell, workload, self.world.at) is not None
+                assert current_reason(cell, workload, self.world.at) is not None
 
 
 def _is_checked(workload: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.scheduling.pending_reasons import explain_now
+from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.workloads.events import WorkloadFinished
 from headgate.domain.workloads.state import phase_of
 from tests.builders.cohorts import policies
@@ -81,7 +81,7 @@ def happen(world: World, number: int, act: tuple[Any, ...]) -> None:
 def overlooked(world: World) -> dict[str, str]:
     """Those who wait and are told that they are looked at in their turn."""
     told = {
-        key: explain_now(world.cell, workload, world.at)
+        key: current_reason(world.cell, workload, world.at)
         for key, workload in sorted(world.cell.workloads.items())
         if phase_of(workload) == "Pending"
     }

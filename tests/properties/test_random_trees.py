@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.cycle import in_turn, plan_cycle
+from headgate.domain.scheduling.cycle import order_entries, plan_cycle
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation, evaluate
-from headgate.domain.scheduling.local_queue_ranking import ranks_at
+from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.order import Shape
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
@@ -103,7 +103,7 @@ def _most_deserving(world: World, key: str) -> str | None:
     partition = world.cell.partition(key)
     found = [one for name in partition.cluster_queues for one in _nominated(world, key, name)]
     wanting = [one for one in found if one.mode == Mode.FIT or one.wanted is not None]
-    first = next(in_turn(partition, wanting), None)
+    first = next(order_entries(partition, wanting), None)
     return first.workload.key if first is not None and first.mode == Mode.FIT else None
 
 
@@ -112,7 +112,7 @@ def _nominated(world: World, key: str, cluster_queue: str) -> Iterator[Evaluatio
     cell, partition = world.cell, world.cell.partition(key)
     line = partition.pending[cluster_queue]
     failed: list[Shape] = []
-    for waiting in line.in_order(ranks_at(cell, cluster_queue, world.at)):
+    for waiting in line.in_order(local_queue_ranks(cell, cluster_queue, world.at)):
         if waiting not in line.members or line.members[waiting].shape in failed:
             continue
         found = evaluate(partition, cell.workloads, cell.workloads[waiting])
@@ -130,7 +130,7 @@ def _is_settled(world: World) -> None:
     for key in cell.partition_keys():
         partition = cell.partition(key)
         for name, line in partition.pending.items():
-            first = line.first(ranks_at(cell, name, world.at))
+            first = line.first(local_queue_ranks(cell, name, world.at))
             for waiting in (first,) if line.strict and first else line.members:
                 found = evaluate(partition, cell.workloads, cell.workloads[waiting])
                 assert found.mode != Mode.FIT, f"{waiting} fits and waits"

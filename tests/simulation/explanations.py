@@ -13,7 +13,7 @@ from typing import get_args
 from headgate.application.queries.overview.never_starting import never_starting
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
-from headgate.domain.scheduling.pending_reasons import explain_now
+from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.state import Phase, phase_of
@@ -47,7 +47,7 @@ class Checker:
         for key, workload in sorted(cell.workloads.items()):
             if phase_of(workload) not in WAITING:
                 continue
-            found = explain_now(cell, workload, at)
+            found = current_reason(cell, workload, at)
             if found is None or not found.sentence or not found.dominant:
                 self._contradict(cell, key, "it waits and nobody says why")
                 continue

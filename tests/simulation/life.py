@@ -24,7 +24,7 @@ from headgate.domain.queues.specs import (
     WaitForPodsReady,
 )
 from headgate.domain.rounds.state import is_open
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.topology.events import (
     NodeCordoned,
     NodeCreated,
@@ -252,5 +252,5 @@ def _settle(cluster: Cluster) -> None:
 
 def _never_fits(cluster: Cluster, workload: Workload) -> bool:
     """Whether people are told that it is larger than its queue can ever be."""
-    found = explain_waiting(cluster.witness.cell, workload, cluster.now)
+    found = recorded_reason(cluster.witness.cell, workload, cluster.now)
     return found is not None and found.dominant == "ExceedsMaxQuota"

@@ -6,13 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.pending_reasons import explain_now
+from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from tests.simulation import explanations
 from tests.simulation.cluster import Cluster
 from tests.simulation.explanations import Checker, check, live
 
-REAL = explain_now
+REAL = current_reason
 Mutant = Callable[[Explanation], Explanation | None]
 
 
@@ -116,5 +116,5 @@ def test_an_untrue_explanation_is_found(
         found = REAL(*arguments)  # type: ignore[arg-type]
         return mutant(found) if found is not None else None
 
-    monkeypatch.setattr(explanations, "explain_now", untrue)
+    monkeypatch.setattr(explanations, "current_reason", untrue)
     assert _first_contradiction(day)

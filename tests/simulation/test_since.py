@@ -5,7 +5,7 @@ import pytest
 from headgate.application.queries.workloads.waiting_since import since
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.events import (
     WorkloadEvent,
     WorkloadEvicted,
@@ -51,7 +51,7 @@ def test_a_reason_has_held_since_the_fact_that_is_named(seed: int) -> None:
         waiting = {k: w for k, w in cell.workloads.items() if phase_of(w) in WAITING}
         held = {key: one for key, one in held.items() if key in waiting}
         for key, workload in sorted(waiting.items()):
-            found = explain_waiting(cell, workload, recorded.at)
+            found = recorded_reason(cell, workload, recorded.at)
             assert found is not None
             before = held.get(key, ((), 0))
             if before[0] != what_holds(found):

@@ -2,7 +2,7 @@
 
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
@@ -45,7 +45,7 @@ class Witness:
         """No workload waits without a reason that can be told."""
         for key, workload in sorted(self.cell.workloads.items()):
             if phase_of(workload) in {"Pending", "Nominated", "BackingOff", "Held", "Inactive"}:
-                assert explain_waiting(self.cell, workload, at) is not None, key
+                assert recorded_reason(self.cell, workload, at) is not None, key
 
     def _judge_before(self, recorded: Recorded, before: Workload | None) -> None:
         event = recorded.event

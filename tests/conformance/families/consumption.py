@@ -6,7 +6,7 @@ from typing import Any
 from headgate.application.queries.queues.consumption import consumed_by
 from headgate.application.queries.queues.lines import line_of
 from headgate.domain.configuration.specs import AdmissionFairSharing
-from headgate.domain.scheduling.local_queue_ranking import USUAL_WEIGHT_MILLI
+from headgate.domain.scheduling.local_queue_ranking import DEFAULT_WEIGHT_MILLI
 from headgate.domain.scheduling.ordering.consumption import (
     ONE,
     Consumption,
@@ -179,7 +179,7 @@ def last_without_weight(case: Case) -> Iterator[str]:
 def own_weight(case: Case) -> Iterator[str]:
     """The weight of a LocalQueue, also of one that is not there."""
     value = case.given("localQueue")
-    weight = read("LocalQueue", value).spec.fair_weight_milli if value else USUAL_WEIGHT_MILLI
+    weight = read("LocalQueue", value).spec.fair_weight_milli if value else DEFAULT_WEIGHT_MILLI
     yield from differences("weight", case.want["wantWeight"], weight / 1000)
 
 

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.cycle import in_turn, plan_cycle
+from headgate.domain.scheduling.cycle import order_entries, plan_cycle
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.deciding.leaving import holds_quota
@@ -83,7 +83,9 @@ def turns(case: Case) -> Iterator[str]:
         workload = installed.cell.workloads[key_of(f"/{value['metadata']['name']}")]
         level = (entry.get("assignment") or {}).get("borrowing", 0)
         entries.append(Evaluation(workload, ENTRIES, Mode.FIT, level))
-    found = [entry.workload.name for entry in in_turn(installed.partition_of(ENTRIES), entries)]
+    found = [
+        entry.workload.name for entry in order_entries(installed.partition_of(ENTRIES), entries)
+    ]
     yield from differences("order", case.want["wantOrder"], found)
 
 
@@ -255,7 +257,7 @@ def _reasons(case: Case, installed: Installed) -> Iterator[str]:
         workload = cell.workloads.get(key_of(f"{metadata.get('namespace', '')}/{metadata['name']}"))
         if workload is None or not waiting or waiting[0]["status"] == "True":
             continue
-        found = explain_waiting(cell, workload, installed.at)
+        found = recorded_reason(cell, workload, installed.at)
         told = found.dominant if found else ""
         yield from differing_reasons(f"reason.{workload.key}", waiting[0]["reason"], told)
 

@@ -8,7 +8,7 @@ from headgate.domain.queues.events import ClusterQueueDeletionRequested, LocalQu
 from headgate.domain.scheduling.due.consequences import consequences
 from headgate.domain.scheduling.due.timers import pods_ready_deadline
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.commands import DeleteWorkload
 from headgate.domain.workloads.decide import WORKLOAD
@@ -91,7 +91,7 @@ def inadmissible(case: Case) -> Iterator[str]:
     installed = _installed(case)
     _let_happen(installed)
     workload = _workload(installed)
-    found = explain_waiting(installed.cell, workload, installed.at) if workload else None
+    found = recorded_reason(installed.cell, workload, installed.at) if workload else None
     if reason in JUDGED:
         yield from differing_reasons("reason", reason, found.dominant if found else "")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from headgate.application.queries.queues.lines import line_of
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
@@ -49,7 +49,7 @@ def entry_of_a_cycle(case: Case) -> Iterator[str]:
     wanted = bool(case.want["wantInadmissible"])
     yield from differences("inadmissible", wanted, _is_apart(installed, key))
     conditions = case.want["wantStatus"].get("conditions") or ()
-    found = explain_waiting(installed.cell, installed.cell.workloads[key], installed.at)
+    found = recorded_reason(installed.cell, installed.cell.workloads[key], installed.at)
     for condition in conditions:
         if condition["type"] == "QuotaReserved":
             told = found.dominant if found else ""

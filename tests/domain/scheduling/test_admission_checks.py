@@ -4,7 +4,7 @@ import pytest
 
 from headgate.domain.queues.specs import AdmissionCheckRule
 from headgate.domain.rejection import IllegalNow
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.decide import WORKLOAD
 from headgate.domain.workloads.deciding.checking import state_of
@@ -182,12 +182,12 @@ def test_after_a_rejection_it_can_be_activated_again() -> None:
 def test_it_says_which_checks_it_waits_for() -> None:
     world, key = reserved(*BOTH)
     world.check(key, "budget", "Ready")
-    found = explain_waiting(world.cell, world[key], world.at)
+    found = recorded_reason(world.cell, world[key], world.at)
     assert found is not None
     assert found.sentence == "Its quota is reserved; it waits for admission checks: license"
     world.check(key, "license", "Retry", wait=90)
     world.settle()
-    later = explain_waiting(world.cell, world[key], world.at)
+    later = recorded_reason(world.cell, world[key], world.at)
     assert later is not None
     assert later.sentence == "Its admission checks want another try in 1 min 30 s"
 

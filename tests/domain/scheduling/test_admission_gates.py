@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.domain.rejection import InvalidObject
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.annotations import ADMISSION_GATES
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide import WORKLOAD
@@ -41,7 +41,7 @@ def test_a_gated_workload_is_not_looked_at_and_says_why() -> None:
     key = world.submit_pod_sets("w", "q", PODS, annotations=gated("x.io/a", "x.io/b"))
     world.settle()
     assert world[key].admission is None
-    found = explain_waiting(world.cell, world[key], world.at)
+    found = recorded_reason(world.cell, world[key], world.at)
     assert found is not None
     assert found.dominant == "AdmissionGated"
     assert "x.io/a, x.io/b" in found.sentence

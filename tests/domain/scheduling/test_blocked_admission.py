@@ -8,7 +8,7 @@ from headgate.domain.queues.specs import (
     WaitForPodsReady,
 )
 from headgate.domain.scheduling.partition.wakes import wakes_of
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadPodsReady
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import World, names, quotas
@@ -92,12 +92,12 @@ def test_who_has_all_checks_starts_when_the_pods_of_the_last_one_are_ready() -> 
     world, first, second = with_checks()
     world.check(first, "budget", "Ready")
     assert world.settle() == []
-    found = explain_waiting(world.cell, world[first], world.at)
+    found = recorded_reason(world.cell, world[first], world.at)
     assert found is not None
     assert (found.dominant, found.blockers[0].held_by) == ("WaitingForPodsReady", (second,))
     world.ready(second)
     assert names(world.settle()) == ["WorkloadAdmitted"]
-    assert explain_waiting(world.cell, world[first], world.at) is None
+    assert recorded_reason(world.cell, world[first], world.at) is None
 
 
 def test_of_many_who_have_all_checks_the_first_in_turn_starts_alone() -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from headgate.domain.checks.events import AdmissionCheckCreated
 from headgate.domain.checks.specs import AdmissionCheckSpec
 from headgate.domain.queues.specs import AdmissionCheckRule
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.annotations import REPLACES
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.pods.updates import PodSetUpdate
@@ -96,7 +96,7 @@ def test_without_hosts_it_waits_with_its_quota_until_one_comes() -> None:
 
     assert world.settle() == []
     assert not is_admitted(world[key])
-    waits = explain_waiting(world.cell, world[key], world.at)
+    waits = recorded_reason(world.cell, world[key], world.at)
     assert waits is not None
     assert waits.dominant == "PendingDelayedTopologyRequests"
     world.node("b/r/new", allocatable={"cpu": 2, "pods": 9})

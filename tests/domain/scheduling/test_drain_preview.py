@@ -1,7 +1,7 @@
 """A drain is foretold without changing anything, and comes out as foretold."""
 
 from headgate.domain.configuration.specs import TopologyRules
-from headgate.domain.scheduling.drain_preview import Departure, preview_drain
+from headgate.domain.scheduling.drain_preview import PodMove, preview_drain
 from headgate.domain.topology.events import NodeDrainStarted
 from headgate.domain.workloads.specs import TopologyRequest
 from tests.builders.world import World, quotas
@@ -28,7 +28,7 @@ def test_two_never_count_on_the_same_room_and_the_more_important_looks_first() -
     found = preview_drain(world.cell, "a")
 
     high, low = found
-    assert high == Departure("team/high", 1, "Moves", (("spare", 1),))
+    assert high == PodMove("team/high", 1, "Moves", (("spare", 1),))
     assert (low.workload, low.outcome, low.hosts) == ("team/low", "Evicted", ())
 
 

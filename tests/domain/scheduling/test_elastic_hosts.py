@@ -9,7 +9,7 @@ from headgate.application.verify.history import History
 from headgate.domain.namespaces.events import NamespaceCreated
 from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.queues.specs import ClusterQueuePreemption
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.topology.events import NodeCordoned, NodeReported
 from headgate.domain.views.fits import near_fits
 from headgate.domain.workloads.annotations import ELASTIC, REPLACES
@@ -99,7 +99,7 @@ def test_growth_that_its_required_domain_cannot_take_waits_and_is_told_why() -> 
     old = running(world, pods(3, RACK))
     new = grown(world, old, pods(6, RACK))
     assert phase_of(world[old]) == "Running"
-    found = explain_waiting(world.cell, world[new], world.at)
+    found = recorded_reason(world.cell, world[new], world.at)
     assert found is not None
     assert found.sentence == (
         "Needs room for 3 more pods beside the 3 that run, in one rack; "

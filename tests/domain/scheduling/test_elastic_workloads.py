@@ -8,7 +8,7 @@ from headgate.domain.namespaces.events import NamespaceCreated
 from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.queues.specs import AdmissionCheckRule, ClusterQueuePreemption
 from headgate.domain.rejection import InvalidObject
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.annotations import ELASTIC, REPLACES
 from headgate.domain.workloads.commands import ChangeSpec, ReportReclaimable, Submit
 from headgate.domain.workloads.decide import WORKLOAD
@@ -77,7 +77,7 @@ def test_a_slice_keeps_the_flavors_that_its_pods_run_on() -> None:
     new = grown(world, "b", old, 4)
     world.settle()
     assert phase_of(world[new]) == "Pending"
-    found = explain_waiting(world.cell, world[new], world.at)
+    found = recorded_reason(world.cell, world[new], world.at)
     assert found is not None
     told = [blocker.message for blocker in found.blockers]
     assert "Flavor two cannot be used: it is bound to flavor one" in told

@@ -6,7 +6,7 @@ import pytest
 
 from headgate.application.queries.overview.detectors import findings
 from headgate.domain.queues.specs import ClusterQueuePreemption, FlavorFungibility
-from headgate.domain.scheduling.pending_reasons import explain_now, explain_waiting
+from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
 from headgate.domain.workloads.events import WorkloadSubmitted
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
@@ -49,7 +49,7 @@ def fill(world: World, *priorities: int) -> list[str]:
 
 
 def why(world: World, key: str) -> Explanation:
-    found = explain_waiting(world.cell, world[key], world.at)
+    found = recorded_reason(world.cell, world[key], world.at)
     assert found is not None, f"{key} does not wait"
     return found
 
@@ -223,7 +223,7 @@ def test_flavors_behind_the_one_it_waits_for_are_told_as_not_reached() -> None:
     fill(world, 1, 1)
     key = world.submit("new", "q", {"gpu": 2}, priority=5)
     world.settle()
-    found = explain_now(world.cell, world[key], world.at)
+    found = current_reason(world.cell, world[key], world.at)
     assert found is not None
     assert found.dominant == "WaitingForPreemptedWorkloads"
     (other,) = (blocker for blocker in found.blockers if blocker.reason == "NotReached")
@@ -236,14 +236,14 @@ def test_a_flavor_that_only_a_later_look_reached_is_in_the_matrix_too() -> None:
     fill(world, 9, 9)
     key = world.submit("new", "q", {"gpu": 2}, priority=5)
     world.settle()
-    found = explain_now(world.cell, world[key], world.at)
+    found = current_reason(world.cell, world[key], world.at)
     assert found is not None
     told = {blocker.flavor: blocker.reason for blocker in found.blockers if blocker.flavor}
     assert told == {"one": "WaitingForQuota", "two": "WaitingForQuota"}
 
 
 def search_for_victims(world: World, key: str) -> Blocker:
-    found = explain_now(world.cell, world[key], world.at)
+    found = current_reason(world.cell, world[key], world.at)
     assert found is not None
     (told,) = (blocker for blocker in found.blockers if blocker.type == "Preemption")
     return told

@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.domain.configuration.specs import ResourceRules, Transformation
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.annotations import ALLOWED_FLAVORS
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest
 from tests.builders.world import World, quotas
@@ -36,7 +36,7 @@ def given(world: World, key: str) -> list[tuple[str, dict[str, str], dict[str, i
 
 
 def reason(world: World, key: str) -> str:
-    found = explain_waiting(world.cell, world[key], world.at)
+    found = recorded_reason(world.cell, world[key], world.at)
     assert found is not None
     return found.sentence
 

@@ -2,7 +2,7 @@
 
 from headgate.application.queries.queues.lines import line_of
 from headgate.domain.queues.specs import ClusterQueuePreemption
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadHeld
 from tests.builders.world import World, names, quotas
 
@@ -40,7 +40,7 @@ def test_strict_order_blocks_behind_its_head() -> None:
     small = world.submit("small", "q")
     world.settle()
     assert world.admitted() == ["team/first"]
-    found = explain_waiting(world.cell, world[small], world.at)
+    found = recorded_reason(world.cell, world[small], world.at)
     assert found is not None
     assert (found.dominant, found.blockers[0].held_by) == ("BehindHead", (big,))
 
@@ -62,7 +62,7 @@ def test_others_of_a_shape_that_failed_are_not_looked_at() -> None:
     made = world.settle()
     assert names(made).count("WorkloadExplained") == 1
     last = world["team/w49"]
-    found = explain_waiting(world.cell, last, world.at)
+    found = recorded_reason(world.cell, last, world.at)
     assert found is not None
     assert found.dominant == "WaitingForQuota"
     assert not found.evaluated
@@ -74,7 +74,7 @@ def test_the_next_of_a_shape_is_explained_once_the_explained_one_is_held() -> No
     world.settle()
     world.record(f"workload/{first}", WorkloadHeld(owner="someone", reason="later"))
     world.settle()
-    found = explain_waiting(world.cell, world[second], world.at)
+    found = recorded_reason(world.cell, world[second], world.at)
     assert found is not None
     assert (found.dominant, found.evaluated) == ("ExceedsMaxQuota", True)
 
@@ -140,7 +140,7 @@ def test_a_poison_workload_is_set_aside_and_the_rest_goes_on() -> None:
     world.settle()
     assert world.admitted() == [good]
     assert list(world.cell.set_aside) == [f"workload/{bad}"]
-    found = explain_waiting(world.cell, world[bad], world.at)
+    found = recorded_reason(world.cell, world[bad], world.at)
     assert found is not None
     assert found.dominant == "SetAside"
 

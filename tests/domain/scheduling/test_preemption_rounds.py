@@ -1,7 +1,7 @@
 """Rounds from the decision to make room until the preemptor starts, or not."""
 
 from headgate.domain.queues.specs import ClusterQueuePreemption
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.topology.events import NodeReported
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
 from headgate.domain.workloads.specs import TopologyRequest
@@ -97,7 +97,7 @@ def test_who_waits_for_a_round_is_told_for_whom() -> None:
     world = full_queue()
     key = world.submit("urgent", "q", {"gpu": 1}, priority=5)
     world.settle()
-    found = explain_waiting(world.cell, world[key], world.at)
+    found = recorded_reason(world.cell, world[key], world.at)
     assert found is not None
     assert found.dominant == "WaitingForPreemptedWorkloads"
     assert found.blockers[0].held_by == ("team/low1",)

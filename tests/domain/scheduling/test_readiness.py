@@ -10,7 +10,7 @@ from headgate.domain.queues.events import LocalQueueDeletionRequested
 from headgate.domain.queues.specs import AdmissionCheckRule, RequeuingStrategy, WaitForPodsReady
 from headgate.domain.scheduling.lines.standing import effective_spec
 from headgate.domain.scheduling.ordering.order import queued_at
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadDeactivated,
@@ -296,6 +296,6 @@ def test_why_it_is_inactive_reads_as_one_sentence(message: str, sentence: str) -
     key = world.submit("w", "q")
     deactivated = WorkloadDeactivated(cause="Requested", message=message)
     world.record(f"workload/{key}", deactivated)
-    found = explain_waiting(world.cell, world[key], world.at)
+    found = recorded_reason(world.cell, world[key], world.at)
     assert found is not None
     assert found.sentence == sentence

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueuePreemption, FlavorQuotas, ResourceGroup
-from headgate.domain.scheduling.pending_reasons import explain_now
+from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.quota.usage import balance
 from headgate.domain.values.selectors import Taint, Toleration
@@ -177,7 +177,7 @@ def _advice(world: World) -> tuple[str, ...]:
 
 def _told(world: World) -> Explanation | None:
     """What whoever asks now is told."""
-    return explain_now(world.cell, world["team/asked"], world.at)
+    return current_reason(world.cell, world["team/asked"], world.at)
 
 
 def _blocker(world: World) -> Blocker:

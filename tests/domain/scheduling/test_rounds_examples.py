@@ -1,7 +1,7 @@
 """The worked examples of rounds, by their numbers (reference preemption.md §7)."""
 
 from headgate.domain.queues.specs import BorrowWithinCohort, ClusterQueuePreemption, PreemptionRate
-from headgate.domain.scheduling.pending_reasons import explain_now
+from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.topology.events import NodeReported
 from headgate.domain.workloads.preemption.events import EvictionCancelled
 from headgate.domain.workloads.specs import TopologyRequest
@@ -139,7 +139,7 @@ def test_a_queue_starts_no_more_rounds_than_it_may() -> None:
     assert known.sentence == f"Room could be made for it, but {limit}, and has started as many"
     world.wait(59)
     assert "RoundCommitted" not in names(world.settle())
-    fresh = explain_now(world.cell, world["team/p2"], world.at)
+    fresh = current_reason(world.cell, world["team/p2"], world.at)
     assert fresh is not None
     assert fresh.sentence == f"{known.sentence}; the next may start in 1 s"
     world.wait(1)

@@ -20,7 +20,7 @@ from headgate.domain.queues.specs import (
 )
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.due.backoff import delay_seconds, wait_microseconds
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadEvicted,
@@ -103,7 +103,7 @@ def test_an_evicted_workload_competes_again_when_its_backoff_ends() -> None:
     world.stop(key)
     world.settle()
     assert phase_of(world[key]) == "BackingOff"
-    found = explain_waiting(world.cell, world[key], world.at)
+    found = recorded_reason(world.cell, world[key], world.at)
     assert found is not None
     assert found.sentence == "It backs off for 10 s more before attempt 1"
     due = next_due(world)
@@ -190,7 +190,7 @@ def test_a_hold_with_an_end_ends_by_itself() -> None:
     held = WorkloadHeld(owner="someone", reason="maintenance", expires_at=until)
     world.record(f"workload/{key}", held)
     world.settle()
-    found = explain_waiting(world.cell, world[key], world.at)
+    found = recorded_reason(world.cell, world[key], world.at)
     assert found is not None
     assert found.sentence == "someone holds it for 30 s more: maintenance"
     world.wait(30)
@@ -210,7 +210,7 @@ def test_a_stopped_queue_admits_nothing_and_says_who_stopped_it() -> None:
     key = world.submit("late", "q")
     world.settle()
     assert world.admitted() == [running]
-    found = explain_waiting(world.cell, world[key], world.at)
+    found = recorded_reason(world.cell, world[key], world.at)
     assert found is not None
     assert found.sentence == "ClusterQueue q is stopped by someone: upgrade"
 
@@ -298,6 +298,6 @@ def test_who_has_no_queue_is_told_how_to_get_one(queue: str, help_: str) -> None
     world = World()
     key = world.submit("w", queue)
     world.settle()
-    found = explain_waiting(world.cell, world[key], world.at)
+    found = recorded_reason(world.cell, world[key], world.at)
     assert found is not None
     assert found.would_unblock == (help_,)

@@ -26,7 +26,7 @@ from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Workload
 from headgate.domain.workloads.waited import waited_seconds
 
-__all__ = ["admit", "lose_place", "pass_over", "start_round", "wait"]
+__all__ = ["admit", "invalidate_nomination", "record_pending", "record_skipped", "start_round"]
 
 
 def admit(cycle: CycleContext, evaluation: Evaluation) -> None:
@@ -36,18 +36,20 @@ def admit(cycle: CycleContext, evaluation: Evaluation) -> None:
     stream = workload_stream(workload.key)
     checks = required_checks(cycle.cell.config, admission)
     events: list[tuple[str, DomainEvent]] = [
-        *_end_of_replaced(cycle, workload),
+        *_finish_replaced_slice(cycle, workload),
         (stream, WorkloadQuotaReserved(admission=admission, checks=checks)),
     ]
     if not checks:
         waited = waited_seconds(workload, cycle.at)
         events.append((stream, WorkloadAdmitted(waited_seconds=waited)))
-    events.extend(_end_of_own_round(cycle, workload, admission))
+    events.extend(_end_own_rounds(cycle, workload, admission))
     cycle.decide(*events)
     invalidate_lost(cycle, evaluation.breaks, evaluation.workload.key)
 
 
-def _end_of_replaced(cycle: CycleContext, workload: Workload) -> list[tuple[str, DomainEvent]]:
+def _finish_replaced_slice(
+    cycle: CycleContext, workload: Workload
+) -> list[tuple[str, DomainEvent]]:
     """The slice that it takes over from ends first, so that quota is never counted twice."""
     old = replaced_by(cycle.cell.workloads, workload)
     if old is None:
@@ -57,17 +59,17 @@ def _end_of_replaced(cycle: CycleContext, workload: Workload) -> list[tuple[str,
     return [(workload_stream(old.key), finished)]
 
 
-def lose_place(cycle: CycleContext, evaluation: Evaluation) -> None:
+def invalidate_nomination(cycle: CycleContext, evaluation: Evaluation) -> None:
     """The place its round kept cannot be had any more: end the round, so that it may plan anew."""
     workload = evaluation.workload
     found = cycle.partition.rounds.get(workload.round_id or "")
     if found is None:
-        wait(cycle, evaluation)
+        record_pending(cycle, evaluation)
     else:
         invalidate(cycle, found)
 
 
-def wait(cycle: CycleContext, evaluation: Evaluation) -> None:
+def record_pending(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Record why it waits if that is news."""
     workload = evaluation.workload
     cell = cycle.cell
@@ -79,7 +81,7 @@ def wait(cycle: CycleContext, evaluation: Evaluation) -> None:
         cycle.decide((stream, WorkloadExplained(explanation=explanation)))
 
 
-def pass_over(cycle: CycleContext, evaluation: Evaluation) -> None:
+def record_skipped(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Its room went to those before it in this cycle: say so, and let it have the next one."""
     sentence = f"Its room in ClusterQueue {evaluation.cluster_queue} went to one before it in turn"
     taken = Blocker(type="Quota", reason="WaitingForQuota", message=sentence)
@@ -90,7 +92,7 @@ def pass_over(cycle: CycleContext, evaluation: Evaluation) -> None:
         cycle.decide((stream, WorkloadExplained(explanation=explanation)))
 
 
-def _end_of_own_round(
+def _end_own_rounds(
     cycle: CycleContext, workload: Workload, admission: Admission
 ) -> list[tuple[str, DomainEvent]]:
     found = cycle.partition.rounds.get(workload.round_id or "")

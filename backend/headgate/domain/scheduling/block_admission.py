@@ -9,28 +9,28 @@ from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.due.checks import started
 from headgate.domain.scheduling.due.timers import needs_attention
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
-from headgate.domain.scheduling.second_pass import in_turn
+from headgate.domain.scheduling.second_pass import second_pass_order
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Blocker, Explanation
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
-def must_wait_for_pods(cycle: CycleContext, evaluation: Evaluation) -> bool:
+def is_admission_blocked(cycle: CycleContext, evaluation: Evaluation) -> bool:
     """Whether what fits is held back; who has his quota already is exempt (second pass)."""
     return bool(cycle.cell.partitioning.blocking) and not holds_quota(evaluation.workload)
 
 
-def start_the_next(cycle: CycleContext) -> None:
+def admit_unblocked(cycle: CycleContext) -> None:
     """Start who has quota and all its checks, as long as nobody's pods are waited for.
 
     So nobody starts beside another also where checks come between reservation and start.
     """
     found = cycle.cell.partitioning
     mine = [key for key, home in found.startable.items() if home == cycle.key]
-    for workload in in_turn(cycle.cell.workloads[key] for key in mine):
+    for workload in second_pass_order(cycle.cell.workloads[key] for key in mine):
         stream = workload_stream(workload.key)
         if found.blocking:
             return
@@ -38,18 +38,18 @@ def start_the_next(cycle: CycleContext) -> None:
             cycle.decide(*((stream, event) for event in started(workload, cycle.at)))
 
 
-def hold_back(cycle: CycleContext, evaluation: Evaluation) -> None:
+def record_blocked(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Let it wait until all pods are ready, and record why if that is news."""
     workload = evaluation.workload
-    explanation = waiting_for_pods(tuple(cycle.cell.partitioning.blocking))
+    explanation = blocked_reason(tuple(cycle.cell.partitioning.blocking))
     known = workload.explanation
     if known is None or known.fingerprint != explanation.fingerprint:
         cycle.decide((workload_stream(workload.key), WorkloadExplained(explanation=explanation)))
 
 
-def waiting_for_pods(blocking: tuple[str, ...]) -> Explanation:
+def blocked_reason(blocking: tuple[str, ...]) -> Explanation:
     """Why what fits does not start: the pods of these are not ready."""
-    named = tuple(sorted(blocking))[:MOST_NAMED]
+    named = tuple(sorted(blocking))[:MAX_NAMED]
     more = len(blocking) - len(named)
     who = ", ".join(named) + (f" and {more} more" if more else "")
     sentence = f"It fits, and starts once the pods of those admitted before are ready: {who}"

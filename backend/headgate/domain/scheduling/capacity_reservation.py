@@ -15,7 +15,7 @@ from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.quantities import FlavorResource
 
 
-def keep_room(cycle: CycleContext, evaluation: Evaluation) -> None:
+def reserve_capacity(cycle: CycleContext, evaluation: Evaluation) -> None:
     """What the one just looked at keeps until the cycle ends.
 
     One that waits for others to leave keeps its whole place in the projected view. One for whom
@@ -26,15 +26,15 @@ def keep_room(cycle: CycleContext, evaluation: Evaluation) -> None:
     if evaluation.mode == Mode.DEFERRED and workload.nomination is None:
         assert evaluation.admission is not None, "what will fit has a place"
         charge = cycle.partition.charges.charge_of(workload, evaluation.admission)
-        _keep(cycle, (PROJECTED,), charge)
-    elif evaluation.wanted is not None and _needs_keeping(cycle, evaluation):
+        _reserve(cycle, (PROJECTED,), charge)
+    elif evaluation.wanted is not None and _needs_reservation(cycle, evaluation):
         wanted = cycle.partition.charges.charge_of(workload, evaluation.wanted)
-        amounts = quota_to_keep(cycle.partition, evaluation, wanted.amounts)
+        amounts = quota_to_reserve(cycle.partition, evaluation, wanted.amounts)
         kept = Charge(evaluation.cluster_queue, amounts, wanted.pods, wanted.is_whole)
-        _keep(cycle, (ACTUAL, PROJECTED), kept)
+        _reserve(cycle, (ACTUAL, PROJECTED), kept)
 
 
-def quota_to_keep(partition: Partition, evaluation: Evaluation, wanted: Amounts) -> Amounts:
+def quota_to_reserve(partition: Partition, evaluation: Evaluation, wanted: Amounts) -> Amounts:
     """As much of what it wants as its ClusterQueue could still have.
 
     Up to the nominal quota, or up to the borrowing limit if it would borrow (queueing.md §3.10).
@@ -43,24 +43,24 @@ def quota_to_keep(partition: Partition, evaluation: Evaluation, wanted: Amounts)
     used = partition.usage[ACTUAL][node]
     kept: Amounts = {}
     for key, amount in sorted(wanted.items()):
-        most = _most(partition, node, key, evaluation.level)
+        most = _usage_limit(partition, node, key, evaluation.level)
         kept[key] = amount if most is None else max(0, min(amount, most - used.get(key, 0)))
     return kept
 
 
-def free_room(cycle: CycleContext) -> None:
+def release_reservations(cycle: CycleContext) -> None:
     """The end of the cycle: nothing is kept any more."""
     while cycle.reservations:
         partition, view, charge = cycle.reservations.pop()
         partition.charges.give_back(view, charge)
 
 
-def _needs_keeping(cycle: CycleContext, evaluation: Evaluation) -> bool:
+def _needs_reservation(cycle: CycleContext, evaluation: Evaluation) -> bool:
     spec = cycle.cell.config.cluster_queues[evaluation.cluster_queue].spec
     return spec.preemption.reclaim_within_cohort != "Any"
 
 
-def _most(partition: Partition, node: str, key: FlavorResource, level: int) -> int | None:
+def _usage_limit(partition: Partition, node: str, key: FlavorResource, level: int) -> int | None:
     nominal = partition.tree.nominal(node, key)
     if not level:
         return nominal
@@ -68,7 +68,7 @@ def _most(partition: Partition, node: str, key: FlavorResource, level: int) -> i
     return None if limit is None else nominal + limit
 
 
-def _keep(cycle: CycleContext, views: tuple[int, ...], charge: Charge) -> None:
+def _reserve(cycle: CycleContext, views: tuple[int, ...], charge: Charge) -> None:
     for view in views:
         cycle.partition.charges.take(view, charge)
         cycle.reservations.append((cycle.partition, view, charge))

@@ -19,31 +19,31 @@ import msgspec
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.admission import (
     admit,
-    lose_place,
-    pass_over,
+    invalidate_nomination,
+    record_pending,
+    record_skipped,
     start_round,
-    wait,
 )
-from headgate.domain.scheduling.block_admission import hold_back, must_wait_for_pods
-from headgate.domain.scheduling.capacity_reservation import free_room, keep_room
+from headgate.domain.scheduling.block_admission import is_admission_blocked, record_blocked
+from headgate.domain.scheduling.capacity_reservation import release_reservations, reserve_capacity
 from headgate.domain.scheduling.cycle_context import CycleContext, Decision
-from headgate.domain.scheduling.drs_ordering import FairStandings
+from headgate.domain.scheduling.drs_ordering import DrsCalculator
 from headgate.domain.scheduling.evaluation.evaluate import (
     Evaluation,
     evaluate,
     evaluate_again,
     still_fits,
 )
-from headgate.domain.scheduling.inadmissible import waits_in_vain
-from headgate.domain.scheduling.local_queue_ranking import ranks_at
+from headgate.domain.scheduling.inadmissible import remains_inadmissible
+from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.order import order_of
 from headgate.domain.scheduling.ordering.turns import Entry, classical_turns, fair_turns
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.quota.answer import QuotaView
-from headgate.domain.scheduling.reconcile import keep_house, next_due
+from headgate.domain.scheduling.reconcile import next_due, reconcile_partition
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.nominations import beside_rounds
-from headgate.domain.scheduling.second_pass import second_passes
+from headgate.domain.scheduling.second_pass import run_second_passes
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.deciding.leaving import holds_quota
@@ -76,38 +76,38 @@ def plan_cycle(
     """
     assert cell.in_trial, "a cycle is planned inside a trial"
     cycle = CycleContext(cell, partition_key, at, cycle_id)
-    keep_house(cycle)
-    second_passes(cycle)
+    reconcile_partition(cycle)
+    run_second_passes(cycle)
     while evaluations := _nominate(cycle):
-        _take_turns(cycle, evaluations)
+        _process_entries(cycle, evaluations)
         if cycle.has_decided:
             break
     return Plan(tuple(cycle.decisions), next_due(cycle), cycle.evaluation_count)
 
 
-def _take_turns(cycle: CycleContext, evaluations: list[Evaluation]) -> None:
+def _process_entries(cycle: CycleContext, evaluations: list[Evaluation]) -> None:
     """Settle each in its turn; what one keeps from those after it is free again for the next.
 
     Who still waits is set apart, unless something has changed by then that may matter to him.
     """
     partition, stirs = cycle.partition, cycle.partition.stirs
     try:
-        for evaluation in in_turn(cycle.partition, evaluations):
-            as_seen = _settle(cycle, evaluation)
+        for evaluation in order_entries(cycle.partition, evaluations):
+            as_seen = _process_entry(cycle, evaluation)
             if as_seen and cycle.partition is partition and partition.stirs == stirs:
                 partition.pending[evaluation.cluster_queue].park(evaluation.workload.key)
     finally:
-        free_room(cycle)
+        release_reservations(cycle)
 
 
-def in_turn(partition: Partition, found: Iterable[Evaluation]) -> Iterator[Evaluation]:
+def order_entries(partition: Partition, found: Iterable[Evaluation]) -> Iterator[Evaluation]:
     """Each in its turn, by the order the installation has chosen; settle one before the next."""
     evaluations = list(found)
     entries = [_entry(partition, number, one) for number, one in enumerate(evaluations)]
     if partition.config.configuration.fair_sharing is None:
         turns = classical_turns(entries)
     else:
-        turns = fair_turns(entries, FairStandings(partition, evaluations))
+        turns = fair_turns(entries, DrsCalculator(partition, evaluations))
     return (evaluations[entry.number] for entry in turns)
 
 
@@ -125,34 +125,38 @@ def _entry(partition: Partition, number: int, evaluation: Evaluation) -> Entry:
 
 def _nominate(cycle: CycleContext) -> list[Evaluation]:
     """Look at the first competitor of every queue who does not wait in vain."""
-    found = (_first_of(cycle, name) for name in cycle.partition.cluster_queues)
+    found = (_nominate_head(cycle, name) for name in cycle.partition.cluster_queues)
     return [evaluation for evaluation in found if evaluation is not None]
 
 
-def _first_of(cycle: CycleContext, cluster_queue: str) -> Evaluation | None:
-    ranks = ranks_at(cycle.cell, cluster_queue, cycle.at)
+def _nominate_head(cycle: CycleContext, cluster_queue: str) -> Evaluation | None:
+    ranks = local_queue_ranks(cycle.cell, cluster_queue, cycle.at)
     while (key := cycle.partition.pending[cluster_queue].head(ranks)) is not None:
-        evaluation = _look_at(cycle, key)
+        evaluation = _evaluate(cycle, key)
         if evaluation is None:
             continue
-        if not waits_in_vain(cycle, evaluation):
+        if not remains_inadmissible(cycle, evaluation):
             return evaluation
-        _decide(cycle, evaluation)
+        _record_result(cycle, evaluation)
         cycle.partition.pending[cluster_queue].park(key)
     return None
 
 
-def _look_at(cycle: CycleContext, key: str) -> Evaluation | None:
+def _evaluate(cycle: CycleContext, key: str) -> Evaluation | None:
     partition, workloads = cycle.partition, cycle.cell.workloads
     workload = workloads[key]
 
     def look() -> Evaluation:
         return evaluate(partition, workloads, workload)
 
-    return _judged(cycle, key, lambda: beside_rounds(partition, workloads, workload, look))
+    return _evaluate_or_quarantine(
+        cycle, key, lambda: beside_rounds(partition, workloads, workload, look)
+    )
 
 
-def _judged(cycle: CycleContext, key: str, look: Callable[[], Evaluation]) -> Evaluation | None:
+def _evaluate_or_quarantine(
+    cycle: CycleContext, key: str, look: Callable[[], Evaluation]
+) -> Evaluation | None:
     """One look; a workload that cannot be judged is put aside with the reason."""
     cycle.evaluation_count += 1
     try:
@@ -162,33 +166,33 @@ def _judged(cycle: CycleContext, key: str, look: Callable[[], Evaluation]) -> Ev
         return None
 
 
-def _settle(cycle: CycleContext, evaluation: Evaluation) -> bool:
+def _process_entry(cycle: CycleContext, evaluation: Evaluation) -> bool:
     """Decide on one, after another look if those before it have changed what it saw.
 
     Tells whether what it saw at first still held.
     """
-    current = _look_again(cycle, evaluation) if _is_out_of_date(cycle, evaluation) else evaluation
+    current = _reevaluate(cycle, evaluation) if _is_out_of_date(cycle, evaluation) else evaluation
     if current is None:
         return False
-    if current is not evaluation and _lost_its_turn(cycle, evaluation, current):
-        pass_over(cycle, evaluation)
+    if current is not evaluation and _order_changed(cycle, evaluation, current):
+        record_skipped(cycle, evaluation)
         return False
-    _decide(cycle, current)
+    _record_result(cycle, current)
     if current.mode < Mode.PREEMPT or current.mode == Mode.DEFERRED:
-        keep_room(cycle, current)
+        reserve_capacity(cycle, current)
     return current is evaluation
 
 
-def _decide(cycle: CycleContext, evaluation: Evaluation) -> None:
+def _record_result(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Admit, start a round, or record why it waits on."""
     if evaluation.lost_place:
-        lose_place(cycle, evaluation)
+        invalidate_nomination(cycle, evaluation)
     elif evaluation.mode == Mode.PREEMPT:
         start_round(cycle, evaluation)
     elif evaluation.mode != Mode.FIT:
-        wait(cycle, evaluation)
-    elif must_wait_for_pods(cycle, evaluation):
-        hold_back(cycle, evaluation)
+        record_pending(cycle, evaluation)
+    elif is_admission_blocked(cycle, evaluation):
+        record_blocked(cycle, evaluation)
     else:
         admit(cycle, evaluation)
 
@@ -200,23 +204,25 @@ def _is_out_of_date(cycle: CycleContext, evaluation: Evaluation) -> bool:
     return not (fitted and still_fits(cycle.partition, cycle.cell.workloads, evaluation))
 
 
-def _look_again(cycle: CycleContext, evaluation: Evaluation) -> Evaluation | None:
+def _reevaluate(cycle: CycleContext, evaluation: Evaluation) -> Evaluation | None:
     """Beside all rounds, those begun in this cycle too, unless it was to break one before."""
     key = evaluation.workload.key
     if evaluation.breaks:
-        return _look_at(cycle, key)
+        return _evaluate(cycle, key)
     workloads = cycle.cell.workloads
-    return _judged(cycle, key, lambda: evaluate_again(cycle.partition, workloads, evaluation))
+    return _evaluate_or_quarantine(
+        cycle, key, lambda: evaluate_again(cycle.partition, workloads, evaluation)
+    )
 
 
-def _lost_its_turn(cycle: CycleContext, before: Evaluation, now: Evaluation) -> bool:
+def _order_changed(cycle: CycleContext, before: Evaluation, now: Evaluation) -> bool:
     """Whether what it counted on, quota or victims, has gone to those before it in this cycle."""
     if before.mode == Mode.PREEMPT:
         return now.mode == Mode.NO_FIT
-    return (now.mode != Mode.NO_FIT or bool(cycle.reservations)) and _lost_room(cycle, before)
+    return (now.mode != Mode.NO_FIT or bool(cycle.reservations)) and _lost_quota(cycle, before)
 
 
-def _lost_room(cycle: CycleContext, evaluation: Evaluation) -> bool:
+def _lost_quota(cycle: CycleContext, evaluation: Evaluation) -> bool:
     """Whether quota it was found to have has gone to those before it in this cycle.
 
     It keeps its turn for the next cycle, with its flavors to choose anew against everyone else

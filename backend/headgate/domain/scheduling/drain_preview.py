@@ -15,18 +15,22 @@ from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, host_name
 from headgate.domain.scheduling.results import Unplaced
-from headgate.domain.scheduling.second_pass import find_hosts, gives_up, in_turn
+from headgate.domain.scheduling.second_pass import (
+    evicts_when_unplaceable,
+    find_hosts,
+    second_pass_order,
+)
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.state import Workload
 
-Outcome = Literal["Moves", "Waits", "Evicted"]
+DrainOutcome = Literal["Moves", "Waits", "Evicted"]
 DRAINED = "Drained"
 
 _Change = Callable[[int, Charge], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class PodMove:
     """A workload on the node: its pods there, and which hosts they would go to, if any.
 
     `reason` says why there is none.
@@ -34,29 +38,29 @@ class Departure:
 
     workload: str
     pods: int
-    outcome: Outcome
+    outcome: DrainOutcome
     hosts: tuple[tuple[str, int], ...] = ()
     reason: str = ""
 
 
-def preview_drain(cell: Cell, node: str) -> tuple[Departure, ...]:
+def preview_drain(cell: Cell, node: str) -> tuple[PodMove, ...]:
     """What would become of everyone on a node, those first who would look first."""
     known = cell.config.nodes[node]
     host = host_name(known)
-    found: list[Departure] = []
+    found: list[PodMove] = []
     for key in cell.partition_keys():
         partition = cell.partition(key)
         if node in partition.hosts.node_names():
-            found.extend(_departures(partition, host))
+            found.extend(_moves_from(partition, host))
     return tuple(found)
 
 
-def _departures(partition: Partition, host: str) -> list[Departure]:
+def _moves_from(partition: Partition, host: str) -> list[PodMove]:
     undo: list[tuple[_Change, Charge]] = []
     try:
         return [
-            _departure(partition, workload, host, undo)
-            for workload in in_turn(partition.watch.standing_on(host))
+            _move_of(partition, workload, host, undo)
+            for workload in second_pass_order(partition.watch.standing_on(host))
         ]
     finally:
         for change, charge in reversed(undo):
@@ -64,9 +68,9 @@ def _departures(partition: Partition, host: str) -> list[Departure]:
                 change(view, charge)
 
 
-def _departure(
+def _move_of(
     partition: Partition, workload: Workload, host: str, undo: list[tuple[_Change, Charge]]
-) -> Departure:
+) -> PodMove:
     lost = {**workload.unhealthy_nodes, host: DRAINED}
     leaving = replace(workload, unhealthy_nodes=lost)
     assert workload.admission is not None, "who stands on a host has a place"
@@ -75,8 +79,10 @@ def _departure(
     if partition.config.configuration.topology.replace_failed_nodes:
         found = find_hosts(partition, leaving)
     if isinstance(found, Unplaced):
-        outcome: Outcome = "Evicted" if gives_up(partition.config, leaving) else "Waits"
-        return Departure(workload.key, before[host], outcome, reason=found.reason)
+        outcome: DrainOutcome = (
+            "Evicted" if evicts_when_unplaceable(partition.config, leaving) else "Waits"
+        )
+        return PodMove(workload.key, before[host], outcome, reason=found.reason)
     _move(partition, workload, found, undo)
     after = _places(found)
     gained = tuple(
@@ -84,7 +90,7 @@ def _departure(
         for name, pods in after.items()
         if pods > before.get(name, 0)
     )
-    return Departure(workload.key, before[host], "Moves", gained)
+    return PodMove(workload.key, before[host], "Moves", gained)
 
 
 def _move(

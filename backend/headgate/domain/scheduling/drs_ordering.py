@@ -10,10 +10,10 @@ from headgate.domain.scheduling.placement.hosts import PROJECTED
 from headgate.domain.scheduling.quota.fair_share import standings_with
 from headgate.domain.scheduling.quota.tree import Amounts
 
-Known: TypeAlias = tuple[tuple[Amounts, ...], tuple[Standing, ...]]
+_CachedStandings: TypeAlias = tuple[tuple[Amounts, ...], tuple[Standing, ...]]
 
 
-class FairStandings:
+class DrsCalculator:
     """Standings on the state as it is when they are asked for.
 
     Usage counts as it will be: a place kept for a preemptor is its queue's, one being left is not.
@@ -24,7 +24,7 @@ class FairStandings:
     def __init__(self, partition: Partition, evaluations: Sequence[Evaluation]) -> None:
         self._partition = partition
         self._wanted = [_amounts(partition, evaluation) for evaluation in evaluations]
-        self._known: dict[int, Known] = {}
+        self._known: dict[int, _CachedStandings] = {}
 
     def __call__(self, entry: Entry) -> tuple[Standing, ...]:
         """One standing for each node of the entry's path but the root."""

@@ -4,7 +4,7 @@ He has been told why he waits, and nothing more came of this look. So it must no
 worker looked or remembered from an earlier look that there was no need to.
 """
 
-from headgate.domain.scheduling.block_admission import must_wait_for_pods
+from headgate.domain.scheduling.block_admission import is_admission_blocked
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.results import Mode
@@ -13,7 +13,7 @@ from headgate.domain.workloads.preemption.preempting import closed_gates
 from headgate.domain.workloads.state import holds
 
 
-def waits_in_vain(cycle: CycleContext, evaluation: Evaluation) -> bool:
+def remains_inadmissible(cycle: CycleContext, evaluation: Evaluation) -> bool:
     """Whether nothing is to be decided on a workload that knows why it waits.
 
     One that does not know it yet takes its turn, in which it keeps room from those after it.
@@ -24,7 +24,7 @@ def waits_in_vain(cycle: CycleContext, evaluation: Evaluation) -> bool:
     if evaluation.lost_place:
         return workload.round_id not in cycle.partition.rounds
     if evaluation.mode == Mode.FIT:
-        return must_wait_for_pods(cycle, evaluation)
+        return is_admission_blocked(cycle, evaluation)
     if evaluation.mode != Mode.PREEMPT:
         return True
     if closed_gates(workload):

@@ -8,11 +8,11 @@ from headgate.domain.scheduling.ordering.consumption import rank_of, with_penalt
 from headgate.domain.scheduling.ordering.pending import Rank, Ranks, alike
 from headgate.domain.values.instants import Instant
 
-USUAL_WEIGHT_MILLI = 1000
+DEFAULT_WEIGHT_MILLI = 1000
 """The weight of a LocalQueue that is not there any more."""
 
 
-def ranks_at(cell: Cell, cluster_queue: str, at: Instant) -> Ranks:
+def local_queue_ranks(cell: Cell, cluster_queue: str, at: Instant) -> Ranks:
     """The ranks of its lanes at an instant, each worked out once; alike where usage has no say."""
     rules = cell.usage_history.rules
     if rules is None:
@@ -23,7 +23,7 @@ def ranks_at(cell: Cell, cluster_queue: str, at: Instant) -> Ranks:
     @cache
     def rank(lane: str) -> Rank:
         local = cell.config.local_queues.get(lane)
-        weight = local.spec.fair_weight_milli if local else USUAL_WEIGHT_MILLI
+        weight = local.spec.fair_weight_milli if local else DEFAULT_WEIGHT_MILLI
         return rank_of(with_penalties(cell.usage_history.at(lane, at)), rules, weight)
 
     return rank

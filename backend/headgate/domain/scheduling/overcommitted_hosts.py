@@ -16,30 +16,30 @@ from headgate.domain.workloads.events import WorkloadHostsFailed
 from headgate.domain.workloads.state import Workload, condition
 
 
-def relieve_hosts(cycle: CycleContext) -> None:
+def fail_overcommitted_hosts(cycle: CycleContext) -> None:
     """Tell of each workload that must leave a host which is too small for all who stand there."""
     watch = cycle.partition.watch
     if not watch.may_be_too_small:
         return
     watch.may_be_too_small = False
     for host in tuple(watch.too_small()):
-        for workload in tuple(_surplus(cycle, host)):
+        for workload in tuple(_workloads_to_move(cycle, host)):
             hosts = {**workload.unhealthy_nodes, host: TOO_SMALL}
             failed = WorkloadHostsFailed(hosts=dict(sorted(hosts.items())))
             cycle.decide((workload_stream(workload.key), failed))
 
 
-def _surplus(cycle: CycleContext, host: str) -> Iterator[Workload]:
+def _workloads_to_move(cycle: CycleContext, host: str) -> Iterator[Workload]:
     """Who has to leave `host` until the rest fits, without those who are leaving it already."""
     partition = cycle.partition
     row = partition.hosts.row_of[host,]
     there = partition.watch.standing_on(host)
-    held = {each.key: _held_at(partition.charges.held_by(each), row) for each in there}
+    held = {each.key: _usage_at(partition.charges.held_by(each), row) for each in there}
     missing: Requests = {}
     for staying in (each for each in there if host not in each.unhealthy_nodes):
         missing = _sum(missing, held[staying.key])
     missing = _less(missing, partition.watch.has_at((host,)))
-    for workload in sorted(there, key=_last_to_stay):
+    for workload in sorted(there, key=_removal_order):
         if not missing:
             return
         if host not in workload.unhealthy_nodes and missing.keys() & held[workload.key].keys():
@@ -47,7 +47,7 @@ def _surplus(cycle: CycleContext, host: str) -> Iterator[Workload]:
             yield workload
 
 
-def _held_at(charge: Charge, row: int) -> Requests:
+def _usage_at(charge: Charge, row: int) -> Requests:
     held: dict[str, int] = {}
     for rows, counts, requests in charge.pods:
         pods = int(counts[rows == row].sum())
@@ -66,7 +66,7 @@ def _less(missing: Requests, freed: Requests) -> Requests:
     return {resource: amount for resource, amount in left.items() if amount > 0}
 
 
-def _last_to_stay(workload: Workload) -> tuple[int, int, str]:
+def _removal_order(workload: Workload) -> tuple[int, int, str]:
     admitted = condition(workload, "Admitted")
     since = admitted.last_transition_at if admitted is not None else workload.created_at
     return workload.spec.priority, -since, workload.key

@@ -1,13 +1,13 @@
 """Why any workload waits, also one that nobody had to look at: held, backing off, behind another.
 
-What was looked at and recorded is told as recorded; `explain_now` looks again.
+What was looked at and recorded is told as recorded; `current_reason` looks again.
 """
 
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import oldest_first
-from headgate.domain.scheduling.block_admission import waiting_for_pods
+from headgate.domain.scheduling.block_admission import blocked_reason
 from headgate.domain.scheduling.due.timers import waits_for_pods_ready
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation, evaluate
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation, not_reached
@@ -15,7 +15,7 @@ from headgate.domain.scheduling.lines.standing import (
     cluster_queue_of,
     queue_obstacle,
 )
-from headgate.domain.scheduling.local_queue_ranking import ranks_at
+from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.results import Mode
@@ -31,7 +31,7 @@ from headgate.domain.workloads.preemption.preempting import closed_gates
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 
 
-def explain_waiting(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
+def recorded_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
     """Why it waits, as far as is known; None for one that runs, is leaving or has ended.
 
     `evaluated` tells whether the scheduler looked at this very workload.
@@ -39,20 +39,20 @@ def explain_waiting(cell: Cell, workload: Workload, at: Instant) -> Explanation 
     if workload.finished_at is not None or is_admitted(workload) or workload.eviction is not None:
         return None
     return (
-        _while_pods_of_others_are_not_ready(cell, workload)
-        or _while_checks_are_missing(workload)
-        or _kept_out_by_itself(cell, workload, at)
-        or _kept_out_by_queues(cell, workload)
-        or _competing(cell, workload, at)
+        _blocked_admission_reason(cell, workload)
+        or _admission_check_reason(workload)
+        or _workload_reason(cell, workload, at)
+        or _queue_reason(cell, workload)
+        or _heap_reason(cell, workload, at)
     )
 
 
-def explain_now(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
+def current_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
     """The same with fresh numbers: it is looked at once more, whatever else keeps it out.
 
     Who is kept out before anyone looks at it is told what would stand in its way besides.
     """
-    known = explain_waiting(cell, workload, at)
+    known = recorded_reason(cell, workload, at)
     if known is None or workload_stream(workload.key) in cell.set_aside or holds_quota(workload):
         return known
     name = cluster_queue_of(cell.config, workload)
@@ -60,18 +60,18 @@ def explain_now(cell: Cell, workload: Workload, at: Instant) -> Explanation | No
     if name not in partition.pending or queue_obstacle(cell.config, workload) is not None:
         return known
     evaluation = evaluate(partition, cell.workloads, workload)
-    kept_out = _kept_out_by_itself(cell, workload, at) or _out_of_turn(cell, workload, at)
+    kept_out = _workload_reason(cell, workload, at) or _order_reason(cell, workload, at)
     if evaluation.mode in {Mode.FIT, Mode.PREEMPT}:
         return kept_out or _about_to_be_decided(cell, workload, known, evaluation, at)
     if evaluation.lost_place:
-        return kept_out or _place_lost()
-    fresh = _whole(partition, cell, evaluation)
+        return kept_out or _nomination_lost()
+    fresh = _with_unreached_flavors(partition, cell, evaluation)
     if kept_out is None:
         return replace(fresh, evaluated=known.evaluated)
     return replace(kept_out, blockers=(*kept_out.blockers, *fresh.blockers))
 
 
-def explain_anew(cell: Cell, workload: Workload) -> Explanation | None:
+def evaluated_reason(cell: Cell, workload: Workload) -> Explanation | None:
     """What a fresh look at one that may compete finds in its way, whosever turn it is.
 
     None if it could start, or others could make room for it.
@@ -80,24 +80,28 @@ def explain_anew(cell: Cell, workload: Workload) -> Explanation | None:
     evaluation = evaluate(partition, cell.workloads, workload)
     if evaluation.mode in {Mode.FIT, Mode.PREEMPT} or evaluation.lost_place:
         return None
-    return _whole(partition, cell, evaluation)
+    return _with_unreached_flavors(partition, cell, evaluation)
 
 
-def _whole(partition: Partition, cell: Cell, evaluation: Evaluation) -> Explanation:
+def _with_unreached_flavors(
+    partition: Partition, cell: Cell, evaluation: Evaluation
+) -> Explanation:
     """With the flavors that the search had no need to reach."""
     fresh = explain_evaluation(partition, cell.workloads, evaluation)
     others = not_reached(partition, evaluation)
     return replace(fresh, blockers=(*fresh.blockers, *others))
 
 
-def _out_of_turn(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
+def _order_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
     """Behind the head of a strict queue, or not yet back in its queue."""
     partition = cell.partition(cell.partitioning.key_of(workload))
     name = cluster_queue_of(cell.config, workload)
     queue = partition.pending[name]
     if not may_compete(workload) or workload.key not in queue.members:
-        return _competing(cell, workload, at)
-    return _behind_the_head(cell, queue, queue.first(ranks_at(cell, name, at)), workload)
+        return _heap_reason(cell, workload, at)
+    return _behind_strict_fifo_head(
+        cell, queue, queue.first(local_queue_ranks(cell, name, at)), workload
+    )
 
 
 def _about_to_be_decided(
@@ -117,16 +121,16 @@ def _about_to_be_decided(
 def _about_to_start(mode: Mode) -> Explanation:
     """What was found before holds no longer; the next look decides."""
     what = "It fits now" if mode is Mode.FIT else "Others can make room for it now"
-    return _not_looked_at("Order", "PendingEvaluation", f"{what}; it is looked at in its turn")
+    return _unevaluated("Order", "PendingEvaluation", f"{what}; it is looked at in its turn")
 
 
-def _place_lost() -> Explanation:
+def _nomination_lost() -> Explanation:
     """Its round has not been told yet, or is about to end; the next look plans anew."""
     sentence = "The place that was kept for it has gone to another; it is looked at again in turn"
-    return _not_looked_at("Round", "PendingEvaluation", sentence)
+    return _unevaluated("Round", "PendingEvaluation", sentence)
 
 
-def _not_looked_at(
+def _unevaluated(
     kind: BlockerType, reason: str, sentence: str, *helps: str, held_by: tuple[str, ...] = ()
 ) -> Explanation:
     blocker = Blocker(type=kind, reason=reason, message=sentence, held_by=held_by)
@@ -139,13 +143,13 @@ def _not_looked_at(
     )
 
 
-def _while_pods_of_others_are_not_ready(cell: Cell, workload: Workload) -> Explanation | None:
+def _blocked_admission_reason(cell: Cell, workload: Workload) -> Explanation | None:
     if workload.key not in cell.partitioning.startable or not cell.partitioning.blocking:
         return None
-    return replace(waiting_for_pods(tuple(cell.partitioning.blocking)), evaluated=False)
+    return replace(blocked_reason(tuple(cell.partitioning.blocking)), evaluated=False)
 
 
-def _while_checks_are_missing(workload: Workload) -> Explanation | None:
+def _admission_check_reason(workload: Workload) -> Explanation | None:
     if not holds_quota(workload):
         return None
     told = ((name, state_of(workload, name)) for name in workload.checks)
@@ -155,7 +159,7 @@ def _while_checks_are_missing(workload: Workload) -> Explanation | None:
         if check.state != "Ready"
     )
     if not awaited and workload.admission is not None and awaits_topology(workload.admission):
-        return _not_looked_at(
+        return _unevaluated(
             "Topology",
             "PendingDelayedTopologyRequests",
             "Its quota is reserved and its checks agree; no hosts have room for its pods yet",
@@ -164,76 +168,76 @@ def _while_checks_are_missing(workload: Workload) -> Explanation | None:
     sentence = f"Its quota is reserved; it waits for admission checks: {awaited}"
     if not awaited:
         sentence = "Its quota is reserved and all its checks are ready; it is about to be admitted"
-    return _not_looked_at("AdmissionCheck", "UnsatisfiedAdmissionChecks", sentence)
+    return _unevaluated("AdmissionCheck", "UnsatisfiedAdmissionChecks", sentence)
 
 
-def _kept_out_by_itself(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
+def _workload_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
     stream = workload_stream(workload.key)
     if stream in cell.set_aside:
         sentence = f"It was set aside because it cannot be judged: {cell.set_aside[stream]}"
-        return _not_looked_at("Hold", "SetAside", sentence, "change or resubmit it")
+        return _unevaluated("Hold", "SetAside", sentence, "change or resubmit it")
     if workload.terminating_at is not None or workload.cancelling_at is not None:
-        return _not_looked_at("Hold", "Ending", "It is about to end")
+        return _unevaluated("Hold", "Ending", "It is about to end")
     if not workload.spec.active:
-        return _deactivated(workload)
+        return _deactivation_reason(workload)
     if workload.hold is not None:
         hold = workload.hold
         until = f" for {_in(hold.expires_at, at)} more" if hold.expires_at else ""
         sentence = f"{hold.owner} holds it{until}: {hold.reason}"
-        return _not_looked_at("Hold", "OnHold", sentence, "release it", held_by=(hold.owner,))
+        return _unevaluated("Hold", "OnHold", sentence, "release it", held_by=(hold.owner,))
     gates = admission_gates(workload.annotations)
     if gates:
         sentence = f"It waits until its admission gates are opened: {', '.join(gates)}"
-        return _not_looked_at("Hold", "AdmissionGated", sentence, f"{gates[0]} is removed")
+        return _unevaluated("Hold", "AdmissionGated", sentence, f"{gates[0]} is removed")
     if workload.requeue.requeue_at is not None:
-        return _backing_off(cell, workload, workload.requeue.requeue_at, at)
+        return _backoff_reason(cell, workload, workload.requeue.requeue_at, at)
     return None
 
 
-def _deactivated(workload: Workload) -> Explanation:
+def _deactivation_reason(workload: Workload) -> Explanation:
     last = condition(workload, "Requeued")
     message = last.message if last is not None else ""
     if message.startswith(("It ", "Its ")):
         message = "i" + message[1:]
     told = f": {message}" if message else ""
-    return _not_looked_at("Hold", "Deactivated", f"It is inactive{told}", "activate it")
+    return _unevaluated("Hold", "Deactivated", f"It is inactive{told}", "activate it")
 
 
-def _backing_off(cell: Cell, workload: Workload, until: Instant, at: Instant) -> Explanation:
+def _backoff_reason(cell: Cell, workload: Workload, until: Instant, at: Instant) -> Explanation:
     requeued = condition(workload, "Requeued")
     if requeued is not None and requeued.reason == "AdmissionCheck":
         sentence = f"Its admission checks want another try in {_in(until, at)}"
-        return _not_looked_at("Backoff", "BackingOff", sentence, "requeue it")
+        return _unevaluated("Backoff", "BackingOff", sentence, "requeue it")
     waits = waits_for_pods_ready(cell.config, workload)
     limit = waits.requeuing_strategy.backoff_limit_count if waits else None
     of = f" of {limit}" if limit is not None else ""
     sentence = f"It backs off for {_in(until, at)} more before attempt {workload.requeue.count}{of}"
-    return _not_looked_at("Backoff", "BackingOff", sentence, "requeue it")
+    return _unevaluated("Backoff", "BackingOff", sentence, "requeue it")
 
 
-def _kept_out_by_queues(cell: Cell, workload: Workload) -> Explanation | None:
+def _queue_reason(cell: Cell, workload: Workload) -> Explanation | None:
     found = queue_obstacle(cell.config, workload)
     if found is None:
         return None
-    return _not_looked_at("Queue", found.reason, found.message, found.remedy)
+    return _unevaluated("Queue", found.reason, found.message, found.remedy)
 
 
-def _competing(cell: Cell, workload: Workload, at: Instant) -> Explanation:
+def _heap_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation:
     partition = cell.partition(cell.partitioning.key_of(workload))
     name = cluster_queue_of(cell.config, workload)
-    queue, ranks = partition.pending[name], ranks_at(cell, name, at)
+    queue, ranks = partition.pending[name], local_queue_ranks(cell, name, at)
     if not may_compete(workload) or workload.key not in queue.members:
-        return _not_looked_at("Order", "Requeueing", "It is about to be put back into its queue")
+        return _unevaluated("Order", "Requeueing", "It is about to be put back into its queue")
     if workload.explanation is not None:
         return workload.explanation
     return (
-        _behind_the_head(cell, queue, queue.first(ranks), workload)
-        or _like_another(cell, queue, workload)
-        or _about_to_be_looked_at(partition, queue.in_order(ranks), workload, at)
+        _behind_strict_fifo_head(cell, queue, queue.first(ranks), workload)
+        or _equivalent_reason(cell, queue, workload)
+        or _pending_evaluation(partition, queue.in_order(ranks), workload, at)
     )
 
 
-def _behind_the_head(
+def _behind_strict_fifo_head(
     cell: Cell, queue: PendingQueue, first: str | None, workload: Workload
 ) -> Explanation | None:
     if not queue.strict or first is None or first == workload.key:
@@ -241,10 +245,10 @@ def _behind_the_head(
     head = cell.workloads[first]
     because = f", which waits: {head.explanation.sentence}" if head.explanation else ""
     sentence = f"Its queue is strict and starts {first} before it{because}"
-    return _not_looked_at("Order", "BehindHead", sentence, f"{first} starts", held_by=(first,))
+    return _unevaluated("Order", "BehindHead", sentence, f"{first} starts", held_by=(first,))
 
 
-def _like_another(cell: Cell, queue: PendingQueue, workload: Workload) -> Explanation | None:
+def _equivalent_reason(cell: Cell, queue: PendingQueue, workload: Workload) -> Explanation | None:
     other = queue.explained_like(workload.key)
     known = cell.workloads[other].explanation if other else None
     if known is None:
@@ -253,18 +257,18 @@ def _like_another(cell: Cell, queue: PendingQueue, workload: Workload) -> Explan
     return replace(known, sentence=sentence, evaluated=False)
 
 
-def _about_to_be_looked_at(
+def _pending_evaluation(
     partition: Partition, line: tuple[str, ...], workload: Workload, at: Instant
 ) -> Explanation:
     if partition.rounds:
         making_room = oldest_first(partition.rounds.values())[0].preemptor
         sentence = f"It has not been looked at yet; room is being made for {making_room}"
-        return _not_looked_at("Round", "RoundDraining", sentence, held_by=(making_room,))
+        return _unevaluated("Round", "RoundDraining", sentence, held_by=(making_room,))
     place = line.index(workload.key)
     ahead = f"; {place} are before it" if place else ""
     waited = max(0, at - workload.created_at) // MICROSECONDS_PER_SECOND
     sentence = f"It was submitted {waited} s ago and has not been looked at yet{ahead}"
-    return _not_looked_at("Order", "PendingEvaluation", sentence)
+    return _unevaluated("Order", "PendingEvaluation", sentence)
 
 
 def _in(until: Instant, at: Instant) -> str:

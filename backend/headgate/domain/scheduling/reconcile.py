@@ -4,12 +4,12 @@ from functools import partial
 
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.events import ClusterQueueResumed, LocalQueueResumed
-from headgate.domain.scheduling.block_admission import start_the_next
+from headgate.domain.scheduling.block_admission import admit_unblocked
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.due.consequences import consequences
 from headgate.domain.scheduling.due.finalization import finalized
-from headgate.domain.scheduling.local_queue_ranking import ranks_at
-from headgate.domain.scheduling.overcommitted_hosts import relieve_hosts
+from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
+from headgate.domain.scheduling.overcommitted_hosts import fail_overcommitted_hosts
 from headgate.domain.scheduling.partition.keys import INSTALLATION
 from headgate.domain.scheduling.rounds.progress import advance_rounds
 from headgate.domain.scheduling.rounds.rate_limits import waiting_is_over
@@ -17,19 +17,19 @@ from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.topology.events import NodeFellSilent
 from headgate.domain.values.instants import Instant, seconds_after
 
-MOST_FIRED = 500
+MAX_FIRED = 500
 """Timers fired in one cycle, so that draining a full queue does not become one huge transaction."""
 
 
-def keep_house(cycle: CycleContext) -> None:
+def reconcile_partition(cycle: CycleContext) -> None:
     """Resume queues whose stop ran out, fire workloads' timers, move rounds on, let objects go."""
-    cycle.partition.ranks = partial(ranks_at, cycle.cell, at=cycle.at)
+    cycle.partition.ranks = partial(local_queue_ranks, cycle.cell, at=cycle.at)
     if cycle.partition.shields.look_at(cycle.at):
         cycle.partition.unpark()
     _resume_queues(cycle)
     _fire_timers(cycle)
-    start_the_next(cycle)
-    relieve_hosts(cycle)
+    admit_unblocked(cycle)
+    fail_overcommitted_hosts(cycle)
     advance_rounds(cycle)
     waiting_is_over(cycle)
     if cycle.key == INSTALLATION:
@@ -49,12 +49,12 @@ def next_due(cycle: CycleContext) -> Instant | None:
         *(found.expires_at for found in partition.rounds.values()),
         *partition.rounds_wait_until.values(),
         *(due for due, _ in partition.stops),
-        _next_look(cycle),
+        _next_ranking_change(cycle),
     ]
     return min((due for due in dues if due is not None), default=None)
 
 
-def _next_look(cycle: CycleContext) -> Instant | None:
+def _next_ranking_change(cycle: CycleContext) -> Instant | None:
     """When past usage may have put another head before one that blocks a strict line."""
     rules = cycle.cell.usage_history.rules
     if rules is None or not any(q.is_contested() for q in cycle.partition.pending.values()):
@@ -71,7 +71,7 @@ def _resume_queues(cycle: CycleContext) -> None:
 
 
 def _fire_timers(cycle: CycleContext) -> None:
-    left = MOST_FIRED
+    left = MAX_FIRED
     while left and (due := cycle.partition.timers.fired(cycle.at)):
         for key in due[:left]:
             _fire(cycle, key)

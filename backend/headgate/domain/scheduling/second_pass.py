@@ -40,17 +40,17 @@ from headgate.domain.workloads.state import Workload, is_admitted
 NO_FLAVOR = "its flavor has no topology any more"
 
 
-def second_passes(cycle: CycleContext) -> None:
+def run_second_passes(cycle: CycleContext) -> None:
     """Look for hosts for everyone who needs some and has not looked in vain since the last change.
 
     Who finds none waits for one or is evicted, as the Configuration says.
     """
     watch = cycle.partition.watch
     found = [each for key, each in watch.searching.items() if key not in watch.in_vain]
-    for workload in in_turn(found):
+    for workload in second_pass_order(found):
         cycle.evaluation_count += 1
         try:
-            events = _look(cycle, workload)
+            events = _second_pass(cycle, workload)
         except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
             cycle.cell.put_aside(workload_stream(workload.key), f"{type(error).__name__}: {error}")
             continue
@@ -69,37 +69,41 @@ def find_hosts(partition: Partition, workload: Workload) -> Admission | Unplaced
     """
     admission = workload.admission
     assert admission is not None, "only who holds quota looks a second time"
-    replaced = _replaced(partition, workload, admission)
+    replaced = _replace_failed_hosts(partition, workload, admission)
     if isinstance(replaced, Unplaced) or not awaits_topology(replaced):
         return replaced
-    return _first_placed(partition, workload, replaced)
+    return _assign_pending_hosts(partition, workload, replaced)
 
 
-def in_turn(workloads: Iterable[Workload]) -> list[Workload]:
+def second_pass_order(workloads: Iterable[Workload]) -> list[Workload]:
     """Those of higher priority look first, of equals the older one."""
     return sorted(workloads, key=lambda each: (-each.spec.priority, each.created_at, each.key))
 
 
-def gives_up(config: Config, workload: Workload) -> bool:
+def evicts_when_unplaceable(config: Config, workload: Workload) -> bool:
     """Whether it is evicted where no hosts are found for it, instead of waiting for some."""
     rules = config.configuration.topology
-    must_go = rules.fail_fast or not rules.replace_failed_nodes or not _goes_to_hosts(workload)
+    must_go = (
+        rules.fail_fast or not rules.replace_failed_nodes or not _is_assigned_to_hosts(workload)
+    )
     return bool(workload.unhealthy_nodes) and must_go
 
 
-def _look(cycle: CycleContext, workload: Workload) -> tuple[WorkloadEvent, ...]:
+def _second_pass(cycle: CycleContext, workload: Workload) -> tuple[WorkloadEvent, ...]:
     rules = cycle.partition.config.configuration.topology
     found: Admission | Unplaced = Unplaced("hosts are not replaced in this installation")
     if rules.replace_failed_nodes or not workload.unhealthy_nodes:
         found = find_hosts(cycle.partition, workload)
     if not isinstance(found, Unplaced):
-        return (WorkloadPlaced(admission=found, replaced=_lost(workload)),)
-    if not gives_up(cycle.partition.config, workload):
+        return (WorkloadPlaced(admission=found, replaced=_failed_hosts(workload)),)
+    if not evicts_when_unplaceable(cycle.partition.config, workload):
         return ()
-    return (_sent_away(cycle, workload, found),)
+    return (_host_failure_eviction(cycle, workload, found),)
 
 
-def _sent_away(cycle: CycleContext, workload: Workload, failure: Unplaced) -> WorkloadEvent:
+def _host_failure_eviction(
+    cycle: CycleContext, workload: Workload, failure: Unplaced
+) -> WorkloadEvent:
     hosts = ", ".join(f"{host} ({why})" for host, why in workload.unhealthy_nodes.items())
     because = f": {failure.reason}" if failure.reason else ""
     message = f"Its hosts failed and no others were found for its pods{because}. Lost: {hosts}"
@@ -108,11 +112,11 @@ def _sent_away(cycle: CycleContext, workload: Workload, failure: Unplaced) -> Wo
     return WorkloadEvicted(eviction=cycle.new_id(), reason="NodeFailures", message=message)
 
 
-def _replaced(
+def _replace_failed_hosts(
     partition: Partition, workload: Workload, admission: Admission
 ) -> Admission | Unplaced:
     assumed: dict[str, Ints] = {}
-    lost = set(_lost(workload))
+    lost = set(_failed_hosts(workload))
     given: list[PodSetAssignment] = []
     for assigned, pod_set in _with_pod_sets(workload, admission):
         known = assigned.topology_assignment
@@ -129,7 +133,7 @@ def _replaced(
     return replace(admission, pod_set_assignments=tuple(given))
 
 
-def _first_placed(
+def _assign_pending_hosts(
     partition: Partition, workload: Workload, admission: Admission
 ) -> Admission | Unplaced:
     assumed: dict[str, Ints] = {}
@@ -185,7 +189,7 @@ def _ground(
     )
 
 
-def _goes_to_hosts(workload: Workload) -> bool:
+def _is_assigned_to_hosts(workload: Workload) -> bool:
     assert workload.admission is not None, "only who holds quota has lost hosts"
     return all(
         given.topology_assignment is None or given.topology_assignment.levels[-1] == HOSTNAME_LABEL
@@ -193,7 +197,7 @@ def _goes_to_hosts(workload: Workload) -> bool:
     )
 
 
-def _lost(workload: Workload) -> tuple[str, ...]:
+def _failed_hosts(workload: Workload) -> tuple[str, ...]:
     """Those of its lost places that its pods still have, in the order of its places."""
     assert workload.admission is not None, "only who holds quota has lost hosts"
     return tuple(host for host in hosts_of(workload.admission) if host in workload.unhealthy_nodes)

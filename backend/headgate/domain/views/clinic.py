@@ -10,7 +10,7 @@ from headgate.domain.cell import Cell
 from headgate.domain.config import Config
 from headgate.domain.scheduling.due.timers import retry_deadline, waits_for_pods_ready
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.deciding.activity import has_run_out, runs_anew
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
@@ -61,7 +61,7 @@ def case_of(cell: Cell, workload: Workload, at: Instant) -> Case | None:
     phase = phase_of(workload)
     if phase not in PATIENT_PHASES:
         return None
-    found = explain_waiting(cell, workload, at)
+    found = recorded_reason(cell, workload, at)
     deactivation = workload.deactivation
     next_try = workload.hold.expires_at if workload.hold else workload.requeue.requeue_at
     return Case(

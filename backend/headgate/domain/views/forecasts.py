@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.block_admission import waiting_for_pods
+from headgate.domain.scheduling.block_admission import blocked_reason
 from headgate.domain.scheduling.due.timers import waits_for_pods_ready
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
-from headgate.domain.scheduling.pending_reasons import explain_now
+from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
@@ -38,7 +38,7 @@ def _what_next(cell: Cell, workload: Workload, at: Instant) -> str:
 
 
 def _waiting(cell: Cell, workload: Workload, at: Instant) -> str:
-    found = explain_now(cell, workload, at)
+    found = current_reason(cell, workload, at)
     return found.sentence if found is not None else "It competes for a place"
 
 
@@ -50,7 +50,7 @@ def _competing(cell: Cell, workload: Workload) -> str:
     evaluation = evaluate(partition, cell.workloads, workload)
     if evaluation.mode == Mode.FIT:
         if cell.partitioning.blocking:
-            return waiting_for_pods(tuple(cell.partitioning.blocking)).sentence
+            return blocked_reason(tuple(cell.partitioning.blocking)).sentence
         fits = f"It fits in ClusterQueue {evaluation.cluster_queue} now and starts when it is next"
         return fits + _if_pods_fail(cell, workload)
     if evaluation.mode == Mode.PREEMPT:

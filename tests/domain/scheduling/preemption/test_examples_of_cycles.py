@@ -1,7 +1,7 @@
 """The worked examples 13 to 15, 21, 23 and 28 of preemption.md §7: within and between cycles."""
 
 from headgate.domain.queues.specs import FlavorFungibility
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.scheduling.preemption.guard import BLOCKED
 from headgate.domain.topology.specs import HOSTNAME_LABEL
 from headgate.domain.workloads.events import WorkloadFinished
@@ -15,7 +15,7 @@ ANY = policies("LowerPriority", "Any")
 
 
 def dominant(world: World, name: str) -> str:
-    found = explain_waiting(world.cell, world[f"team/{name}"], world.at)
+    found = recorded_reason(world.cell, world[f"team/{name}"], world.at)
     return found.dominant if found else ""
 
 

@@ -12,7 +12,7 @@ from headgate.application.queries.overview.never_starting import HOPELESS
 from headgate.application.queries.overview.views import Attention
 from headgate.domain.cell import Cell
 from headgate.domain.queues.activity import cluster_queue_activity
-from headgate.domain.scheduling.local_queue_ranking import ranks_at
+from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
@@ -89,7 +89,7 @@ def _blocked_lines(cell: Cell, at: Instant, scope: NamespaceScope) -> Iterator[A
     """
     for name, key in sorted(cell.partitioning.of_cluster_queue.items()):
         line = cell.partition(key).pending[name]
-        first = line.first(ranks_at(cell, name, cell.changed_at)) if line.strict else None
+        first = line.first(local_queue_ranks(cell, name, cell.changed_at)) if line.strict else None
         head = cell.workloads.get(first or "")
         if head is None or head.explanation is None:
             continue

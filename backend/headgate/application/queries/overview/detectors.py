@@ -15,7 +15,7 @@ from headgate.application.queries.overview.never_starting import Proofs
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.explanation import Explanation
@@ -115,7 +115,7 @@ def _starving(cell: Cell, at: Instant, hopeless: Container[str]) -> Cooperative[
 
 def _takes_part(cell: Cell, workload: Workload, at: Instant) -> bool:
     """Whether nothing but its competitors keeps it out: no hold, no gate, no queue of its own."""
-    why = explain_waiting(cell, workload, at)
+    why = recorded_reason(cell, workload, at)
     return why is not None and all(b.type not in KEPT_OUT for b in why.blockers)
 
 

@@ -8,7 +8,7 @@ from headgate.domain.cell import Cell
 from headgate.domain.scheduling.flavors.refusals import BESIDE_OTHERS
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.ordering.order import Shape, shape_of
-from headgate.domain.scheduling.pending_reasons import explain_anew, explain_waiting
+from headgate.domain.scheduling.pending_reasons import evaluated_reason, recorded_reason
 from headgate.domain.scheduling.results import UNUSABLE_HOSTS
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.explanation import Blocker, Explanation
@@ -32,13 +32,13 @@ class Proofs:
         """
         if phase_of(workload) != "Pending" or not _is_told_so(self._cell, workload):
             return None
-        known = explain_waiting(self._cell, workload, self._at)
+        known = recorded_reason(self._cell, workload, self._at)
         if known is None or known.dominant not in HOPELESS:
             return None
         fewest = _with_fewest_pods(workload)
         kind = (cluster_queue_of(self._cell.config, workload), shape_of(fewest))
         if kind not in self._found:
-            self._found[kind] = explain_anew(self._cell, fewest)
+            self._found[kind] = evaluated_reason(self._cell, fewest)
         found = self._found[kind]
         return found if found is not None and _is_proof(found) else None
 

@@ -7,7 +7,7 @@ import msgspec
 from headgate.application.cooperative import Cooperative, each
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.lines.standing import cluster_queue_of, effective_spec
-from headgate.domain.scheduling.local_queue_ranking import ranks_at
+from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.order import Order, order_of
 
 
@@ -45,7 +45,7 @@ def line_of(cell: Cell, cluster_queue: str) -> Line:
     if key is None:
         return Line(())
     waiting = cell.partition(key).pending[cluster_queue]
-    ranks = ranks_at(cell, cluster_queue, cell.changed_at)
+    ranks = local_queue_ranks(cell, cluster_queue, cell.changed_at)
     return Line(waiting.in_order(ranks), waiting.strict)
 
 

@@ -22,8 +22,8 @@ from headgate.application.queries.workloads.waiting_since import since
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
-from headgate.domain.scheduling.pending_reasons import explain_now
-from headgate.domain.scheduling.pending_reasons import explain_waiting
+from headgate.domain.scheduling.pending_reasons import current_reason
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.deciding.shrinking import pods_going
@@ -130,12 +130,12 @@ def _history(
 
 def explanation_of(cell: Cell, workload: Workload, at: Instant) -> Explanation:
     """The explanation that holds, as it was recorded where the scheduler looked."""
-    return _stated(workload) or _waiting(explain_waiting(cell, workload, at))
+    return _stated(workload) or _waiting(recorded_reason(cell, workload, at))
 
 
 def fresh_explanation(cell: Cell, workload: Workload, at: Instant) -> Explanation:
     """The same with the numbers of this moment."""
-    return _stated(workload) or _waiting(explain_now(cell, workload, at))
+    return _stated(workload) or _waiting(current_reason(cell, workload, at))
 
 
 def _stated(workload: Workload) -> Explanation | None:

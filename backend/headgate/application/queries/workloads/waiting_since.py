@@ -84,7 +84,7 @@ ALSO_GOES_ON: dict[str, tuple[type, ...]] = {
         WorkloadSpecChanged,
     ),
 }
-"""What happens behind a reason that comes before it in the order of `explain_waiting`."""
+"""What happens behind a reason that comes before it in the order of `recorded_reason`."""
 
 SHUT = ("LocalQueueStopped", "Stopped", "AdmissionCheckInactive")
 """Reasons that lie with a queue or a check which lets nobody through; earlier ones come first."""
