@@ -22,7 +22,7 @@ from headgate.domain.scheduling.placement.ground import Ground, Placed, per_pod
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
 from headgate.domain.scheduling.placement.place import place_pod_set
 from headgate.domain.scheduling.placement.wanted import slicing_of
-from headgate.domain.scheduling.results import Unplaced
+from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
     NodeSpec,
@@ -131,7 +131,7 @@ def measure(ground: Ground, ask: Ask) -> str:
         count=ask.count, scheduling=Scheduling(requests=REQUESTS), topology_request=ask.topology
     )
     placed = place_pod_set(ground, pod_set)
-    if isinstance(placed, Unplaced):
+    if isinstance(placed, PlacementShortfall):
         return f"  {ask.name:30} does not fit"
     shape = Shape(pod_set, None, slicing_of(pod_set, ground.topology.levels))
     place = partial(place_pod_set, ground, pod_set)

@@ -16,7 +16,7 @@ from headgate.domain.scheduling.placement.place import place_pod_set
 from headgate.domain.scheduling.preemption.candidates import reserved_at
 from headgate.domain.scheduling.preemption.claims import Candidate, Victim
 from headgate.domain.scheduling.preemption.scoring import Score, score_of
-from headgate.domain.scheduling.results import Mode, Unplaced
+from headgate.domain.scheduling.results import Mode, PlacementShortfall
 from headgate.domain.workloads.deciding.leaving import is_leaving
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import Workload
@@ -87,13 +87,13 @@ class EveryDomain:
         within[places_within(self.topology, level, domain)] = True
         waiting = [w for w in self._evictable() if self._lies_in(w, within)]
         gone: list[Workload] = []
-        while isinstance(place := self._place(within), Unplaced) and waiting:
+        while isinstance(place := self._place(within), PlacementShortfall) and waiting:
             gone.append(waiting.pop(0))
             self.partition.charges.give_back(PROJECTED, self.partition.charges.held_by(gone[-1]))
-        victims = [] if isinstance(place, Unplaced) else self._needed(gone, place)
-        for workload in victims if not isinstance(place, Unplaced) else gone:
+        victims = [] if isinstance(place, PlacementShortfall) else self._needed(gone, place)
+        for workload in victims if not isinstance(place, PlacementShortfall) else gone:
             self.partition.charges.take(PROJECTED, self.partition.charges.held_by(workload))
-        if isinstance(place, Unplaced):
+        if isinstance(place, PlacementShortfall):
             return None
         name = "/".join(self.topology.domain_path(level, domain))
         candidates = [Victim(Candidate(w, "", {}), "Own") for w in victims]
@@ -112,7 +112,7 @@ class EveryDomain:
                 victims.insert(0, workload)
         return victims
 
-    def _place(self, within: Bools) -> Placed | Unplaced:
+    def _place(self, within: Bools) -> Placed | PlacementShortfall:
         flavor = self.world.cell.config.resource_flavors["tas"].spec
         hosts = self.partition.hosts
         ground = Ground(hosts, self.topology, flavor, (PROJECTED,), {}, within)

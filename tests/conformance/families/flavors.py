@@ -11,7 +11,7 @@ from headgate.domain.scheduling.flavors.assign import FlavorChoice, choose_flavo
 from headgate.domain.scheduling.flavors.offers import offer_to, offer_to_all
 from headgate.domain.scheduling.quota.answer import Oracle, QuotaView
 from headgate.domain.scheduling.quota.usage import add_usage, borrowing_level
-from headgate.domain.scheduling.results import FlavorTry, Mode, QuotaAnswer
+from headgate.domain.scheduling.results import FlavorAttempt, Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.annotations import ALLOWED_FLAVORS
 from headgate.domain.workloads.specs import PodSet
@@ -85,7 +85,7 @@ def assignment_of_allowed(case: Case) -> Iterator[str]:
     offer = offer_to(partition.offers[queue], workload)
     nobody = Oracle(lambda *_: (Mode.NO_CANDIDATES, 0), while_borrowing=False)
 
-    def ask(key: FlavorResource, need: int) -> QuotaAnswer:
+    def ask(key: FlavorResource, need: int) -> QuotaResult:
         return quota.answer(f"clusterqueue/{queue}", key, need, nobody)
 
     choice = choose_flavors(offer, workload.spec.pod_sets, ask)
@@ -187,7 +187,7 @@ def _choice(case: Case, installed: Installed, pod_sets: list[Given]) -> FlavorCh
     borrows = spec.preemption.borrow_within_cohort.policy != "Never"
     oracle = Oracle(foreseen, while_borrowing=borrows or bool(shares))
 
-    def ask(key: FlavorResource, need: int) -> QuotaAnswer:
+    def ask(key: FlavorResource, need: int) -> QuotaResult:
         return quota.answer(node, key, need, oracle)
 
     value = {"metadata": {"name": "wl"}, "spec": {"podSets": pod_sets}}
@@ -217,7 +217,7 @@ def _use(installed: Installed, name: str, usage: Given | None) -> None:
 
 def _given(choice: FlavorChoice, name: str) -> dict[str, tuple[str, str]]:
     """The flavor of each resource of a pod set, and how it fits there."""
-    tries: dict[str, FlavorTry] = {t.flavor: t for t in choice.tries if t.pod_set == name}
+    tries: dict[str, FlavorAttempt] = {t.flavor: t for t in choice.tries if t.pod_set == name}
     return {
         resource: (flavor, MODES[tries[flavor].answers[resource].mode])
         for given in choice.pod_sets

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from headgate.domain.scheduling.placement.replacement import replace_hosts
-from headgate.domain.scheduling.results import Unplaced
+from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.workloads.admission import TopologyAssignment
 from tests.conformance.cases import Case
 from tests.conformance.families.family import Family
@@ -112,7 +112,7 @@ def _replaced(
     for pod_set in spec.pod_sets:
         known = topology_assignment(given[pod_set.name])
         placed = replace_hosts(ground, pod_set, known, {lost})
-        found[pod_set.name] = None if isinstance(placed, Unplaced) else _shown(placed)
+        found[pod_set.name] = None if isinstance(placed, PlacementShortfall) else _shown(placed)
     return found
 
 

@@ -14,7 +14,7 @@ from headgate.domain.cell import Cell
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, host_name
-from headgate.domain.scheduling.results import Unplaced
+from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.scheduling.second_pass import (
     evicts_when_unplaceable,
     find_hosts,
@@ -75,10 +75,12 @@ def _move_of(
     leaving = replace(workload, unhealthy_nodes=lost)
     assert workload.admission is not None, "who stands on a host has a place"
     before = _places(workload.admission)
-    found: Admission | Unplaced = Unplaced("hosts are not replaced in this installation")
+    found: Admission | PlacementShortfall = PlacementShortfall(
+        "hosts are not replaced in this installation"
+    )
     if partition.config.configuration.topology.replace_failed_nodes:
         found = find_hosts(partition, leaving)
-    if isinstance(found, Unplaced):
+    if isinstance(found, PlacementShortfall):
         outcome: DrainOutcome = (
             "Evicted" if evicts_when_unplaceable(partition.config, leaving) else "Waits"
         )

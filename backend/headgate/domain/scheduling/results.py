@@ -25,11 +25,11 @@ class Mode(IntEnum):
     FIT = 5
 
 
-class QuotaAnswer(msgspec.Struct, frozen=True, gc=False):
+class QuotaResult(msgspec.Struct, frozen=True, gc=False):
     """The mode, the borrowing level, and the numbers behind them; `reason` is Kueue's word.
 
-    `is_immune` if they are about what may not be preempted, which only nominal quota pays for;
-    `is_kept` if quota is there and kept for such work that waits. `debt` is how much more is used
+    `is_non_preemptible` if they are about what may not be preempted, which only nominal quota pays for;
+    `is_withheld` if quota is there and kept for such work that waits. `debt` is how much more is used
     already than there is: whoever wants room has to make up for that as well.
     """
 
@@ -40,12 +40,12 @@ class QuotaAnswer(msgspec.Struct, frozen=True, gc=False):
     nominal: int
     most: int
     reason: str = ""
-    is_immune: bool = False
-    is_kept: bool = False
+    is_non_preemptible: bool = False
+    is_withheld: bool = False
     debt: int = 0
 
 
-class FlavorTry(msgspec.Struct, frozen=True):
+class FlavorAttempt(msgspec.Struct, frozen=True):
     """One flavor looked at for one pod set: why it is out, or how quota answered.
 
     `remedy` is what would end that refusal, where something would. `group` is the number of the
@@ -55,7 +55,7 @@ class FlavorTry(msgspec.Struct, frozen=True):
     pod_set: str
     flavor: str
     refusal: str = ""
-    answers: dict[str, QuotaAnswer] = {}
+    answers: dict[str, QuotaResult] = {}
     group: int = -1
     remedy: str = ""
 
@@ -73,7 +73,7 @@ class FlavorTry(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class LayerShort:
+class SliceLayerShortfall:
     """How many slices of one layer fit in the best domain, and how many are needed."""
 
     level: str
@@ -82,11 +82,11 @@ class LayerShort:
 
 
 @dataclass(frozen=True, slots=True)
-class Unplaced:
+class PlacementShortfall:
     """Why there is no place: units that fit and are needed, at a level, and hosts left out.
 
     With several layers of slices `layers` says it for each; `lacks_leader` if the leader of the
-    group is what has no room. `is_taken` if there is a place, and others stand on it. `standing`
+    group is what has no room. `is_occupied` if there is a place, and others stand on it. `standing`
     pods of the pod set run already, and the units are what is to be added to them.
     """
 
@@ -98,9 +98,9 @@ class Unplaced:
     domain: tuple[str, ...] = ()
     hosts: int = 0
     excluded: tuple[tuple[str, int], ...] = ()
-    layers: tuple[LayerShort, ...] = ()
+    layers: tuple[SliceLayerShortfall, ...] = ()
     lacks_leader: bool = False
-    is_taken: bool = False
+    is_occupied: bool = False
     standing: int = 0
 
 

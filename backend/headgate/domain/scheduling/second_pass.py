@@ -17,7 +17,7 @@ from headgate.domain.scheduling.placement.ground import Ground
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, Ints
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
 from headgate.domain.scheduling.placement.replacement import add_pods, replace_hosts
-from headgate.domain.scheduling.results import Unplaced
+from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.streams import workload_stream
 from headgate.domain.topology.specs import HOSTNAME_LABEL
 from headgate.domain.workloads.admission import (
@@ -62,7 +62,7 @@ def run_second_passes(cycle: CycleContext) -> None:
         cycle.decide(*facts)
 
 
-def find_hosts(partition: Partition, workload: Workload) -> Admission | Unplaced:
+def find_hosts(partition: Partition, workload: Workload) -> Admission | PlacementShortfall:
     """The admission with hosts for all pods that have none or lost theirs; or why there are none.
 
     The partition is left as it was.
@@ -70,7 +70,7 @@ def find_hosts(partition: Partition, workload: Workload) -> Admission | Unplaced
     admission = workload.admission
     assert admission is not None, "only who holds quota looks a second time"
     replaced = _replace_failed_hosts(partition, workload, admission)
-    if isinstance(replaced, Unplaced) or not awaits_topology(replaced):
+    if isinstance(replaced, PlacementShortfall) or not awaits_topology(replaced):
         return replaced
     return _assign_pending_hosts(partition, workload, replaced)
 
@@ -91,10 +91,12 @@ def evicts_when_unplaceable(config: Config, workload: Workload) -> bool:
 
 def _second_pass(cycle: CycleContext, workload: Workload) -> tuple[WorkloadEvent, ...]:
     rules = cycle.partition.config.configuration.topology
-    found: Admission | Unplaced = Unplaced("hosts are not replaced in this installation")
+    found: Admission | PlacementShortfall = PlacementShortfall(
+        "hosts are not replaced in this installation"
+    )
     if rules.replace_failed_nodes or not workload.unhealthy_nodes:
         found = find_hosts(cycle.partition, workload)
-    if not isinstance(found, Unplaced):
+    if not isinstance(found, PlacementShortfall):
         return (WorkloadPlaced(admission=found, replaced=_failed_hosts(workload)),)
     if not evicts_when_unplaceable(cycle.partition.config, workload):
         return ()
@@ -102,7 +104,7 @@ def _second_pass(cycle: CycleContext, workload: Workload) -> tuple[WorkloadEvent
 
 
 def _host_failure_eviction(
-    cycle: CycleContext, workload: Workload, failure: Unplaced
+    cycle: CycleContext, workload: Workload, failure: PlacementShortfall
 ) -> WorkloadEvent:
     hosts = ", ".join(f"{host} ({why})" for host, why in workload.unhealthy_nodes.items())
     because = f": {failure.reason}" if failure.reason else ""
@@ -114,7 +116,7 @@ def _host_failure_eviction(
 
 def _replace_failed_hosts(
     partition: Partition, workload: Workload, admission: Admission
-) -> Admission | Unplaced:
+) -> Admission | PlacementShortfall:
     assumed: dict[str, Ints] = {}
     lost = set(_failed_hosts(workload))
     given: list[PodSetAssignment] = []
@@ -125,17 +127,17 @@ def _replace_failed_hosts(
             continue
         ground = _ground(partition, assigned, assumed)
         if ground is None:
-            return Unplaced(NO_FLAVOR)
+            return PlacementShortfall(NO_FLAVOR)
         found = replace_hosts(ground, pod_set, known, lost)
-        if isinstance(found, Unplaced):
-            return Unplaced(in_words(ground.topology.flavor, found))
+        if isinstance(found, PlacementShortfall):
+            return PlacementShortfall(in_words(ground.topology.flavor, found))
         given.append(replace(assigned, topology_assignment=found))
     return replace(admission, pod_set_assignments=tuple(given))
 
 
 def _assign_pending_hosts(
     partition: Partition, workload: Workload, admission: Admission
-) -> Admission | Unplaced:
+) -> Admission | PlacementShortfall:
     assumed: dict[str, Ints] = {}
     seats = []
     places: dict[str, TopologyAssignment] = {}
@@ -143,17 +145,17 @@ def _assign_pending_hosts(
         if assigned.delayed_topology_request == "Pending" and assigned.count:
             ground = _ground(partition, assigned, assumed)
             if ground is None:
-                return Unplaced(NO_FLAVOR)
+                return PlacementShortfall(NO_FLAVOR)
             if assigned.topology_assignment is None:
                 seats.append(Seat(ground, pod_set))
                 continue
             grown = add_pods(ground, pod_set, assigned.topology_assignment)
-            if isinstance(grown, Unplaced):
-                return Unplaced(in_words(ground.topology.flavor, grown))
+            if isinstance(grown, PlacementShortfall):
+                return PlacementShortfall(in_words(ground.topology.flavor, grown))
             places[assigned.name] = grown
     placed = place_pod_sets(seats)
     if isinstance(placed, Misplaced):
-        return Unplaced(in_words(placed.flavor, placed.unplaced))
+        return PlacementShortfall(in_words(placed.flavor, placed.unplaced))
     places.update({name: place.assignment for name, place in placed.items()})
     given = [
         replace(each, topology_assignment=places[each.name], delayed_topology_request="Ready")

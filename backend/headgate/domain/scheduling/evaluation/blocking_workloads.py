@@ -11,7 +11,7 @@ from headgate.domain.scheduling.explanation.remedies import Supply
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.quota.usage import potential_with_any_limit, scarce_at
-from headgate.domain.scheduling.results import QuotaAnswer
+from headgate.domain.scheduling.results import QuotaResult
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.state import Workload
 
@@ -23,14 +23,16 @@ def supply_of(
     workloads: Mapping[str, Workload],
     cluster_queue: str,
     key: FlavorResource,
-    answer: QuotaAnswer,
+    answer: QuotaResult,
 ) -> Supply:
     """Where a ClusterQueue could get more of a flavor's resource than it was answered."""
     if answer.reason == "ExceedsMaxQuota":
         node = f"clusterqueue/{cluster_queue}"
         return Supply(most_with_any_limit=potential_with_any_limit(partition.tree, node, key))
-    if answer.is_immune or answer.is_kept:
-        return Supply(_own(partition, workloads, cluster_queue, key, immune=answer.is_immune))
+    if answer.is_non_preemptible or answer.is_withheld:
+        return Supply(
+            _own(partition, workloads, cluster_queue, key, immune=answer.is_non_preemptible)
+        )
     return Supply(top_holders(partition, cluster_queue, key))
 
 

@@ -8,7 +8,7 @@ from headgate.domain.scheduling.explanation.explain import Finding, explain_find
 from headgate.domain.scheduling.explanation.remedies import Supply
 from headgate.domain.scheduling.lines.competing import preempts
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.results import Mode, QuotaAnswer, VictimSearch
+from headgate.domain.scheduling.results import Mode, QuotaResult, VictimSearch
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.deciding.leaving import is_leaving
 from headgate.domain.workloads.deciding.shrinking import pods_going
@@ -27,7 +27,7 @@ def explain_evaluation(
 ) -> Explanation:
     """What a look found, for people; naming holders is left out where only the reasons matter."""
 
-    def supply(key: FlavorResource, answer: QuotaAnswer) -> Supply:
+    def supply(key: FlavorResource, answer: QuotaResult) -> Supply:
         if not with_holders:
             return Supply()
         return supply_of(partition, workloads, evaluation.cluster_queue, key, answer)

@@ -14,7 +14,7 @@ from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.quota.tree import Amounts
-from headgate.domain.scheduling.results import Mode, QuotaAnswer
+from headgate.domain.scheduling.results import Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
@@ -32,7 +32,7 @@ class Immunity(msgspec.Struct, frozen=True, gc=False):
     cluster_queue: str
     spec: ClusterQueueSpec
 
-    def bounded(self, answer: QuotaAnswer, key: FlavorResource, need: int) -> QuotaAnswer:
+    def bounded(self, answer: QuotaResult, key: FlavorResource, need: int) -> QuotaResult:
         """The answer, or no if the rules on immunity leave less room than quota does."""
         core = immune_requests(self.workload.spec)
         if key[1] in core:
@@ -43,7 +43,7 @@ class Immunity(msgspec.Struct, frozen=True, gc=False):
             return self._beside_reserved(answer, key, need)
         return answer
 
-    def _beside_reserved(self, answer: QuotaAnswer, key: FlavorResource, need: int) -> QuotaAnswer:
+    def _beside_reserved(self, answer: QuotaResult, key: FlavorResource, need: int) -> QuotaResult:
         node = f"clusterqueue/{self.cluster_queue}"
         limit = self.partition.tree.borrowing_limit(node, key)
         if limit is None:
@@ -111,7 +111,7 @@ def _immune_part(admission: Admission, spec: WorkloadSpec) -> Iterator[tuple[Fla
             yield (given.flavors.get(resource, ""), resource), part
 
 
-def _kept(answer: QuotaAnswer, left: int, need: int) -> QuotaAnswer:
+def _kept(answer: QuotaResult, left: int, need: int) -> QuotaResult:
     """No, since what there is beyond `left` is kept for what waits and may not be preempted."""
     if need > answer.most:
         return answer
@@ -119,10 +119,10 @@ def _kept(answer: QuotaAnswer, left: int, need: int) -> QuotaAnswer:
     if left >= answer.have - answer.debt:
         return told
     have = max(0, left)
-    return replace(told, have=have, is_kept=True, debt=have - left)
+    return replace(told, have=have, is_withheld=True, debt=have - left)
 
 
-def _unpaid(answer: QuotaAnswer, left: int, asked: int) -> QuotaAnswer:
+def _unpaid(answer: QuotaResult, left: int, asked: int) -> QuotaResult:
     """No, since `asked` may not be preempted and only so much nominal quota is left for that.
 
     Where even borrowing could never be enough, the greater shortage is told.
@@ -138,6 +138,6 @@ def _unpaid(answer: QuotaAnswer, left: int, asked: int) -> QuotaAnswer:
         have=have,
         most=nominal,
         reason="ExceedsMaxQuota" if asked > nominal else "WaitingForQuota",
-        is_immune=True,
+        is_non_preemptible=True,
         debt=have - left,
     )

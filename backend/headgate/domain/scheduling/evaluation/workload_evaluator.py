@@ -43,7 +43,13 @@ from headgate.domain.scheduling.placement.hosts import ACTUAL, EMPTY, PROJECTED,
 from headgate.domain.scheduling.placement.place import Misplaced
 from headgate.domain.scheduling.preemption.claims import Victim
 from headgate.domain.scheduling.quota.answer import QuotaView
-from headgate.domain.scheduling.results import FlavorTry, Mode, QuotaAnswer, Unplaced, VictimSearch
+from headgate.domain.scheduling.results import (
+    FlavorAttempt,
+    Mode,
+    PlacementShortfall,
+    QuotaResult,
+    VictimSearch,
+)
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import PodSet
@@ -66,8 +72,8 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
     mode: Mode
     level: int = 0
     admission: Admission | None = None
-    tries: tuple[FlavorTry, ...] = ()
-    unplaced: tuple[tuple[str, str, Unplaced], ...] = ()
+    tries: tuple[FlavorAttempt, ...] = ()
+    unplaced: tuple[tuple[str, str, PlacementShortfall], ...] = ()
     victims: tuple[Victim, ...] = ()
     search: VictimSearch | None = None
     lost_place: bool = False
@@ -76,7 +82,7 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
     breaks: tuple[str, ...] = ()
 
 
-NotPlaced = tuple[tuple[str, str, Unplaced], ...]
+NotPlaced = tuple[tuple[str, str, PlacementShortfall], ...]
 Pinned: TypeAlias = Mapping[tuple[str, str], str]
 """The flavor of each resource of each pod set, where it is not free to choose."""
 
@@ -158,7 +164,9 @@ class Look:
         if wanted is None:
             nowhere = tuple((pod_set, flavor) for pod_set, flavor, _ in never)
             return structs.replace(self._failed(choice, unplaced or never), nowhere=nowhere)
-        taken = tuple((name, flavor, replace(why, is_taken=True)) for name, flavor, why in unplaced)
+        taken = tuple(
+            (name, flavor, replace(why, is_occupied=True)) for name, flavor, why in unplaced
+        )
         if not preempts:
             return self._failed(choice, taken, wanted=wanted)
         return self._with_victims(choice, taken, wanted)
@@ -166,7 +174,7 @@ class Look:
     def _choose(self, offer: FlavorOffer, *, preempts: bool) -> FlavorChoice:
         oracle = oracle_of(self.preemptor, preempts=preempts)
 
-        def ask(key: FlavorResource, need: int) -> QuotaAnswer:
+        def ask(key: FlavorResource, need: int) -> QuotaResult:
             return self.immunity.bounded(self.quota.answer(self.node, key, need, oracle), key, need)
 
         return choose_flavors(offer, self.pod_sets, ask)

@@ -13,7 +13,13 @@ from headgate.domain.scheduling.explanation.amounts import written_amount
 from headgate.domain.scheduling.explanation.amounts import written_number as number
 from headgate.domain.scheduling.explanation.placement_shortfall import without_place
 from headgate.domain.scheduling.explanation.remedies import Supply, more_quota, more_room
-from headgate.domain.scheduling.results import FlavorTry, Mode, QuotaAnswer, Unplaced, VictimSearch
+from headgate.domain.scheduling.results import (
+    FlavorAttempt,
+    Mode,
+    PlacementShortfall,
+    QuotaResult,
+    VictimSearch,
+)
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.explanation import Blocker, Explanation, Refused
 
@@ -33,7 +39,7 @@ Need: TypeAlias = tuple[str, int]
 NeededBlocker: TypeAlias = tuple[Need, Blocker, tuple[str, ...]]
 """With what would help against it."""
 
-AskSupply: TypeAlias = Callable[[FlavorResource, QuotaAnswer], Supply]
+AskSupply: TypeAlias = Callable[[FlavorResource, QuotaResult], Supply]
 
 
 class Finding(msgspec.Struct, frozen=True, gc=False):
@@ -44,8 +50,8 @@ class Finding(msgspec.Struct, frozen=True, gc=False):
     """
 
     cluster_queue: str
-    tries: tuple[FlavorTry, ...]
-    unplaced: tuple[tuple[str, str, Unplaced], ...]
+    tries: tuple[FlavorAttempt, ...]
+    unplaced: tuple[tuple[str, str, PlacementShortfall], ...]
     search: VictimSearch | None
     leaving: tuple[str, ...] = ()
     is_deferred: bool = False
@@ -134,7 +140,7 @@ def _flavor_blockers(finding: Finding, supply: AskSupply) -> list[NeededBlocker]
     return found
 
 
-def _refused_flavor(looked_at: FlavorTry) -> Blocker:
+def _refused_flavor(looked_at: FlavorAttempt) -> Blocker:
     where = f"Flavor {looked_at.flavor} cannot be used: " if looked_at.flavor else ""
     return Blocker(
         type="Quota",
@@ -147,9 +153,9 @@ def _refused_flavor(looked_at: FlavorTry) -> Blocker:
 
 def _short_of_quota(
     finding: Finding,
-    looked_at: FlavorTry,
+    looked_at: FlavorAttempt,
     resource: str,
-    answer: QuotaAnswer,
+    answer: QuotaResult,
     held_by: tuple[str, ...],
 ) -> Blocker:
     impossible = answer.reason == "ExceedsMaxQuota"
@@ -171,19 +177,19 @@ def _short_of_quota(
     )
 
 
-def _too_little(queue: str, resource: str, answer: QuotaAnswer) -> str:
+def _too_little(queue: str, resource: str, answer: QuotaResult) -> str:
     nominal = number(resource, answer.nominal)
     if answer.reason == "ExceedsMaxQuota":
-        if not answer.is_immune:
+        if not answer.is_non_preemptible:
             return f"{queue} can never use more than {number(resource, answer.most)}"
         return f"{queue} has a nominal quota of {nominal} for what may not be preempted"
     free = number(resource, answer.have)
-    if answer.is_kept:
+    if answer.is_withheld:
         return (
             f"{queue} has {free} free beside what it keeps for work that waits and may not be "
             f"preempted (nominal quota {nominal})"
         )
-    if answer.is_immune:
+    if answer.is_non_preemptible:
         return (
             f"{queue} has {free} of its nominal quota {nominal} left for what may not be preempted"
         )

@@ -1,16 +1,16 @@
 """Why pods have no place on hosts, in words (reference topology.md §5)."""
 
 from headgate.domain.scheduling.explanation.amounts import written_level
-from headgate.domain.scheduling.results import Unplaced
+from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.workloads.explanation import Blocker
 
 
-def without_place(pod_set: str, flavor: str, why: Unplaced) -> Blocker:
+def without_place(pod_set: str, flavor: str, why: PlacementShortfall) -> Blocker:
     """What stands in the way of a pod set, or of the leader that goes with it."""
     need, have = (1, 0) if why.lacks_leader else (why.needs, why.fits)
     return Blocker(
         type="Topology",
-        reason="WaitingForHosts" if why.is_taken else "TopologyPlacementFailed",
+        reason="WaitingForHosts" if why.is_occupied else "TopologyPlacementFailed",
         message=_sentence(flavor, why),
         pod_set=pod_set,
         flavor=flavor,
@@ -23,7 +23,7 @@ def without_place(pod_set: str, flavor: str, why: Unplaced) -> Blocker:
     )
 
 
-def in_words(flavor: str, why: Unplaced) -> str:
+def in_words(flavor: str, why: PlacementShortfall) -> str:
     """Why, as the end of a sentence."""
     if why.reason:
         return why.reason
@@ -31,7 +31,7 @@ def in_words(flavor: str, why: Unplaced) -> str:
     return sentence[0].lower() + sentence[1:]
 
 
-def _sentence(flavor: str, why: Unplaced) -> str:
+def _sentence(flavor: str, why: PlacementShortfall) -> str:
     if why.reason:
         return f"It cannot be placed: {why.reason}"
     level = written_level(why.level)
@@ -49,12 +49,12 @@ def _sentence(flavor: str, why: Unplaced) -> str:
     return f"{needs}{together} one {level}; {room}"
 
 
-def _added(unit: str, why: Unplaced) -> str:
+def _added(unit: str, why: PlacementShortfall) -> str:
     """The unit, or more of it where others stay where they are."""
     return f"more {unit}" if why.standing else unit
 
 
-def _layers(why: Unplaced) -> str:
+def _layers(why: PlacementShortfall) -> str:
     """How far each layer of slices comes in the best domain."""
     if not why.layers:
         return ""
@@ -62,7 +62,7 @@ def _layers(why: Unplaced) -> str:
     return f" (slices: {', '.join(each)})"
 
 
-def _all_together(flavor: str, why: Unplaced) -> str:
+def _all_together(flavor: str, why: PlacementShortfall) -> str:
     """What the hosts of a flavor can take between them; with none to spare, why each is out."""
     if why.fits:
         return f"all {_counted(why.hosts, 'hosts')} of flavor {flavor} have room for {why.fits}"

@@ -4,7 +4,7 @@ import msgspec
 
 from headgate.domain.scheduling.explanation.amounts import written_amount, written_level
 from headgate.domain.scheduling.explanation.amounts import written_number as number
-from headgate.domain.scheduling.results import QuotaAnswer, Unplaced
+from headgate.domain.scheduling.results import PlacementShortfall, QuotaResult
 from headgate.domain.values.quantities import FlavorResource
 
 
@@ -19,7 +19,7 @@ class Supply(msgspec.Struct, frozen=True, gc=False):
     most_with_any_limit: int = 0
 
 
-def more_quota(key: FlavorResource, answer: QuotaAnswer, supply: Supply) -> tuple[str, ...]:
+def more_quota(key: FlavorResource, answer: QuotaResult, supply: Supply) -> tuple[str, ...]:
     """What ends a shortage of quota, by so much that it is ended.
 
     A nominal quota higher by so much always is; a borrowing limit only where it is what ends the
@@ -30,25 +30,25 @@ def more_quota(key: FlavorResource, answer: QuotaAnswer, supply: Supply) -> tupl
         return (_a_higher_limit(key, answer, supply),)
     amount = written_amount(resource, answer.need - answer.have + answer.debt)
     held = f", held by {_some(supply.held_by)}" if supply.held_by else ""
-    if answer.is_immune:
+    if answer.is_non_preemptible:
         theirs = f", or as much given back by {_some(supply.held_by)}" if supply.held_by else ""
         return (f"a nominal quota higher by {amount} of flavor {flavor}{theirs}",)
-    if answer.is_kept:
+    if answer.is_withheld:
         theirs = f", or as much given back by {_some(supply.held_by)}" if supply.held_by else ""
         return (f"a borrowing limit higher by {amount} of flavor {flavor}{theirs}",)
     return (f"{amount} more of flavor {flavor}{held}",)
 
 
-def _a_higher_limit(key: FlavorResource, answer: QuotaAnswer, supply: Supply) -> str:
+def _a_higher_limit(key: FlavorResource, answer: QuotaResult, supply: Supply) -> str:
     flavor, resource = key
-    is_bound = not answer.is_immune and supply.most_with_any_limit >= answer.need
+    is_bound = not answer.is_non_preemptible and supply.most_with_any_limit >= answer.need
     limit = "nominal quota or borrowing limit" if is_bound else "nominal quota"
     amount = written_amount(resource, answer.need - answer.most)
     smaller = f", or a request of at most {number(resource, answer.most)}" if answer.most else ""
     return f"a {limit} higher by {amount} of flavor {flavor}{smaller}"
 
 
-def more_room(flavor: str, why: Unplaced) -> tuple[str, ...]:
+def more_room(flavor: str, why: PlacementShortfall) -> tuple[str, ...]:
     """What ends a shortage of hosts, in the units that are counted: pods, or slices of them."""
     level = written_level(why.level)
     if why.reason:

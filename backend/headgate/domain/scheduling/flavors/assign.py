@@ -11,11 +11,11 @@ import msgspec
 from headgate.domain.queues.specs import FlavorFungibility, ResourceGroup
 from headgate.domain.scheduling.flavors.offers import FlavorOffer
 from headgate.domain.scheduling.flavors.refusals import asks_for_place, refusal, with_topology
-from headgate.domain.scheduling.results import FlavorTry, Mode, QuotaAnswer
+from headgate.domain.scheduling.results import FlavorAttempt, Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource, Requests, added, countable
 from headgate.domain.workloads.specs import PodSet
 
-Ask = Callable[[FlavorResource, int], QuotaAnswer]
+Ask = Callable[[FlavorResource, int], QuotaResult]
 
 PODS = "pods"
 """Each pod is charged as one of this resource besides."""
@@ -35,7 +35,7 @@ class FlavorChoice(msgspec.Struct, frozen=True, gc=False):
     mode: Mode
     level: int
     pod_sets: tuple[PodSetFlavors, ...]
-    tries: tuple[FlavorTry, ...]
+    tries: tuple[FlavorAttempt, ...]
 
     def amounts(self) -> dict[FlavorResource, int]:
         """What it takes in all, by flavor and resource."""
@@ -72,7 +72,7 @@ class _Best(msgspec.Struct, frozen=True, gc=False):
 
 def choose_flavors(offer: FlavorOffer, pod_sets: tuple[PodSet, ...], ask: Ask) -> FlavorChoice:
     """The flavors a workload gets; the amounts of earlier pod sets count for later ones."""
-    tries: list[FlavorTry] = []
+    tries: list[FlavorAttempt] = []
     taken: dict[FlavorResource, int] = {}
     per_pod = {pod_set.name: offer.per_pod(pod_set) for pod_set in pod_sets}
     groups = _groups(pod_sets, per_pod)
@@ -144,9 +144,9 @@ def _chosen(groups: list[_Group], pod_sets: tuple[PodSet, ...]) -> tuple[PodSetF
     return tuple(found[pod_set.name] for pod_set in pod_sets)
 
 
-def _undeclared(offer: FlavorOffer, per_pod: Mapping[str, Requests]) -> list[FlavorTry]:
+def _undeclared(offer: FlavorOffer, per_pod: Mapping[str, Requests]) -> list[FlavorAttempt]:
     return [
-        FlavorTry(
+        FlavorAttempt(
             pod_set,
             "",
             f"ClusterQueue sets no quota for {resource}",
@@ -157,11 +157,11 @@ def _undeclared(offer: FlavorOffer, per_pod: Mapping[str, Requests]) -> list[Fla
     ]
 
 
-def _without_hosts(offer: FlavorOffer, chosen: tuple[PodSetFlavors, ...]) -> list[FlavorTry]:
+def _without_hosts(offer: FlavorOffer, chosen: tuple[PodSetFlavors, ...]) -> list[FlavorAttempt]:
     """Pod sets that ask for places and got no flavor that has hosts."""
     why = "none of its resources comes from a flavor with a topology"
     return [
-        FlavorTry(given.pod_set.name, "", why)
+        FlavorAttempt(given.pod_set.name, "", why)
         for given in chosen
         if given.pod_set.count
         and asks_for_place(given.pod_set)
@@ -174,7 +174,7 @@ def _choose(
     resources: tuple[int, ResourceGroup],
     wanted: tuple[_Group, Requests],
     quota: tuple[Mapping[FlavorResource, int], Ask],
-    tries: list[FlavorTry],
+    tries: list[FlavorAttempt],
 ) -> _Best | None:
     group, requests = wanted
     taken, ask = quota
@@ -189,7 +189,7 @@ def _choose(
                 key = (flavor.name, resource)
                 answers[resource] = ask(key, countable(amount + taken.get(key, 0)))
         looked_at = [
-            FlavorTry(pod_set.name, flavor.name, why, answers, resources[0], remedy)
+            FlavorAttempt(pod_set.name, flavor.name, why, answers, resources[0], remedy)
             for pod_set in group.pod_sets
         ]
         tries.extend(looked_at)

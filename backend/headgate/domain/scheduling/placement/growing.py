@@ -21,7 +21,7 @@ from headgate.domain.scheduling.placement.place import (
     place_group,
 )
 from headgate.domain.scheduling.placement.replacement import add_pods
-from headgate.domain.scheduling.results import Unplaced
+from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.workloads.admission import TopologyAssignment
 from headgate.domain.workloads.pods.fewer import cut_to, pods_in
 from headgate.domain.workloads.specs import PodSet
@@ -47,7 +47,7 @@ def place_grown(seats: Sequence[Seat], standing: Standing) -> dict[str, Placed] 
     found: dict[str, Placed] = {}
     for group in groups:
         for name, placed in _placed(group, kept):
-            if isinstance(placed, Unplaced):
+            if isinstance(placed, PlacementShortfall):
                 return Misplaced(name, group[0].ground.topology.flavor, placed)
             found[name] = placed
     return found
@@ -83,14 +83,16 @@ def _kept(group: Group, standing: Standing) -> dict[str, Placed]:
     return kept
 
 
-def _placed(group: Group, kept: Mapping[str, Placed]) -> Iterator[tuple[str, Placed | Unplaced]]:
+def _placed(
+    group: Group, kept: Mapping[str, Placed]
+) -> Iterator[tuple[str, Placed | PlacementShortfall]]:
     workers, *leaders = group
     if workers.pod_set.name in kept:
         for seat in group:
             yield seat.pod_set.name, _grown(seat, kept[seat.pod_set.name])
         return
     afresh = place_group(workers, leaders[0].pod_set if leaders else None)
-    if isinstance(afresh, Unplaced):
+    if isinstance(afresh, PlacementShortfall):
         yield workers.pod_set.name, afresh
         return
     for seat, placed in zip(group, afresh, strict=True):
@@ -98,12 +100,12 @@ def _placed(group: Group, kept: Mapping[str, Placed]) -> Iterator[tuple[str, Pla
         yield seat.pod_set.name, placed
 
 
-def _grown(seat: Seat, stays: Placed) -> Placed | Unplaced:
+def _grown(seat: Seat, stays: Placed) -> Placed | PlacementShortfall:
     standing = int(stays.counts.sum())
     if standing == seat.pod_set.count:
         return stays
     found = add_pods(seat.ground, seat.pod_set, stays.assignment)
-    if isinstance(found, Unplaced):
+    if isinstance(found, PlacementShortfall):
         return replace(found, standing=standing)
     placed = standing_at(seat.ground, found)
     assert placed is not None, "what was just placed is there"

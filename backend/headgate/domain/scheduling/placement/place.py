@@ -14,7 +14,7 @@ from headgate.domain.scheduling.placement.hosts import Ints
 from headgate.domain.scheduling.placement.search import Shortfall, search
 from headgate.domain.scheduling.placement.shortfall import unplaced
 from headgate.domain.scheduling.placement.wanted import Wanted, slicing_of, wanted_of
-from headgate.domain.scheduling.results import Unplaced
+from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.workloads.admission import TopologyAssignment
 from headgate.domain.workloads.specs import PodSet
 
@@ -38,7 +38,7 @@ class Misplaced:
 
     pod_set: str
     flavor: str
-    unplaced: Unplaced
+    unplaced: PlacementShortfall
 
 
 def place_pod_sets(seats: Sequence[Seat]) -> dict[str, Placed] | Misplaced:
@@ -52,7 +52,7 @@ def place_pod_sets(seats: Sequence[Seat]) -> dict[str, Placed] | Misplaced:
     for number, group in enumerate(groups, 1):
         workers, *leaders = group
         placed = place_group(workers, leaders[0].pod_set if leaders else None)
-        if isinstance(placed, Unplaced):
+        if isinstance(placed, PlacementShortfall):
             return Misplaced(workers.pod_set.name, workers.ground.topology.flavor, placed)
         for seat, place in zip(group, placed, strict=True):
             found[seat.pod_set.name] = place
@@ -61,13 +61,13 @@ def place_pod_sets(seats: Sequence[Seat]) -> dict[str, Placed] | Misplaced:
     return found
 
 
-def place_pod_set(ground: Ground, pod_set: PodSet) -> Placed | Unplaced:
+def place_pod_set(ground: Ground, pod_set: PodSet) -> Placed | PlacementShortfall:
     """The best place for a pod set alone, or why there is none (topology.md §4, §5)."""
     placed = place_group(Seat(ground, pod_set), None)
-    return placed if isinstance(placed, Unplaced) else placed[0]
+    return placed if isinstance(placed, PlacementShortfall) else placed[0]
 
 
-def place_group(workers: Seat, leader: PodSet | None) -> tuple[Placed, ...] | Unplaced:
+def place_group(workers: Seat, leader: PodSet | None) -> tuple[Placed, ...] | PlacementShortfall:
     """Places of the workers and, if there is one, of the leader, who counts as one pod.
 
     Until a host changes, who asks for the same is told the same without another search.
@@ -75,7 +75,7 @@ def place_group(workers: Seat, leader: PodSet | None) -> tuple[Placed, ...] | Un
     ground, pod_set = workers.ground, workers.pod_set
     wanted = wanted_of(pod_set, ground.topology.levels, ground.rules)
     if isinstance(wanted, str):
-        return Unplaced(wanted)
+        return PlacementShortfall(wanted)
     shape = Shape(pod_set, leader, slicing_of(pod_set, ground.topology.levels))
     if not ground.assumed:
         return _answered(workers, settled_capacities(ground, shape), wanted)
@@ -85,9 +85,9 @@ def place_group(workers: Seat, leader: PodSet | None) -> tuple[Placed, ...] | Un
 
 def _answered(
     workers: Seat, capacities: Capacities, wanted: Wanted
-) -> tuple[Placed, ...] | Unplaced:
+) -> tuple[Placed, ...] | PlacementShortfall:
     asked = (wanted, workers.pod_set.topology_request)
-    known: tuple[Placed, ...] | Unplaced | None = capacities.answers.get(asked)
+    known: tuple[Placed, ...] | PlacementShortfall | None = capacities.answers.get(asked)
     if known is None:
         known = _searched(workers, capacities, wanted)
         if len(capacities.answers) >= MOST_ANSWERS:
@@ -98,7 +98,7 @@ def _answered(
 
 def _searched(
     workers: Seat, capacities: Capacities, wanted: Wanted
-) -> tuple[Placed, ...] | Unplaced:
+) -> tuple[Placed, ...] | PlacementShortfall:
     ground = workers.ground
     shares = balanced_places(capacities, wanted) if wanted.balanced else None
     found = shares or search(capacities, wanted)

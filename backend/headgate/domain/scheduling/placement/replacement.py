@@ -17,7 +17,7 @@ from headgate.domain.scheduling.placement.domains import FlavorTopology
 from headgate.domain.scheduling.placement.ground import Ground, assume, per_pod
 from headgate.domain.scheduling.placement.hosts import Bools, Ints, Place, place_named
 from headgate.domain.scheduling.placement.place import place_pod_set
-from headgate.domain.scheduling.results import Unplaced
+from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.workloads.admission import TopologyAssignment
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 
@@ -49,12 +49,12 @@ class _Swap:
         return counts
 
 
-_Way = Callable[[_Swap], "_Swap | Unplaced"]
+_Way = Callable[[_Swap], "_Swap | PlacementShortfall"]
 
 
 def replace_hosts(
     ground: Ground, pod_set: PodSet, given: TopologyAssignment, lost: Collection[str]
-) -> TopologyAssignment | Unplaced:
+) -> TopologyAssignment | PlacementShortfall:
     """`given` without the hosts `lost`, their pods placed anew; the other pods do not move.
 
     Fails with the reason if there is no room that keeps the required domain and the slices. The
@@ -62,31 +62,33 @@ def replace_hosts(
     is assumed on the ground.
     """
     if not ground.topology.goes_to_hosts:
-        return Unplaced("only hosts can be replaced, and this topology does not go down to them")
+        return PlacementShortfall(
+            "only hosts can be replaced, and this topology does not go down to them"
+        )
     return _carried_out(_begun(ground, pod_set, given, lost))
 
 
 def add_pods(
     ground: Ground, pod_set: PodSet, given: TopologyAssignment
-) -> TopologyAssignment | Unplaced:
+) -> TopologyAssignment | PlacementShortfall:
     """`given` with so many more pods that it has all of the pod set; those in it do not move.
 
     Fails like `replace_hosts`. Those in it must be assumed or charged; what is added is assumed.
     """
     swap = _begun(ground, pod_set, given, ())
-    if isinstance(swap, Unplaced):
+    if isinstance(swap, PlacementShortfall):
         return swap
     missing = pod_set.count - int(swap.pods.sum())
     return _carried_out(replace(swap, missing=missing)) if missing > 0 else given
 
 
-def _carried_out(swap: _Swap | Unplaced) -> TopologyAssignment | Unplaced:
-    if isinstance(swap, Unplaced):
+def _carried_out(swap: _Swap | PlacementShortfall) -> TopologyAssignment | PlacementShortfall:
+    if isinstance(swap, PlacementShortfall):
         return swap
-    failure = Unplaced("there is no room for a slice in its own domain")
+    failure = PlacementShortfall("there is no room for a slice in its own domain")
     for way in _ways(swap):
         found = way(swap)
-        if not isinstance(found, Unplaced):
+        if not isinstance(found, PlacementShortfall):
             swap.ground.assumed.update(found.ground.assumed)
             return assignment_of(swap.topology, found.pods)
         failure = found
@@ -95,12 +97,12 @@ def _carried_out(swap: _Swap | Unplaced) -> TopologyAssignment | Unplaced:
 
 def _begun(
     ground: Ground, pod_set: PodSet, given: TopologyAssignment, lost: Collection[str]
-) -> _Swap | Unplaced:
+) -> _Swap | PlacementShortfall:
     topology = ground.topology
     asked = pod_set.topology_request or TopologyRequest()
     named = (asked.required, asked.preferred, *(layer.level for layer in asked.slice_layers))
     if gone := [name for name in named if name is not None and name not in topology.levels]:
-        return Unplaced(f"the topology has no level {gone[0]}")
+        return PlacementShortfall(f"the topology has no level {gone[0]}")
     pods = np.zeros(len(topology.paths), dtype=np.int64)
     may_serve = np.ones(len(topology.paths), dtype=np.bool_)
     missing = 0
@@ -112,7 +114,7 @@ def _begun(
         elif place >= 0:
             pods[place] += domain.count
         else:
-            return Unplaced(f"{'/'.join(domain.values)} is not in the topology any more")
+            return PlacementShortfall(f"{'/'.join(domain.values)} is not in the topology any more")
     places = (_place_of(ground, (host,)) for host in lost)
     may_serve[[place for place in places if place >= 0]] = False
     request = with_fields(asked, pod_set_group_name=None, balanced=False)
@@ -142,7 +144,7 @@ def _is_broken(swap: _Swap) -> bool:
     )
 
 
-def _into_the_broken_domain(swap: _Swap) -> _Swap | Unplaced:
+def _into_the_broken_domain(swap: _Swap) -> _Swap | PlacementShortfall:
     """All of them into the one domain that they make whole again."""
     for layer in reversed(swap.request.slice_layers):
         if swap.missing % layer.size:
@@ -153,10 +155,10 @@ def _into_the_broken_domain(swap: _Swap) -> _Swap | Unplaced:
             fitting = [each for each in swap.request.slice_layers if not swap.missing % each.size]
             request = with_fields(swap.request, slice_layers=tuple(fitting[-1:]))
             return _put(swap, swap.missing, request, _domain(swap, level, int(np.argmax(whole))))
-    return Unplaced("its slices are broken in several domains")
+    return PlacementShortfall("its slices are broken in several domains")
 
 
-def _slice_by_slice(swap: _Swap) -> _Swap | Unplaced:
+def _slice_by_slice(swap: _Swap) -> _Swap | PlacementShortfall:
     """Innermost layers first, each broken domain gets what it lacks; whole slices come last."""
     layers = swap.request.slice_layers
     for number in range(len(layers) - 1, -1, -1):
@@ -165,27 +167,27 @@ def _slice_by_slice(swap: _Swap) -> _Swap | Unplaced:
         for domain in np.flatnonzero(swap.inside(level) % size):
             lacks = size - int(swap.inside(level)[domain]) % size
             mended = _put(swap, lacks, request, _domain(swap, level, int(domain)))
-            if isinstance(mended, Unplaced):
+            if isinstance(mended, PlacementShortfall):
                 return mended
             swap = mended
     return _wherever_allowed(swap) if swap.missing else swap
 
 
-def _near_the_rest(swap: _Swap) -> _Swap | Unplaced:
+def _near_the_rest(swap: _Swap) -> _Swap | PlacementShortfall:
     """In the smallest domain around most of the rest, from the preferred level upwards."""
     preferred = swap.request.preferred
     if preferred is None or swap.request.required is not None:
-        return Unplaced("no level is preferred")
-    found: _Swap | Unplaced = Unplaced("there is no level above")
+        return PlacementShortfall("no level is preferred")
+    found: _Swap | PlacementShortfall = PlacementShortfall("there is no level above")
     for level in range(swap.level_of(preferred), -1, -1):
         most = int(np.argmax(swap.inside(level)))
         found = _put(swap, swap.missing, swap.request, _domain(swap, level, most))
-        if not isinstance(found, Unplaced):
+        if not isinstance(found, PlacementShortfall):
             break
     return found
 
 
-def _wherever_allowed(swap: _Swap) -> _Swap | Unplaced:
+def _wherever_allowed(swap: _Swap) -> _Swap | PlacementShortfall:
     """Anywhere, or within the required domain that the rest stands in."""
     within = np.ones(len(swap.pods), dtype=np.bool_)
     if swap.request.required is not None and swap.pods.any():
@@ -194,13 +196,15 @@ def _wherever_allowed(swap: _Swap) -> _Swap | Unplaced:
     return _put(swap, swap.missing, swap.request, within)
 
 
-def _put(swap: _Swap, count: int, request: TopologyRequest, within: Bools) -> _Swap | Unplaced:
+def _put(
+    swap: _Swap, count: int, request: TopologyRequest, within: Bools
+) -> _Swap | PlacementShortfall:
     """The swap with `count` more pods standing within those places."""
     pod_set = with_fields(swap.pod_set, count=count, topology_request=request)
     assumed = {resource: taken.copy() for resource, taken in swap.ground.assumed.items()}
     ground = replace(swap.ground, assumed=assumed, within=swap.may_serve & within)
     placed = place_pod_set(ground, pod_set)
-    if isinstance(placed, Unplaced):
+    if isinstance(placed, PlacementShortfall):
         return placed
     assume(ground, placed, per_pod(pod_set))
     pods = with_placed(swap.topology, swap.pods, placed)

@@ -12,15 +12,21 @@ from headgate.domain.scheduling.placement.eligibility import eligible_hosts
 from headgate.domain.scheduling.placement.ground import Ground, free_of, per_pod
 from headgate.domain.scheduling.placement.hosts import Bools
 from headgate.domain.scheduling.placement.search import Shortfall
-from headgate.domain.scheduling.results import UNUSABLE_HOSTS, LayerShort, Unplaced
+from headgate.domain.scheduling.results import (
+    UNUSABLE_HOSTS,
+    PlacementShortfall,
+    SliceLayerShortfall,
+)
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 
 
-def unplaced(ground: Ground, pod_set: PodSet, capacities: Capacities, short: Shortfall) -> Unplaced:
+def unplaced(
+    ground: Ground, pod_set: PodSet, capacities: Capacities, short: Shortfall
+) -> PlacementShortfall:
     """The facts of a search that found too little."""
     request = pod_set.topology_request or TopologyRequest()
-    return Unplaced(
+    return PlacementShortfall(
         reason="",
         unit="slices" if request.slice_layers else "pods",
         fits=short.fits,
@@ -34,7 +40,9 @@ def unplaced(ground: Ground, pod_set: PodSet, capacities: Capacities, short: Sho
     )
 
 
-def _layers(pod_set: PodSet, capacities: Capacities, short: Shortfall) -> tuple[LayerShort, ...]:
+def _layers(
+    pod_set: PodSet, capacities: Capacities, short: Shortfall
+) -> tuple[SliceLayerShortfall, ...]:
     """Slices of every layer that fit in the best domain, where there are several layers."""
     request = pod_set.topology_request or TopologyRequest()
     if len(request.slice_layers) <= 1 or not len(capacities.pods[-1]):
@@ -49,7 +57,7 @@ def _layers(pod_set: PodSet, capacities: Capacities, short: Shortfall) -> tuple[
             bounds = capacities.topology.first_child[at]
             first, end, at = int(bounds[first]), int(bounds[end]), at + 1
         fits = int((capacities.pods[at][first:end] // layer.size).sum())
-        found.append(LayerShort(layer.level, fits, pod_set.count // layer.size))
+        found.append(SliceLayerShortfall(layer.level, fits, pod_set.count // layer.size))
     return tuple(found)
 
 

@@ -13,7 +13,7 @@ from headgate.domain.scheduling.quota.usage import (
     borrowing_level,
     potential,
 )
-from headgate.domain.scheduling.results import Mode, QuotaAnswer
+from headgate.domain.scheduling.results import Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource
 
 Simulate: TypeAlias = Callable[[FlavorResource, int], tuple[Mode, int]]
@@ -38,7 +38,7 @@ class QuotaView(msgspec.Struct, frozen=True, gc=False):
     actual: Usage
     projected: Usage
 
-    def answer(self, node: str, key: FlavorResource, need: int, oracle: Oracle) -> QuotaAnswer:
+    def answer(self, node: str, key: FlavorResource, need: int, oracle: Oracle) -> QuotaResult:
         """How `need` more of `key` fits for a ClusterQueue.
 
         Preemption is thought of for what the nominal quota could hold, for what some subtree
@@ -54,7 +54,7 @@ class QuotaView(msgspec.Struct, frozen=True, gc=False):
         is_owned = nominal >= need or is_owned_above
         if later < need <= most and (is_owned or oracle.while_borrowing):
             mode, level = oracle.simulate(key, need)
-        return QuotaAnswer(mode, level, need, have, nominal, most, reason, debt=have - owed)
+        return QuotaResult(mode, level, need, have, nominal, most, reason, debt=have - owed)
 
     def has_room(self, node: str, amounts: Mapping[FlavorResource, int]) -> bool:
         """Whether all of it fits in both views."""
