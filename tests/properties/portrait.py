@@ -68,7 +68,7 @@ def _partition(cell: Cell, key: str) -> dict[str, Any]:
         ],
         "timers": partition.timers.due,
         "leases": partition.leases.due,
-        "searching": sorted(partition.watch.searching),
+        "searching": sorted(partition.watch.second_pass_pending),
         "rounds": partition.rounds,
         "stops": partition.stops,
     }

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from headgate.domain.cell import Cell
 from headgate.domain.configuration.specs import TopologyRules
 from headgate.domain.queues.specs import ClusterQueuePreemption
-from headgate.domain.scheduling.hosts.health import troubles_of
+from headgate.domain.scheduling.hosts.health import host_failures
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import PODS
 from headgate.domain.topology.events import (
@@ -210,7 +210,7 @@ class NodeChanges(RuleBasedStateMachine):
         for key, workload in self._holders().items():
             if workload.eviction is not None:
                 continue
-            for host, trouble in troubles_of(cell.config, partition.hosts, workload).items():
+            for host, trouble in host_failures(cell.config, partition.hosts, workload).items():
                 is_lost = trouble.due <= self.world.at
                 assert not is_lost or host in workload.unhealthy_nodes, f"{key} on lost {host}"
 

@@ -99,7 +99,7 @@ def _marked(installed: Installed, key: str) -> list[str]:
     watch = installed.partition_of("cq").watch
     workload: Workload = installed.cell.workloads[key]
     marked = list(workload.unhealthy_nodes)
-    for event in watch.what_follows(workload, installed.at) if key in watch.placed else ():
+    for event in watch.host_events(workload, installed.at) if key in watch.placed else ():
         match event:
             case WorkloadHostsFailed():
                 marked = list(event.hosts)

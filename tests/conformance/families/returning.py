@@ -69,7 +69,7 @@ def second_passes(case: Case) -> Iterator[str]:
     for value in case.inputs["workloads"]:
         is_updated = value["metadata"]["name"] == updated["metadata"]["name"]
         installed.add("Workload", updated if is_updated else value)
-    ready = sorted(installed.partition_of("tas-main").watch.searching)
+    ready = sorted(installed.partition_of("tas-main").watch.second_pass_pending)
     yield from differences("ready", sorted(case.want["wantReady"] or ()), ready)
 
 

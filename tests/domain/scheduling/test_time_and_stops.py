@@ -19,7 +19,7 @@ from headgate.domain.queues.specs import (
     WaitForPodsReady,
 )
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.due.backoff import delay_seconds, wait_microseconds
+from headgate.domain.scheduling.due.backoff import backoff_microseconds, backoff_seconds
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.events import (
     WorkloadActivated,
@@ -56,20 +56,20 @@ def next_due(world: World) -> int | None:
 
 
 def test_the_backoff_doubles_from_the_base_up_to_the_most() -> None:
-    delays = [delay_seconds(STRATEGY, count) for count in range(1, 9)]
+    delays = [backoff_seconds(STRATEGY, count) for count in range(1, 9)]
     assert delays == [60, 120, 240, 480, 960, 1920, 3600, 3600]
 
 
 def test_the_first_delay_is_not_capped_and_no_most_means_no_cap() -> None:
     high = RequeuingStrategy(backoff_base_seconds=90, backoff_max_seconds=50)
     endless = RequeuingStrategy(backoff_base_seconds=60, backoff_max_seconds=0)
-    assert [delay_seconds(high, count) for count in (1, 2)] == [90, 50]
-    assert delay_seconds(endless, 10) == 60 * 2**9
+    assert [backoff_seconds(high, count) for count in (1, 2)] == [90, 50]
+    assert backoff_seconds(endless, 10) == 60 * 2**9
 
 
 @pytest.mark.parametrize("uid", ["a", "b", "c"])
 def test_jitter_is_a_ten_thousandth_at_most_and_always_the_same(uid: str) -> None:
-    waits = [wait_microseconds(STRATEGY, 1, uid) for _ in range(2)]
+    waits = [backoff_microseconds(STRATEGY, 1, uid) for _ in range(2)]
     assert waits[0] == waits[1]
     assert 60 * SECONDS <= waits[0] < 60 * SECONDS + 6_000
 

@@ -6,7 +6,7 @@ that plans it, and each look is at the state as it is, so that nothing is admitt
 """
 
 from headgate.domain.scheduling.cycle_context import CycleContext
-from headgate.domain.scheduling.due.checks import started
+from headgate.domain.scheduling.due.checks import admission_events
 from headgate.domain.scheduling.due.timers import needs_attention
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.second_pass import second_pass_order
@@ -35,7 +35,7 @@ def admit_unblocked(cycle: CycleContext) -> None:
         if found.blocking:
             return
         if stream not in cycle.cell.set_aside and not needs_attention(cycle.cell.config, workload):
-            cycle.decide(*((stream, event) for event in started(workload, cycle.at)))
+            cycle.decide(*((stream, event) for event in admission_events(workload, cycle.at)))
 
 
 def record_blocked(cycle: CycleContext, evaluation: Evaluation) -> None:

@@ -60,7 +60,7 @@ def _moves_from(partition: Partition, host: str) -> list[PodMove]:
     try:
         return [
             _move_of(partition, workload, host, undo)
-            for workload in second_pass_order(partition.watch.standing_on(host))
+            for workload in second_pass_order(partition.watch.workloads_on(host))
         ]
     finally:
         for change, charge in reversed(undo):

@@ -19,10 +19,10 @@ from headgate.domain.workloads.state import Workload, condition
 def fail_overcommitted_hosts(cycle: CycleContext) -> None:
     """Tell of each workload that must leave a host which is too small for all who stand there."""
     watch = cycle.partition.watch
-    if not watch.may_be_too_small:
+    if not watch.may_be_overcommitted:
         return
-    watch.may_be_too_small = False
-    for host in tuple(watch.too_small()):
+    watch.may_be_overcommitted = False
+    for host in tuple(watch.overcommitted_hosts()):
         for workload in tuple(_workloads_to_move(cycle, host)):
             hosts = {**workload.unhealthy_nodes, host: TOO_SMALL}
             failed = WorkloadHostsFailed(hosts=dict(sorted(hosts.items())))
@@ -33,12 +33,12 @@ def _workloads_to_move(cycle: CycleContext, host: str) -> Iterator[Workload]:
     """Who has to leave `host` until the rest fits, without those who are leaving it already."""
     partition = cycle.partition
     row = partition.hosts.row_of[host,]
-    there = partition.watch.standing_on(host)
+    there = partition.watch.workloads_on(host)
     held = {each.key: _usage_at(partition.charges.held_by(each), row) for each in there}
     missing: Requests = {}
     for staying in (each for each in there if host not in each.unhealthy_nodes):
         missing = _sum(missing, held[staying.key])
-    missing = _less(missing, partition.watch.has_at((host,)))
+    missing = _less(missing, partition.watch.allocatable_at((host,)))
     for workload in sorted(there, key=_removal_order):
         if not missing:
             return

@@ -7,7 +7,7 @@ from headgate.domain.queues.events import ClusterQueueResumed, LocalQueueResumed
 from headgate.domain.scheduling.block_admission import admit_unblocked
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.due.consequences import consequences
-from headgate.domain.scheduling.due.finalization import finalized
+from headgate.domain.scheduling.due.finalization import finalized_objects
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.overcommitted_hosts import fail_overcommitted_hosts
 from headgate.domain.scheduling.partition.keys import INSTALLATION
@@ -35,7 +35,7 @@ def reconcile_partition(cycle: CycleContext) -> None:
     if cycle.key == INSTALLATION:
         for name in cycle.partition.leases.fired(cycle.at):
             cycle.decide((stream_of("node", name), NodeFellSilent()))
-        for stream, event in finalized(cycle.cell.config, cycle.cell.workloads):
+        for stream, event in finalized_objects(cycle.cell.config, cycle.cell.workloads):
             cycle.decide((stream, event))
 
 
@@ -83,7 +83,7 @@ def _fire(cycle: CycleContext, key: str) -> None:
     stream = workload_stream(key)
     events = consequences(cycle.cell.config, workload, cycle.at, cycle.new_id())
     if not events:
-        events = cycle.partition.watch.what_follows(workload, cycle.at)
+        events = cycle.partition.watch.host_events(workload, cycle.at)
     if not events:
         cycle.cell.put_aside(stream, "It is due, and nothing follows from its state")
         return

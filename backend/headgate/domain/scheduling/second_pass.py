@@ -46,7 +46,9 @@ def run_second_passes(cycle: CycleContext) -> None:
     Who finds none waits for one or is evicted, as the Configuration says.
     """
     watch = cycle.partition.watch
-    found = [each for key, each in watch.searching.items() if key not in watch.in_vain]
+    found = [
+        each for key, each in watch.second_pass_pending.items() if key not in watch.unplaceable
+    ]
     for workload in second_pass_order(found):
         cycle.evaluation_count += 1
         try:
@@ -55,7 +57,7 @@ def run_second_passes(cycle: CycleContext) -> None:
             cycle.cell.put_aside(workload_stream(workload.key), f"{type(error).__name__}: {error}")
             continue
         if not events:
-            watch.in_vain[workload.key] = None
+            watch.unplaceable[workload.key] = None
             continue
         stream = workload_stream(workload.key)
         facts: list[tuple[str, DomainEvent]] = [(stream, event) for event in events]

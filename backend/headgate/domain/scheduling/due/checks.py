@@ -26,10 +26,10 @@ from headgate.domain.workloads.pods.updates import Conflict
 from headgate.domain.workloads.state import CheckState, Workload, is_admitted
 from headgate.domain.workloads.waited import waited_seconds
 
-BRING_HOSTS = ("kueue.x-k8s.io/provisioning-request",)
+PROVISIONING_CONTROLLERS = ("kueue.x-k8s.io/provisioning-request",)
 """Controllers of checks that agree once they have got machines (topology.md §2, Delayed)."""
 
-Outcome = Literal["", "Rejected", "Retry", "Changed", "Ready"]
+ChecksOutcome = Literal["", "Rejected", "Retry", "Changed", "Ready"]
 
 
 def required_checks(config: Config, admission: Admission) -> tuple[str, ...]:
@@ -42,19 +42,19 @@ def required_checks(config: Config, admission: Admission) -> tuple[str, ...]:
     )
 
 
-def hosts_come_later(config: Config, cluster_queue: str, flavors: Iterable[str]) -> bool:
+def has_provisioning_check(config: Config, cluster_queue: str, flavors: Iterable[str]) -> bool:
     """Whether a check on one of these flavors brings the hosts, so that none can be chosen yet."""
     queue = config.cluster_queues.get(cluster_queue)
     given = tuple(flavors)
     for rule in queue.spec.admission_checks if queue else ():
         check = config.admission_checks.get(rule.name)
         applies = not rule.on_flavors or any(flavor in rule.on_flavors for flavor in given)
-        if applies and check is not None and check.spec.controller_name in BRING_HOSTS:
+        if applies and check is not None and check.spec.controller_name in PROVISIONING_CONTROLLERS:
             return True
     return False
 
 
-def outcome_of_checks(config: Config, workload: Workload) -> Outcome:
+def checks_outcome(config: Config, workload: Workload) -> ChecksOutcome:
     """What its checks come to for a workload that holds quota; empty while they are awaited."""
     assert workload.admission is not None, "checks are about a reservation"
     if not workload.checks and is_admitted(workload):
@@ -84,15 +84,15 @@ def awaits_only_topology(config: Config, workload: Workload) -> bool:
     )
 
 
-def after_checks(
+def checks_events(
     config: Config, workload: Workload, at: Instant, eviction_id: str
 ) -> tuple[WorkloadEvent, ...]:
     """The facts that follow; one without pods yet has stopped as soon as it is evicted.
 
     Where admission is blocked until pods are ready, who may start does so in turn: see
-    `starts_in_turn`.
+    `awaits_unblocked_admission`.
     """
-    match outcome_of_checks(config, workload):
+    match checks_outcome(config, workload):
         case "Rejected":
             return _rejected(workload, eviction_id)
         case "Retry":
@@ -101,23 +101,23 @@ def after_checks(
             assert workload.admission is not None, "checks are about a reservation"
             return (WorkloadChecksRequired(checks=required_checks(config, workload.admission)),)
         case "Ready" if not config.configuration.block_admission:
-            return started(workload, at)
+            return admission_events(workload, at)
         case _:
             return ()
 
 
-def starts_in_turn(config: Config, workload: Workload | None) -> bool:
+def awaits_unblocked_admission(config: Config, workload: Workload | None) -> bool:
     """Whether nothing but other workloads' pods may keep it from starting (`blockAdmission`)."""
     return (
         config.configuration.block_admission
         and workload is not None
         and holds_quota(workload)
         and workload.eviction is None
-        and outcome_of_checks(config, workload) == "Ready"
+        and checks_outcome(config, workload) == "Ready"
     )
 
 
-def started(workload: Workload, at: Instant) -> tuple[WorkloadEvent, ...]:
+def admission_events(workload: Workload, at: Instant) -> tuple[WorkloadEvent, ...]:
     """Admitted, or failed for good where its pods could not be made as its checks want them."""
     try:
         updates_of(workload)

@@ -4,19 +4,19 @@ Firing twice is harmless: each consequence ends the state it follows from.
 """
 
 from headgate.domain.config import Config
-from headgate.domain.scheduling.due.backoff import is_past_limit, wait_microseconds
-from headgate.domain.scheduling.due.checks import after_checks, outcome_of_checks
+from headgate.domain.scheduling.due.backoff import backoff_microseconds, is_past_limit
+from headgate.domain.scheduling.due.checks import checks_events, checks_outcome
 from headgate.domain.scheduling.due.timers import (
     eviction_deadline,
     execution_deadline,
-    first_to_end,
-    lost_queue,
-    must_be_requeued,
-    must_leave,
+    is_requeue_due,
+    missing_queue_reason,
+    next_soft_eviction,
     pods_ready_deadline,
-    retention_end,
+    requeue_count_reset_at,
+    retention_deadline,
     retry_deadline,
-    stable_from,
+    stop_reason,
     waits_for_pods_ready,
 )
 from headgate.domain.values.instants import Instant
@@ -69,7 +69,7 @@ def _wish_for_its_end(workload: Workload, eviction_id: str) -> Events:
 
 
 def _while_alive(config: Config, workload: Workload, at: Instant, eviction_id: str) -> Events:
-    if _is_past(retention_end(config, workload), at):
+    if _is_past(retention_deadline(config, workload), at):
         return (WorkloadDeleted(),)
     if workload.finished_at is not None:
         return ()
@@ -88,7 +88,7 @@ def _while_alive(config: Config, workload: Workload, at: Instant, eviction_id: s
 
 def _time_to_leave_is_up(workload: Workload) -> Events:
     """Force tells the executor to kill, Wait leaves it to the round's time to live (§6.8)."""
-    eviction = first_to_end(workload)
+    eviction = next_soft_eviction(workload)
     assert eviction is not None, "a deadline that has passed is an eviction's"
     assert eviction.soft is not None, "only a soft eviction has a deadline"
     if eviction.soft.on_deadline == "Wait":
@@ -103,15 +103,15 @@ def _while_it_has_a_place(
 ) -> Events:
     if not workload.spec.active:
         return _sent_away(workload, "Deactivated", "It was deactivated", eviction_id)
-    if outcome_of_checks(config, workload) in {"Rejected", "Retry"}:
-        return after_checks(config, workload, at, eviction_id)
-    stop = must_leave(config, workload)
+    if checks_outcome(config, workload) in {"Rejected", "Retry"}:
+        return checks_events(config, workload, at, eviction_id)
+    stop = stop_reason(config, workload)
     if stop is not None:
         return _sent_away(workload, stop, STOP_MESSAGES[stop], eviction_id)
-    lost = lost_queue(config, workload)
+    lost = missing_queue_reason(config, workload)
     if lost:
         return (ReservationDropped(reason=lost),)
-    checked = after_checks(config, workload, at, eviction_id)
+    checked = checks_events(config, workload, at, eviction_id)
     if checked:
         return checked
     if _is_past(execution_deadline(workload), at):
@@ -121,7 +121,7 @@ def _while_it_has_a_place(
         return _deactivated(workload, "RequeuingTimeExceeded", message, eviction_id)
     if _is_past(pods_ready_deadline(config, workload), at):
         return _not_ready_in_time(config, workload, at, eviction_id)
-    if _is_past(stable_from(config, workload), at):
+    if _is_past(requeue_count_reset_at(config, workload), at):
         return (RequeueCountReset(),)
     return ()
 
@@ -136,7 +136,7 @@ def _not_ready_in_time(config: Config, workload: Workload, at: Instant, eviction
             f"Its pods were not ready in time, {'once' if count == 1 else f'{count} times in all'}"
         )
         return _deactivated(workload, "RequeuingLimitExceeded", message, eviction_id)
-    again = at + wait_microseconds(strategy, count, workload.uid)
+    again = at + backoff_microseconds(strategy, count, workload.uid)
     limit = (
         waits.recovery_timeout_seconds
         if workload.not_ready_cause == "WaitForRecovery"
@@ -171,7 +171,7 @@ def _may_come_back(config: Config, workload: Workload, at: Instant) -> Events:
         return (WorkloadDeactivated(cause="RequeuingTimeExceeded", message=message),)
     if _is_past(workload.requeue.requeue_at, at):
         return (WorkloadRequeued(reason="BackoffFinished"),)
-    if must_be_requeued(config, workload):
+    if is_requeue_due(config, workload):
         return (WorkloadRequeued(reason=_why_again(workload)),)
     return ()
 

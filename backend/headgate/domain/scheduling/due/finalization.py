@@ -33,7 +33,7 @@ DELETED: dict[str, DomainEvent] = {
 """The last fact about an object of each kind."""
 
 
-def terminating(config: Config) -> tuple[tuple[str, str], ...]:
+def terminating_objects(config: Config) -> tuple[tuple[str, str], ...]:
     """The objects that wait to go, as kind and key."""
     return tuple(
         (kind, key)
@@ -43,10 +43,10 @@ def terminating(config: Config) -> tuple[tuple[str, str], ...]:
     )
 
 
-def finalized(
+def finalized_objects(
     config: Config, workloads: Mapping[str, Workload]
 ) -> Iterator[tuple[str, DomainEvent]]:
     """The objects that go now, each with its stream and its last fact."""
-    for kind, key in terminating(config):
+    for kind, key in terminating_objects(config):
         if not users_of(config, workloads, kind, key):
             yield f"{kind}/{key}", DELETED[kind]

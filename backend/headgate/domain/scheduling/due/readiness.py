@@ -13,10 +13,10 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.state import Workload, holds, is_admitted
 
-BLOCKS = (WorkloadAdmitted, WorkloadPodsNotReady)
+BLOCKING_EVENTS = (WorkloadAdmitted, WorkloadPodsNotReady)
 """Facts after which nobody else may start, where admission is blocked until pods are ready."""
 
-ENDS_BLOCKING = (WorkloadPodsReady, WorkloadStopped, WorkloadFinished, WorkloadDeleted)
+UNBLOCKING_EVENTS = (WorkloadPodsReady, WorkloadStopped, WorkloadFinished, WorkloadDeleted)
 """Facts after which others may start again."""
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from headgate.domain.config import Config
 from headgate.domain.queues.specs import WaitForPodsReady
-from headgate.domain.scheduling.due.checks import outcome_of_checks, starts_in_turn
+from headgate.domain.scheduling.due.checks import awaits_unblocked_admission, checks_outcome
 from headgate.domain.scheduling.lines.standing import (
     cluster_queue_of,
     local_queue_of,
@@ -27,12 +27,12 @@ def due_at(config: Config, workload: Workload) -> Instant | None:
     if needs_attention(config, workload):
         return AT_ONCE
     if workload.finished_at is not None:
-        return retention_end(config, workload)
+        return retention_deadline(config, workload)
     dues = [
         workload.hold.expires_at if workload.hold else None,
         None if holds_quota(workload) else workload.requeue.requeue_at,
         execution_deadline(workload),
-        retention_end(config, workload),
+        retention_deadline(config, workload),
         eviction_deadline(workload),
         *_dues_of_pods(config, workload),
     ]
@@ -47,7 +47,7 @@ def _dues_of_pods(config: Config, workload: Workload) -> tuple[Instant | None, .
     return (
         pods_ready_deadline(config, workload),
         retry_deadline(config, workload),
-        stable_from(config, workload),
+        requeue_count_reset_at(config, workload),
     )
 
 
@@ -55,11 +55,11 @@ def eviction_deadline(workload: Workload) -> Instant | None:
     """When a soft eviction must have come to its end, as long as nothing followed from that yet."""
     if workload.eviction is None and not workload.shrinkings:
         return None
-    found = first_to_end(workload)
+    found = next_soft_eviction(workload)
     return found.soft.deadline_at if found is not None and found.soft is not None else None
 
 
-def first_to_end(workload: Workload) -> Eviction | None:
+def next_soft_eviction(workload: Workload) -> Eviction | None:
     """The soft eviction whose time is up first, of those from which nothing followed yet."""
     waiting = [
         (eviction.soft.deadline_at, number, eviction)
@@ -81,16 +81,17 @@ def needs_attention(config: Config, workload: Workload) -> bool:
     if holds_quota(workload):
         return workload.eviction is None and (
             not workload.spec.active
-            or must_leave(config, workload) is not None
-            or bool(lost_queue(config, workload))
-            or (bool(outcome_of_checks(config, workload)) and not starts_in_turn(config, workload))
+            or stop_reason(config, workload) is not None
+            or bool(missing_queue_reason(config, workload))
+            or (
+                bool(checks_outcome(config, workload))
+                and not awaits_unblocked_admission(config, workload)
+            )
         )
-    return must_be_requeued(config, workload) or (
-        workload.spec.active and has_no_time_left(workload)
-    )
+    return is_requeue_due(config, workload) or (workload.spec.active and has_no_time_left(workload))
 
 
-def must_leave(config: Config, workload: Workload) -> StopReason | None:
+def stop_reason(config: Config, workload: Workload) -> StopReason | None:
     """The stop that takes its place away: `ClusterQueueStopped` or `LocalQueueStopped`.
 
     HoldAndDrain takes it from those that run, any stop from those that only reserved.
@@ -107,7 +108,7 @@ def must_leave(config: Config, workload: Workload) -> StopReason | None:
     return None
 
 
-def lost_queue(config: Config, workload: Workload) -> str:
+def missing_queue_reason(config: Config, workload: Workload) -> str:
     """Why a reservation that is not yet an admission has no queue any more; empty if it has.
 
     Nothing is taken from those that run (queueing.md §6, trap T30).
@@ -123,7 +124,7 @@ def lost_queue(config: Config, workload: Workload) -> str:
     return ""
 
 
-def must_be_requeued(config: Config, workload: Workload) -> bool:
+def is_requeue_due(config: Config, workload: Workload) -> bool:
     """Whether it waits for a second gate that nothing keeps shut any more (traps T1, T10)."""
     requeued = condition(workload, "Requeued")
     if requeued is None or requeued.status or not workload.spec.active:
@@ -166,7 +167,7 @@ def retry_deadline(config: Config, workload: Workload) -> Instant | None:
     return None if limit is None else seconds_after(since, limit)
 
 
-def stable_from(config: Config, workload: Workload) -> Instant | None:
+def requeue_count_reset_at(config: Config, workload: Workload) -> Instant | None:
     """When pods have been ready for so long that earlier timeouts count no more."""
     waits = waits_for_pods_ready(config, workload)
     ready = condition(workload, "PodsReady")
@@ -178,7 +179,7 @@ def stable_from(config: Config, workload: Workload) -> Instant | None:
     return seconds_after(ready.last_transition_at, after)
 
 
-def retention_end(config: Config, workload: Workload) -> Instant | None:
+def retention_deadline(config: Config, workload: Workload) -> Instant | None:
     """When one that has ended, or was deactivated by a limit or check, is deleted (§5.9)."""
     if workload.finished_at is not None:
         after = config.configuration.retention.after_finished_seconds

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import structs
 
-from headgate.domain.scheduling.due.checks import hosts_come_later
+from headgate.domain.scheduling.due.checks import has_provisioning_check
 from headgate.domain.scheduling.evaluation.host_domains import (
     Evictable,
     HostDomain,
@@ -269,7 +269,7 @@ class Look:
         return self.partition.charges.charge_of(self.workload, admission)
 
     def _place(self, choice: FlavorChoice, where: Where) -> tuple[Admission | None, NotPlaced]:
-        later = partial(hosts_come_later, self.partition.config, self.cluster_queue)
+        later = partial(has_provisioning_check, self.partition.config, self.cluster_queue)
         if self.standing:
             where = replace(where, standing=self.standing)
         found = seated(self.partition, self.offer.flavors, choice.pod_sets, where, later)

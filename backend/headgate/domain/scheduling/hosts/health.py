@@ -33,7 +33,7 @@ TOO_SMALL = "TooSmall"
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class HostFailure:
     """Why a host cannot be counted on, and from when."""
 
     reason: str
@@ -41,7 +41,7 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tenant:
+class _HostedWorkload:
     """Pods of one pod set, with what decides whether a node serves them."""
 
     pod_set: PodSet
@@ -51,25 +51,25 @@ class _Tenant:
     not_ready_seconds: int | None
 
 
-def troubles_of(config: Config, hosts: HostTable, workload: Workload) -> dict[str, Trouble]:
+def host_failures(config: Config, hosts: HostTable, workload: Workload) -> dict[str, HostFailure]:
     """Its hosts in trouble by name; a place that is no host by its path, joined by commas."""
-    found: dict[str, Trouble] = {}
+    found: dict[str, HostFailure] = {}
     if workload.admission is None:
         return found
     pod_sets = checked_pod_sets(workload)
     for given in workload.admission.pod_set_assignments:
-        tenant = _tenant(config, pod_sets, given)
+        tenant = _hosted_workload(config, pod_sets, given)
         if tenant is None or given.topology_assignment is None:
             continue
         for domain in given.topology_assignment.domains:
             name = ",".join(domain.values)
-            trouble = _trouble(config, hosts, tenant, workload, domain.values)
+            trouble = _host_failure(config, hosts, tenant, workload, domain.values)
             if trouble is not None and (name not in found or trouble.due < found[name].due):
                 found[name] = trouble
     return found
 
 
-def nodes_behind(
+def nodes_of_host(
     config: Config, hosts: HostTable, values: tuple[str, ...]
 ) -> tuple[Configured[NodeSpec], ...]:
     """The nodes behind a host, given by its name alone; none if it is gone."""
@@ -79,74 +79,76 @@ def nodes_behind(
     return () if known is None else (known,)
 
 
-def _tenant(
+def _hosted_workload(
     config: Config, pod_sets: Mapping[str, PodSet], given: PodSetAssignment
-) -> _Tenant | None:
+) -> _HostedWorkload | None:
     pod_set = pod_sets.get(given.name)
     for name in given.flavors.values():
         flavor = config.resource_flavors.get(name)
         topology = config.topologies.get(flavor.spec.topology_name) if flavor else None
         if pod_set is not None and flavor is not None and topology is not None:
             seconds = config.configuration.topology.not_ready_seconds
-            return _Tenant(pod_set, name, flavor.spec, topology.spec, seconds)
+            return _HostedWorkload(pod_set, name, flavor.spec, topology.spec, seconds)
     return None
 
 
-def _trouble(
+def _host_failure(
     config: Config,
     hosts: HostTable,
-    tenant: _Tenant,
+    tenant: _HostedWorkload,
     workload: Workload,
     values: tuple[str, ...],
-) -> Trouble | None:
+) -> HostFailure | None:
     """A host is in trouble when every node of its name is; a place above hosts when it is gone."""
     if tenant.topology.levels[-1] != HOSTNAME_LABEL:
         names = (values, (tenant.flavor_name, *values))
         is_there = any(name in hosts.row_of for name in names)
-        return None if is_there else Trouble("Removed", AT_ONCE)
+        return None if is_there else HostFailure("Removed", AT_ONCE)
     nodes = [
         node
-        for node in nodes_behind(config, hosts, values)
+        for node in nodes_of_host(config, hosts, values)
         if stands_in(node, tenant.flavor, tenant.topology)
     ]
     if not nodes:
-        return Trouble("Removed", AT_ONCE)
+        return HostFailure("Removed", AT_ONCE)
     is_empty = values[-1] in workload.pods_gone
-    found = [_of_node(node.spec, tenant, is_empty=is_empty) for node in nodes]
+    found = [_node_failure(node.spec, tenant, is_empty=is_empty) for node in nodes]
     troubles = [trouble for trouble in found if trouble is not None]
     if len(troubles) < len(nodes):
         return None
     return max(troubles, key=lambda trouble: (trouble.due, trouble.reason))
 
 
-def _of_node(spec: NodeSpec, tenant: _Tenant, *, is_empty: bool) -> Trouble | None:
+def _node_failure(spec: NodeSpec, tenant: _HostedWorkload, *, is_empty: bool) -> HostFailure | None:
     return min(
-        _reasons(spec, tenant, is_empty=is_empty),
+        _node_failures(spec, tenant, is_empty=is_empty),
         key=lambda trouble: (trouble.due, trouble.reason),
         default=None,
     )
 
 
-def _reasons(spec: NodeSpec, tenant: _Tenant, *, is_empty: bool) -> Iterator[Trouble]:
+def _node_failures(
+    spec: NodeSpec, tenant: _HostedWorkload, *, is_empty: bool
+) -> Iterator[HostFailure]:
     seconds = tenant.not_ready_seconds
     if spec.draining:
-        yield Trouble("Drained", AT_ONCE)
+        yield HostFailure("Drained", AT_ONCE)
     if not spec.ready and is_empty:
-        yield Trouble("NotReady", AT_ONCE)
+        yield HostFailure("NotReady", AT_ONCE)
     if not spec.ready and seconds is not None and spec.not_ready_since is not None:
-        yield Trouble("NotReady", seconds_after(spec.not_ready_since, seconds))
+        yield HostFailure("NotReady", seconds_after(spec.not_ready_since, seconds))
     if spec.unschedulable and is_empty:
-        yield Trouble("Cordoned", AT_ONCE)
+        yield HostFailure("Cordoned", AT_ONCE)
     accepted = [
         toleration
         for toleration in (*tenant.pod_set.scheduling.tolerations, *tenant.flavor.tolerations)
         if toleration.seconds is None or not is_empty
     ]
-    taints = spec.taints if is_empty else _expelling(spec, seconds)
+    taints = spec.taints if is_empty else _no_execute_taints(spec, seconds)
     if untolerated(taints, accepted) is not None:
-        yield Trouble("Tainted", AT_ONCE)
+        yield HostFailure("Tainted", AT_ONCE)
 
 
-def _expelling(spec: NodeSpec, seconds: int | None) -> tuple[Taint, ...]:
+def _no_execute_taints(spec: NodeSpec, seconds: int | None) -> tuple[Taint, ...]:
     """Taints that drive living pods away, where nobody tells when they are gone."""
     return () if seconds is None else tuple(t for t in spec.taints if t.effect == "NoExecute")

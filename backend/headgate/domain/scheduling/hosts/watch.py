@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from headgate.domain.config import Config
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.due.checks import awaits_only_topology
-from headgate.domain.scheduling.hosts.health import TOO_SMALL, Trouble, troubles_of
+from headgate.domain.scheduling.hosts.health import TOO_SMALL, HostFailure, host_failures
 from headgate.domain.scheduling.placement.hosts import ACTUAL, HostTable, host_name
 from headgate.domain.scheduling.placement.overcommitted import overcommitted
 from headgate.domain.topology.specs import NodeSpec
@@ -39,75 +39,75 @@ def needs_second_pass(config: Config, workload: Workload) -> bool:
 
 
 class HostWatch:
-    """Fed with every workload of a partition; `searching` is who needs a second pass now.
+    """Fed with every workload of a partition; `second_pass_pending` is who needs a second pass now.
 
-    `may_be_too_small`: hosts may have become smaller than what stands on them since that was last
+    `may_be_overcommitted`: hosts may have become smaller than what stands on them since that was last
     looked for.
     """
 
     def __init__(self, config: Config, hosts: HostTable) -> None:
         self.placed: dict[str, Workload] = {}
-        self.searching: dict[str, Workload] = {}
-        self.in_vain: dict[str, None] = {}
-        self.may_be_too_small = True
+        self.second_pass_pending: dict[str, Workload] = {}
+        self.unplaceable: dict[str, None] = {}
+        self.may_be_overcommitted = True
         self._config = config
         self._hosts = hosts
-        self._standing: dict[str, dict[str, None]] = {}
+        self._by_host: dict[str, dict[str, None]] = {}
         self._due: dict[str, Instant | None] = {}
 
     def replace(self, old: Workload | None, new: Workload | None) -> Instant | None:
         """A workload came, changed or went; when the next host of it counts as lost or found."""
         found = new or old
         assert found is not None, "something must have been or be there"
-        if not _concerns_hosts(old) and not _concerns_hosts(new):
+        if not _uses_hosts(old) and not _uses_hosts(new):
             return None
         key = found.key
-        self.searching.pop(key, None)
-        self.in_vain.pop(key, None)
+        self.second_pass_pending.pop(key, None)
+        self.unplaceable.pop(key, None)
         if new is not None and needs_second_pass(self._config, new):
-            self.searching[key] = new
-        if old is not None and new is not None and _stands_alike(old, new):
+            self.second_pass_pending[key] = new
+        if old is not None and new is not None and _keeps_hosts(old, new):
             if key in self.placed:
                 self.placed[key] = new
             return self._due.get(key)
-        self._leave(key)
+        self._remove(key)
         if new is None or not _is_watched(new):
             return None
-        self._enter(new)
-        return self._look_again(new)
+        self._add(new)
+        return self._refresh_due(new)
 
-    def on_node(self, node: Configured[NodeSpec]) -> Iterator[tuple[Workload, Instant | None]]:
+    def refresh_node(self, node: Configured[NodeSpec]) -> Iterator[tuple[Workload, Instant | None]]:
         """Who stands on a node, and when the next host of each counts as lost or found."""
-        for workload in self.standing_on(host_name(node)):
-            yield workload, self._look_again(workload)
+        for workload in self.workloads_on(host_name(node)):
+            yield workload, self._refresh_due(workload)
 
-    def standing_on(self, host: str) -> tuple[Workload, ...]:
+    def workloads_on(self, host: str) -> tuple[Workload, ...]:
         """The workloads with pods there, by name."""
-        return tuple(self.placed[key] for key in sorted(self._standing.get(host, ())))
+        return tuple(self.placed[key] for key in sorted(self._by_host.get(host, ())))
 
-    def look_again(self) -> None:
+    def retry_unplaceable(self) -> None:
         """Whoever sought in vain may find something now."""
-        self.in_vain.clear()
+        self.unplaceable.clear()
 
-    def what_follows(self, workload: Workload, at: Instant) -> tuple[WorkloadEvent, ...]:
+    def host_events(self, workload: Workload, at: Instant) -> tuple[WorkloadEvent, ...]:
         """The fact that its lost hosts are others than before; none if they are the same."""
         known = workload.unhealthy_nodes
         failed = {
             host: trouble.reason
-            for host, trouble in sorted(self._troubles(workload).items())
+            for host, trouble in sorted(self._host_failures(workload).items())
             if trouble.due <= at or host in known
         }
         if failed.keys() == known.keys():
             return ()
         return (WorkloadHostsFailed(hosts=failed),) if failed else (WorkloadHostsRecovered(),)
 
-    def too_small(self) -> Iterator[str]:
+    def overcommitted_hosts(self) -> Iterator[str]:
         """Hosts that have less than their workloads hold, whatever others use there."""
         for place in overcommitted(self._hosts):
-            if len(place) == 1 and self._is_too_small(place):
+            if len(place) == 1 and self._is_overcommitted(place):
                 yield place[0]
 
-    def has_at(self, place: tuple[str, ...]) -> Requests:
+    def allocatable_at(self, place: tuple[str, ...]) -> Requests:
         """What the nodes behind a place have to allocate, ready or not."""
         has: dict[str, int] = {}
         for node in self._hosts.nodes_at(place):
@@ -115,26 +115,26 @@ class HostWatch:
                 has[resource] = has.get(resource, 0) + amount
         return has
 
-    def _is_too_small(self, place: tuple[str, ...]) -> bool:
+    def _is_overcommitted(self, place: tuple[str, ...]) -> bool:
         row = self._hosts.row_of.get(place)
         if row is None:
             return False
         held = self._hosts.capacity[:, row] - self._hosts.free[ACTUAL][:, row]
-        has = self.has_at(place)
+        has = self.allocatable_at(place)
         return any(
             int(held[line]) > has.get(resource, 0)
             for resource, line in self._hosts.resources.items()
         )
 
-    def _troubles(self, workload: Workload) -> dict[str, Trouble]:
-        found = troubles_of(self._config, self._hosts, workload)
+    def _host_failures(self, workload: Workload) -> dict[str, HostFailure]:
+        found = host_failures(self._config, self._hosts, workload)
         for host, reason in workload.unhealthy_nodes.items():
-            if reason == TOO_SMALL and host not in found and self._is_too_small((host,)):
-                found[host] = Trouble(TOO_SMALL, AT_ONCE)
+            if reason == TOO_SMALL and host not in found and self._is_overcommitted((host,)):
+                found[host] = HostFailure(TOO_SMALL, AT_ONCE)
         return found
 
-    def _look_again(self, workload: Workload) -> Instant | None:
-        troubles = self._troubles(workload)
+    def _refresh_due(self, workload: Workload) -> Instant | None:
+        troubles = self._host_failures(workload)
         known = workload.unhealthy_nodes
         dues = [trouble.due for host, trouble in troubles.items() if host not in known]
         if any(host not in troubles for host in known):
@@ -143,25 +143,25 @@ class HostWatch:
         self._due[workload.key] = due
         return due
 
-    def _enter(self, workload: Workload) -> None:
+    def _add(self, workload: Workload) -> None:
         self.placed[workload.key] = workload
         assert workload.admission is not None, "only who has a place is watched"
         for host in hosts_of(workload.admission):
-            self._standing.setdefault(host, {})[workload.key] = None
+            self._by_host.setdefault(host, {})[workload.key] = None
 
-    def _leave(self, key: str) -> None:
+    def _remove(self, key: str) -> None:
         known = self.placed.pop(key, None)
         self._due.pop(key, None)
         if known is None or known.admission is None:
             return
         for host in hosts_of(known.admission):
-            there = self._standing[host]
+            there = self._by_host[host]
             del there[key]
             if not there:
-                del self._standing[host]
+                del self._by_host[host]
 
 
-def _concerns_hosts(workload: Workload | None) -> bool:
+def _uses_hosts(workload: Workload | None) -> bool:
     """Whether it has, had or awaits hosts; who does not is known nowhere here."""
     if workload is None or workload.admission is None:
         return False
@@ -182,7 +182,7 @@ def _is_watched(workload: Workload) -> bool:
     )
 
 
-def _stands_alike(old: Workload, new: Workload) -> bool:
+def _keeps_hosts(old: Workload, new: Workload) -> bool:
     """Whether nothing has changed that its hosts are judged by."""
     return _is_watched(old) == _is_watched(new) and (
         old.admission is new.admission

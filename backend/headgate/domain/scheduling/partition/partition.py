@@ -30,7 +30,7 @@ from headgate.domain.scheduling.partition.stirring import (
     Stirred,
     is_anyone_borrowing,
     line_of,
-    look_again,
+    retry_unplaceable,
     starts,
     stirred_by,
 )
@@ -129,8 +129,8 @@ class Partition:
     def node_changed(self, node: Configured[NodeSpec]) -> None:
         """Take a report or cordon of a node into account."""
         self.unpark(Stirred.EVERYONE if self.hosts.node_changed(node) else Stirred.ALERT)
-        self.watch.may_be_too_small = True
-        for workload, host_due in self.watch.on_node(node):
+        self.watch.may_be_overcommitted = True
+        for workload, host_due in self.watch.refresh_node(node):
             due = (
                 None
                 if self._is_aside(workload)
@@ -146,9 +146,9 @@ class Partition:
         self.stirs += 1
         rounds = self.rounds.values()
         weakest = min(r.preemptor_priority for r in rounds) if rounds else None
-        look_again(self._lines, stirred, weakest)
+        retry_unplaceable(self._lines, stirred, weakest)
         if stirred >= Stirred.PREEMPTORS:
-            self.watch.look_again()
+            self.watch.retry_unplaceable()
 
     def competes(self, workload: Workload) -> bool:
         """Whether it is to be looked at when it is its turn."""

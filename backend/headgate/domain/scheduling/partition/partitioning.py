@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from headgate.domain.configured import Configured
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.due.checks import starts_in_turn
+from headgate.domain.scheduling.due.checks import awaits_unblocked_admission
 from headgate.domain.scheduling.due.readiness import blocks_admission
 from headgate.domain.scheduling.due.timers import due_at
 from headgate.domain.scheduling.lines.standing import cluster_queue_of, expiring_stops
@@ -163,7 +163,7 @@ class Partitioning:
         """Look again everywhere at those of the stirred who were known not to fit."""
         for partition in self.partitions.values():
             partition.unpark(stirred)
-            partition.watch.may_be_too_small |= stirred == Stirred.EVERYONE
+            partition.watch.may_be_overcommitted |= stirred == Stirred.EVERYONE
 
     def _recount(self, before: Counted | None, after: Counted | None) -> None:
         """Most facts change nothing of what is counted."""
@@ -192,7 +192,7 @@ class Partitioning:
 
     def _block(self, old: Workload | None, new: Workload | None) -> None:
         """Once nobody's pods are waited for any more, all are looked at again."""
-        if new is not None and starts_in_turn(self.config, new):
+        if new is not None and awaits_unblocked_admission(self.config, new):
             self.startable[new.key] = self.key_of(new)
         elif old is not None:
             self.startable.pop(old.key, None)

@@ -6,7 +6,7 @@ from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import RoundCommitted
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.due.readiness import BLOCKS, ENDS_BLOCKING
+from headgate.domain.scheduling.due.readiness import BLOCKING_EVENTS, UNBLOCKING_EVENTS
 from headgate.domain.scheduling.partition.keys import INSTALLATION
 from headgate.domain.streams import kind_and_key
 from headgate.domain.topology.events import NodeLeaseRenewed
@@ -55,8 +55,10 @@ def wakes_of(cell: Cell, stream: str, event: DomainEvent) -> tuple[tuple[str, ..
     if kind != "workload":
         is_lease = isinstance(event, NodeLeaseRenewed)
         return ((INSTALLATION,), False) if is_lease else (EVERYONE, True)
-    if cell.config.configuration.block_admission and isinstance(event, (*BLOCKS, *ENDS_BLOCKING)):
-        return EVERYONE, isinstance(event, BLOCKS)
+    if cell.config.configuration.block_admission and isinstance(
+        event, (*BLOCKING_EVENTS, *UNBLOCKING_EVENTS)
+    ):
+        return EVERYONE, isinstance(event, BLOCKING_EVENTS)
     woken = {_of_workload(cell, key, event): None}
     if isinstance(event, WorkloadSpecChanged):
         woken.update(_moved_to(cell, key, event))
