@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.rounds.events import PlacementInvalidated, RoundCommitted
-from headgate.domain.rounds.state import Round, is_guaranteeing, is_open
+from headgate.domain.rounds.state import Round, is_open, reclaims_nominal_quota
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
@@ -18,7 +18,7 @@ from headgate.domain.scheduling.preemption.disruption import (
     violated_budgets,
 )
 from headgate.domain.scheduling.quota.usage import available
-from headgate.domain.scheduling.rounds.nominations import claim_of
+from headgate.domain.scheduling.rounds.nominations import nomination_rank
 from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.deciding.shrinking import present_eviction
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadQuotaReserved
@@ -119,10 +119,10 @@ class Promises:
         assert admission is not None, "who took it has it"
         queue = admission.cluster_queue
         mine, theirs = (
-            claim_of(cell.config, taker, queue),
-            claim_of(cell.config, preemptor, kept.cluster_queue),
+            nomination_rank(cell.config, taker, queue),
+            nomination_rank(cell.config, preemptor, kept.cluster_queue),
         )
-        if is_guaranteeing(kept):
+        if reclaims_nominal_quota(kept):
             assert queue == kept.cluster_queue, "I17: what is owned yields to its own queue alone"
             assert mine < theirs, "I17: and there only to the stronger"
         elif queue == kept.cluster_queue:

@@ -70,6 +70,6 @@ def oldest_first(rounds: Iterable[Round]) -> list[Round]:
     return sorted(rounds, key=lambda found: (found.committed_at, found.preemptor, found.id))
 
 
-def is_guaranteeing(found: Round) -> bool:
+def reclaims_nominal_quota(found: Round) -> bool:
     """Whether it takes back what the preemptor's side owns, whatever the priorities (§6.8)."""
     return any(victim.reason == "InCohortReclamation" for victim in found.victims)

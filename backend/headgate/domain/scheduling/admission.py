@@ -8,10 +8,10 @@ from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.evaluation.workload_slices import replaced_by
 from headgate.domain.scheduling.rounds.progress import (
-    completed,
-    invalidate,
-    invalidate_lost,
-    superseded,
+    complete_round,
+    invalidate_round,
+    invalidate_taken,
+    supersede_rounds,
 )
 from headgate.domain.scheduling.rounds.start import start_round
 from headgate.domain.streams import workload_stream
@@ -44,7 +44,7 @@ def admit(cycle: CycleContext, evaluation: Evaluation) -> None:
         events.append((stream, WorkloadAdmitted(waited_seconds=waited)))
     events.extend(_end_own_rounds(cycle, workload, admission))
     cycle.decide(*events)
-    invalidate_lost(cycle, evaluation.breaks, evaluation.workload.key)
+    invalidate_taken(cycle, evaluation.breaks, evaluation.workload.key)
 
 
 def _finish_replaced_slice(
@@ -66,7 +66,7 @@ def invalidate_nomination(cycle: CycleContext, evaluation: Evaluation) -> None:
     if found is None:
         record_pending(cycle, evaluation)
     else:
-        invalidate(cycle, found)
+        invalidate_round(cycle, found)
 
 
 def record_pending(cycle: CycleContext, evaluation: Evaluation) -> None:
@@ -97,5 +97,5 @@ def _end_own_rounds(
 ) -> list[tuple[str, DomainEvent]]:
     found = cycle.partition.rounds.get(workload.round_id or "")
     if found is None or admission != found.admission:
-        return superseded(cycle, workload, RoundSuperseded(admission=admission))
-    return completed(cycle, found, admission)
+        return supersede_rounds(cycle, workload, RoundSuperseded(admission=admission))
+    return complete_round(cycle, found, admission)

@@ -42,7 +42,7 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.quota.answer import QuotaView
 from headgate.domain.scheduling.reconcile import next_due, reconcile_partition
 from headgate.domain.scheduling.results import Mode
-from headgate.domain.scheduling.rounds.nominations import beside_rounds
+from headgate.domain.scheduling.rounds.nominations import without_nominated_capacity
 from headgate.domain.scheduling.second_pass import run_second_passes
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
@@ -150,7 +150,7 @@ def _evaluate(cycle: CycleContext, key: str) -> Evaluation | None:
         return evaluate(partition, workloads, workload)
 
     return _evaluate_or_quarantine(
-        cycle, key, lambda: beside_rounds(partition, workloads, workload, look)
+        cycle, key, lambda: without_nominated_capacity(partition, workloads, workload, look)
     )
 
 

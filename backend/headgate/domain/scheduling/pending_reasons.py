@@ -19,7 +19,7 @@ from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.results import Mode
-from headgate.domain.scheduling.rounds.rate_limits import held_until, rate_limited
+from headgate.domain.scheduling.rounds.rate_limits import rate_limited_reason, rate_limited_until
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.admission import awaits_topology
@@ -109,9 +109,9 @@ def _about_to_be_decided(
 ) -> Explanation:
     if found.mode is Mode.PREEMPT and known.dominant == "AdmissionGated" and closed_gates(workload):
         return known
-    later = held_until(cell, found.cluster_queue, at)
+    later = rate_limited_until(cell, found.cluster_queue, at)
     if found.mode is Mode.PREEMPT and later is not None:
-        told = rate_limited(cell, found.cluster_queue)
+        told = rate_limited_reason(cell, found.cluster_queue)
         return replace(told, sentence=f"{told.sentence}; the next may start in {_in(later, at)}")
     if known.dominant in {"PendingEvaluation", "RoundDraining"}:
         return known

@@ -12,7 +12,7 @@ from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.overcommitted_hosts import fail_overcommitted_hosts
 from headgate.domain.scheduling.partition.keys import INSTALLATION
 from headgate.domain.scheduling.rounds.progress import advance_rounds
-from headgate.domain.scheduling.rounds.rate_limits import waiting_is_over
+from headgate.domain.scheduling.rounds.rate_limits import requeue_after_rate_limit
 from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.topology.events import NodeFellSilent
 from headgate.domain.values.instants import Instant, seconds_after
@@ -31,7 +31,7 @@ def reconcile_partition(cycle: CycleContext) -> None:
     admit_unblocked(cycle)
     fail_overcommitted_hosts(cycle)
     advance_rounds(cycle)
-    waiting_is_over(cycle)
+    requeue_after_rate_limit(cycle)
     if cycle.key == INSTALLATION:
         for name in cycle.partition.leases.fired(cycle.at):
             cycle.decide((stream_of("node", name), NodeFellSilent()))
@@ -47,7 +47,7 @@ def next_due(cycle: CycleContext) -> Instant | None:
         partition.leases.next_due(),
         partition.shields.next_due(),
         *(found.expires_at for found in partition.rounds.values()),
-        *partition.rounds_wait_until.values(),
+        *partition.rate_limited_queues.values(),
         *(due for due, _ in partition.stops),
         _next_ranking_change(cycle),
     ]

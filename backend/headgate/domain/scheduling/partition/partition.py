@@ -79,7 +79,7 @@ class Partition:
         self.rounds: dict[str, Round] = {}
         self.precedents = Precedents()
         self._epochs: dict[str, str] = {}
-        self.rounds_wait_until: dict[str, Instant] = {}
+        self.rate_limited_queues: dict[str, Instant] = {}
         self.hosts, self.topologies = hosts_of(config, self.cluster_queues)
         self.charges = Charges(self.tree, self.hosts, self.topologies)
         self.usage: tuple[Usage, Usage] = self.charges.usage

@@ -88,7 +88,7 @@ def soft_terms(config: Config, victim: Workload, at: Instant) -> SoftTerms | Non
     )
 
 
-def call_back(
+def cancel_evictions(
     cycle: CycleContext, ended: Sequence[Round], cause: str, place: Admission | None = None
 ) -> dict[str, Facts]:
     """By round, the evictions that nobody has begun and no other round counts on: they run on.
@@ -100,12 +100,12 @@ def call_back(
         return facts
     partition, spared = cycle.partition, []
     others = [other for other in partition.rounds.values() if other.id not in facts]
-    with _after(cycle, ended[0].preemptor, place):
-        others = [other for other in others if place_is_there(cycle, other)]
-        for found, victim in _not_begun(cycle, ended):
-            held = _goes_free(partition.charges, victim, found.id)
+    with _with_placement_of(cycle, ended[0].preemptor, place):
+        others = [other for other in others if nomination_fits(cycle, other)]
+        for found, victim in _cancellable(cycle, ended):
+            held = _freed_by(partition.charges, victim, found.id)
             partition.charges.take(PROJECTED, held)
-            if all(place_is_there(cycle, other) for other in others):
+            if all(nomination_fits(cycle, other) for other in others):
                 spared.append(held)
                 cancelled = EvictionCancelled(eviction=found.id, cause=cause)
                 facts[found.id].append((workload_stream(victim.key), cancelled))
@@ -116,7 +116,7 @@ def call_back(
     return facts
 
 
-def _not_begun(cycle: CycleContext, ended: Sequence[Round]) -> Iterator[tuple[Round, Workload]]:
+def _cancellable(cycle: CycleContext, ended: Sequence[Round]) -> Iterator[tuple[Round, Workload]]:
     """Victims who have time and have not begun to use it, each with the round it was to go for."""
     for found in ended:
         for named in found.victims:
@@ -129,7 +129,7 @@ def _not_begun(cycle: CycleContext, ended: Sequence[Round]) -> Iterator[tuple[Ro
                 yield found, victim
 
 
-def _goes_free(charges: Charges, victim: Workload, eviction: str) -> Charge:
+def _freed_by(charges: Charges, victim: Workload, eviction: str) -> Charge:
     """What all of a victim holds, or the pods that it gives up by that eviction."""
     some = shrinking_for(victim, eviction)
     if some is None or victim.admission is None:
@@ -139,7 +139,9 @@ def _goes_free(charges: Charges, victim: Workload, eviction: str) -> Charge:
 
 
 @contextmanager
-def _after(cycle: CycleContext, preemptor: str, place: Admission | None) -> Iterator[None]:
+def _with_placement_of(
+    cycle: CycleContext, preemptor: str, place: Admission | None
+) -> Iterator[None]:
     """The projected view with what a preemptor gets instead of the place that was kept for it."""
     partition, workload = cycle.partition, cycle.cell.workloads.get(preemptor)
     actual, kept = claims(workload)
@@ -161,7 +163,7 @@ def _after(cycle: CycleContext, preemptor: str, place: Admission | None) -> Iter
             partition.charges.take(PROJECTED, before)
 
 
-def place_is_there(cycle: CycleContext, found: Round) -> bool:
+def nomination_fits(cycle: CycleContext, found: Round) -> bool:
     """Whether a round's preemptor will fit at the place kept for it once everyone has left."""
     preemptor = cycle.cell.workloads.get(found.preemptor)
     if preemptor is None or preemptor.round_id != found.id:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 
 from headgate.domain.config import Config
-from headgate.domain.rounds.state import Round, is_guaranteeing, oldest_first
+from headgate.domain.rounds.state import Round, oldest_first, reclaims_nominal_quota
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition.charges import Charge
@@ -24,13 +24,13 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
 
 Workloads = Mapping[str, Workload]
-Look = Callable[[], Evaluation]
-Claim = tuple[int, Instant, str]
+Evaluate = Callable[[], Evaluation]
+NominationRank = tuple[int, Instant, str]
 """How strong a workload's claim is: the higher priority, then the older, then the name."""
 
 
-def beside_rounds(
-    partition: Partition, workloads: Workloads, workload: Workload, look: Look
+def without_nominated_capacity(
+    partition: Partition, workloads: Workloads, workload: Workload, look: Evaluate
 ) -> Evaluation:
     """What `look` finds, once beside all open rounds and then without those that do not bind it.
 
@@ -45,7 +45,7 @@ def beside_rounds(
         if known.stage != "Invalidated" and known.preemptor != workload.key
     ]
     for may_take, suffices in (
-        (_yields_to_the_stronger, _always),
+        (_yields_to_higher_priority, _always),
         (_yields_to_nominal, _is_within_nominal),
     ):
         loose = [r for r in rounds if may_take(partition, workloads, workload, r, found)]
@@ -59,24 +59,24 @@ def beside_rounds(
     return found
 
 
-def claim_of(config: Config, workload: Workload, cluster_queue: str) -> Claim:
+def nomination_rank(config: Config, workload: Workload, cluster_queue: str) -> NominationRank:
     """Its claim; older means queued earlier, names break ties."""
     queue = config.cluster_queues.get(cluster_queue)
     queued = queued_at(workload, queue.spec) if queue else workload.created_at
     return (-workload.spec.priority, queued, workload.uid)
 
 
-def _yields_to_the_stronger(
+def _yields_to_higher_priority(
     partition: Partition, workloads: Workloads, workload: Workload, kept: Round, found: Evaluation
 ) -> bool:
     config = partition.config
     preemptor = workloads.get(kept.preemptor)
     if preemptor is None:
         return False
-    if is_guaranteeing(kept) and kept.cluster_queue != found.cluster_queue:
+    if reclaims_nominal_quota(kept) and kept.cluster_queue != found.cluster_queue:
         return False
-    mine = claim_of(config, workload, found.cluster_queue)
-    if not mine < claim_of(config, preemptor, kept.cluster_queue):
+    mine = nomination_rank(config, workload, found.cluster_queue)
+    if not mine < nomination_rank(config, preemptor, kept.cluster_queue):
         return False
     epoch = Epoch(workloads, partition.epoch_of(kept.cluster_queue))
     return not partition.precedents.leads(epoch, kept.preemptor, workload.key)
@@ -87,7 +87,7 @@ def _yields_to_nominal(
 ) -> bool:
     del partition, workload
     return (
-        not is_guaranteeing(kept)
+        not reclaims_nominal_quota(kept)
         and kept.preemptor in workloads
         and kept.cluster_queue != found.cluster_queue
     )

@@ -25,7 +25,7 @@ from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.workload_slices import taken_over
 from headgate.domain.scheduling.lines.standing import queue_obstacle
 from headgate.domain.scheduling.placement.hosts import PROJECTED
-from headgate.domain.scheduling.rounds.evictions import call_back, place_is_there
+from headgate.domain.scheduling.rounds.evictions import cancel_evictions, nomination_fits
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import whole_seconds
 from headgate.domain.workloads.admission import Admission
@@ -34,7 +34,7 @@ from headgate.domain.workloads.deciding.shrinking import open_eviction
 from headgate.domain.workloads.events import NominationWithdrawn
 from headgate.domain.workloads.state import Workload
 
-Gone = Literal["Eviction", "Finished", "Deleted", "Shrunk"]
+ReleaseCause = Literal["Eviction", "Finished", "Deleted", "Shrunk"]
 Facts = list[tuple[str, DomainEvent]]
 
 
@@ -44,13 +44,13 @@ def advance_rounds(cycle: CycleContext) -> None:
         found = cycle.partition.rounds.get(begun.id)
         if found is None:
             continue
-        cause = _cause_to_abort(cycle, found)
+        cause = _abort_cause(cycle, found)
         if cause:
             end_round(cycle, found, RoundAborted(cause=cause))
         elif found.expires_at is not None and found.expires_at <= cycle.at:
-            end_round(cycle, found, RoundExpired(stalled=_still_there(cycle, found)))
-        elif found.stage != "Invalidated" and not place_is_there(cycle, found):
-            invalidate(cycle, found)
+            end_round(cycle, found, RoundExpired(stalled=_stalled_victims(cycle, found)))
+        elif found.stage != "Invalidated" and not nomination_fits(cycle, found):
+            invalidate_round(cycle, found)
         else:
             _release_victims(cycle, found)
 
@@ -63,27 +63,27 @@ def end_round(cycle: CycleContext, found: Round, end: RoundAborted | RoundExpire
     called: dict[str, Facts] = {}
     if isinstance(end, RoundAborted):
         cause = f"round {found.id} was aborted: {end.cause}"
-        called = call_back(cycle, _counted_on([found], cycle), cause)
+        called = cancel_evictions(cycle, _counted_on([found], cycle), cause)
         end = replace(end, called_back=_named(called[found.id]))
-    cycle.decide((round_stream(found.id), end), *_withdrawn(cycle, found), *_all(called))
+    cycle.decide((round_stream(found.id), end), *_withdraw_nomination(cycle, found), *_all(called))
 
 
-def invalidate(cycle: CycleContext, found: Round) -> None:
+def invalidate_round(cycle: CycleContext, found: Round) -> None:
     """The place it kept is lost: its preemptor may plan anew, and who leaves is credited (§6.8)."""
-    lost = PlacementInvalidated(by=_why_lost(cycle, found))
-    cycle.decide((round_stream(found.id), lost), *_withdrawn(cycle, found))
+    lost = PlacementInvalidated(by=_invalidation_cause(cycle, found))
+    cycle.decide((round_stream(found.id), lost), *_withdraw_nomination(cycle, found))
 
 
-def invalidate_lost(cycle: CycleContext, rounds: Iterable[str], taker: str) -> None:
+def invalidate_taken(cycle: CycleContext, rounds: Iterable[str], taker: str) -> None:
     """Those of these rounds whose place was taken by the decision just made for a workload."""
     for round_id in rounds:
         found = cycle.partition.rounds.get(round_id)
-        if found is not None and found.stage != "Invalidated" and not place_is_there(cycle, found):
+        if found is not None and found.stage != "Invalidated" and not nomination_fits(cycle, found):
             lost = PlacementInvalidated(by="Taken", taken_by=taker)
-            cycle.decide((round_stream(found.id), lost), *_withdrawn(cycle, found))
+            cycle.decide((round_stream(found.id), lost), *_withdraw_nomination(cycle, found))
 
 
-def superseded(cycle: CycleContext, preemptor: Workload, end: RoundSuperseded) -> Facts:
+def supersede_rounds(cycle: CycleContext, preemptor: Workload, end: RoundSuperseded) -> Facts:
     """The end of every round that still worked for a preemptor which has found something else.
 
     Once it is admitted elsewhere nobody needs to leave any more; a new round counts on whoever
@@ -95,29 +95,29 @@ def superseded(cycle: CycleContext, preemptor: Workload, end: RoundSuperseded) -
     called: dict[str, Facts] = {}
     if own and end.admission is not None:
         cause = f"{key} found another place"
-        called = call_back(cycle, _counted_on(own, cycle), cause, end.admission)
+        called = cancel_evictions(cycle, _counted_on(own, cycle), cause, end.admission)
     for found in own:
-        if found.stage != "Invalidated" and not place_is_there(cycle, found):
-            lost = PlacementInvalidated(by=_why_lost(cycle, found))
+        if found.stage != "Invalidated" and not nomination_fits(cycle, found):
+            lost = PlacementInvalidated(by=_invalidation_cause(cycle, found))
             facts.append((round_stream(found.id), lost))
         back = _named(called.get(found.id, []))
         facts.append((round_stream(found.id), replace(end, called_back=back)))
     return [*facts, *_all(called)]
 
 
-def completed(cycle: CycleContext, found: Round, admission: Admission) -> Facts:
+def complete_round(cycle: CycleContext, found: Round, admission: Admission) -> Facts:
     """The preemptor got the place that was kept; whoever need not leave for that is called back.
 
     That happens where room came from others before all victims had gone (preemption.md §6.10).
     """
     waited = whole_seconds(cycle.at - found.committed_at)
     cause = f"{found.preemptor} could start before it had gone"
-    called = call_back(cycle, _counted_on([found], cycle), cause, admission)
+    called = cancel_evictions(cycle, _counted_on([found], cycle), cause, admission)
     end = RoundCompleted(waited_seconds=waited, called_back=_named(called[found.id]))
     return [(round_stream(found.id), end), *_all(called)]
 
 
-def how_it_went(victim: Workload | None, round_id: str, *, shrinks: bool) -> Gone | None:
+def release_cause(victim: Workload | None, round_id: str, *, shrinks: bool) -> ReleaseCause | None:
     """How a victim's place became free, or that of the pods it loses; None while it holds it."""
     if victim is None:
         return "Deleted"
@@ -150,14 +150,14 @@ def _named(called: Facts) -> tuple[str, ...]:
     return tuple(stream.removeprefix("workload/") for stream, _ in called)
 
 
-def _withdrawn(cycle: CycleContext, found: Round) -> Facts:
+def _withdraw_nomination(cycle: CycleContext, found: Round) -> Facts:
     preemptor = cycle.cell.workloads.get(found.preemptor)
     if preemptor is None or preemptor.round_id != found.id:
         return []
     return [(workload_stream(found.preemptor), NominationWithdrawn(round_id=found.id))]
 
 
-def _cause_to_abort(cycle: CycleContext, found: Round) -> str:
+def _abort_cause(cycle: CycleContext, found: Round) -> str:
     preemptor = cycle.cell.workloads.get(found.preemptor)
     if preemptor is None:
         return f"{found.preemptor} was deleted"
@@ -173,7 +173,7 @@ def _cause_to_abort(cycle: CycleContext, found: Round) -> str:
     return obstacle.message if obstacle else f"{found.preemptor} may not start now"
 
 
-def _why_lost(cycle: CycleContext, found: Round) -> InvalidatedBy:
+def _invalidation_cause(cycle: CycleContext, found: Round) -> InvalidatedBy:
     """Its hosts, or else its quota; who takes a place is known and told at once."""
     preemptor = cycle.cell.workloads[found.preemptor]
     partition = cycle.partition
@@ -195,7 +195,7 @@ def _release_victims(cycle: CycleContext, found: Round) -> None:
     for victim in found.victims:
         if victim.workload in found.released:
             continue
-        by = _how_it_went(cycle, found, victim)
+        by = _release_cause(cycle, found, victim)
         if by is None:
             left += 1
         else:
@@ -209,14 +209,14 @@ def _release_victims(cycle: CycleContext, found: Round) -> None:
         cycle.decide(*events)
 
 
-def _still_there(cycle: CycleContext, found: Round) -> tuple[str, ...]:
+def _stalled_victims(cycle: CycleContext, found: Round) -> tuple[str, ...]:
     return tuple(
         victim.workload
         for victim in found.victims
-        if victim.workload not in found.released and _how_it_went(cycle, found, victim) is None
+        if victim.workload not in found.released and _release_cause(cycle, found, victim) is None
     )
 
 
-def _how_it_went(cycle: CycleContext, found: Round, victim: RoundVictim) -> Gone | None:
+def _release_cause(cycle: CycleContext, found: Round, victim: RoundVictim) -> ReleaseCause | None:
     known = cycle.cell.workloads.get(victim.workload)
-    return how_it_went(known, found.id, shrinks=bool(victim.shrinks_to))
+    return release_cause(known, found.id, shrinks=bool(victim.shrinks_to))

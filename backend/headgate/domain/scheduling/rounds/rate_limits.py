@@ -12,10 +12,10 @@ MINUTE = 60 * MICROSECONDS_PER_SECOND
 
 def next_round_at(cycle: CycleContext, cluster_queue: str) -> Instant | None:
     """When the queue may start its next round; None for now."""
-    return held_until(cycle.cell, cluster_queue, cycle.at)
+    return rate_limited_until(cycle.cell, cluster_queue, cycle.at)
 
 
-def held_until(cell: Cell, cluster_queue: str, at: Instant) -> Instant | None:
+def rate_limited_until(cell: Cell, cluster_queue: str, at: Instant) -> Instant | None:
     """The same for a state and an instant."""
     rate = cell.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
     if rate is None:
@@ -23,11 +23,11 @@ def held_until(cell: Cell, cluster_queue: str, at: Instant) -> Instant | None:
     started = sorted(
         found.committed_at for found in cell.rounds.values() if found.cluster_queue == cluster_queue
     )
-    free_at = when_free(rate, started)
+    free_at = next_token_at(rate, started)
     return free_at if free_at > at else None
 
 
-def rate_limited(cell: Cell, cluster_queue: str) -> Explanation:
+def rate_limited_reason(cell: Cell, cluster_queue: str) -> Explanation:
     """Why one waits for whom room could be made: its queue has started as many rounds as it may."""
     rate = cell.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
     assert rate is not None, "only a rate holds rounds back"
@@ -45,7 +45,7 @@ def rate_limited(cell: Cell, cluster_queue: str) -> Explanation:
     )
 
 
-def when_free(rate: PreemptionRate, started: list[Instant]) -> Instant:
+def next_token_at(rate: PreemptionRate, started: list[Instant]) -> Instant:
     """When there is a token for one more round: one every minute / `per_minute`, `burst` at most.
 
     Counted by when the bucket would be full again, so that no fractions are kept.
@@ -57,9 +57,9 @@ def when_free(rate: PreemptionRate, started: list[Instant]) -> Instant:
     return full_at - each * rate.burst + each if started else 0
 
 
-def waiting_is_over(cycle: CycleContext) -> None:
+def requeue_after_rate_limit(cycle: CycleContext) -> None:
     """Let queues look again whose next round has become due."""
-    waits = cycle.partition.rounds_wait_until
+    waits = cycle.partition.rate_limited_queues
     for queue in [name for name, due in sorted(waits.items()) if due <= cycle.at]:
         del waits[queue]
         cycle.partition.pending[queue].unpark()

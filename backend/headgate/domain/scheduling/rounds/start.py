@@ -25,8 +25,8 @@ from headgate.domain.scheduling.preemption.disruption import budget_standings, v
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.results import Mode, VictimSearch
 from headgate.domain.scheduling.rounds.evictions import eviction_of, pods_eviction_of, soft_terms
-from headgate.domain.scheduling.rounds.progress import invalidate_lost, superseded
-from headgate.domain.scheduling.rounds.rate_limits import next_round_at, rate_limited
+from headgate.domain.scheduling.rounds.progress import invalidate_taken, supersede_rounds
+from headgate.domain.scheduling.rounds.rate_limits import next_round_at, rate_limited_reason
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import seconds_after, whole_seconds
 from headgate.domain.values.quantities import FlavorResource
@@ -55,27 +55,29 @@ def start_round(cycle: CycleContext, evaluation: Evaluation) -> None:
         return
     later = next_round_at(cycle, evaluation.cluster_queue)
     if later is not None:
-        cycle.partition.rounds_wait_until[evaluation.cluster_queue] = later
-        _tell_why(cycle, evaluation, _rate_limited(cycle, evaluation))
+        cycle.partition.rate_limited_queues[evaluation.cluster_queue] = later
+        _record_reason(cycle, evaluation, _rate_limited(cycle, evaluation))
         return
     cycle.decide(*_round(cycle, evaluation))
-    invalidate_lost(cycle, evaluation.breaks, evaluation.workload.key)
+    invalidate_taken(cycle, evaluation.breaks, evaluation.workload.key)
 
 
 def _round(cycle: CycleContext, evaluation: Evaluation) -> Facts:
     workload, admission = evaluation.workload, evaluation.admission
     assert admission is not None, "a round is for a place"
     round_id = cycle.new_id()
-    facts: Facts = superseded(cycle, workload, RoundSuperseded(by_round=round_id))
+    facts: Facts = supersede_rounds(cycle, workload, RoundSuperseded(by_round=round_id))
     facts.append((round_stream(round_id), _committed(cycle, evaluation, admission, round_id)))
     nominated = PlacementNominated(round_id=round_id, admission=admission)
     facts.append((workload_stream(workload.key), nominated))
     for victim in evaluation.victims:
-        facts += _sent_away(cycle, evaluation, victim, round_id)
+        facts += _victim_eviction(cycle, evaluation, victim, round_id)
     return facts
 
 
-def _sent_away(cycle: CycleContext, evaluation: Evaluation, victim: Victim, round_id: str) -> Facts:
+def _victim_eviction(
+    cycle: CycleContext, evaluation: Evaluation, victim: Victim, round_id: str
+) -> Facts:
     """Asked to go as a whole, or to give up pods."""
     config, workload, part = cycle.cell.config, victim.workload, victim.candidate.part
     preemptor = evaluation.workload
@@ -86,7 +88,7 @@ def _sent_away(cycle: CycleContext, evaluation: Evaluation, victim: Victim, roun
             reason="Preempted",
             underlying_cause=victim.reason,
             message=message,
-            accommodates=_accommodated(cycle, evaluation, victim),
+            accommodates=_preemptor_reference(cycle, evaluation, victim),
         )
         return eviction_of(config, workload, asked, cycle.at)
     some = WorkloadPodsEvicted(
@@ -99,7 +101,9 @@ def _sent_away(cycle: CycleContext, evaluation: Evaluation, victim: Victim, roun
     return pods_eviction_of(config, workload, some, cycle.at)
 
 
-def _accommodated(cycle: CycleContext, evaluation: Evaluation, victim: Victim) -> Accommodated:
+def _preemptor_reference(
+    cycle: CycleContext, evaluation: Evaluation, victim: Victim
+) -> Accommodated:
     tree, admission = cycle.partition.tree, victim.workload.admission
     assert admission is not None, "only who holds a place can be a victim"
     return accommodated(
@@ -115,10 +119,12 @@ def _withhold(cycle: CycleContext, evaluation: Evaluation, gates: tuple[str, ...
     if not holds(workload, "BlockedOnPreemptionGates"):
         cycle.decide((workload_stream(workload.key), PreemptionWithheld(gates=gates)))
     reason = f"its preemption gates are closed: {', '.join(gates)}"
-    _tell_why(cycle, evaluation, _gated(_unmade(cycle, evaluation, reason), gates))
+    _record_reason(
+        cycle, evaluation, _preemption_gated(_unstarted(cycle, evaluation, reason), gates)
+    )
 
 
-def _gated(found: Explanation, gates: tuple[str, ...]) -> Explanation:
+def _preemption_gated(found: Explanation, gates: tuple[str, ...]) -> Explanation:
     """The gate is what keeps it: room could be made at once (Kueue's AdmissionGated)."""
     closed = ", ".join(gates)
     which = "gate is" if len(gates) == 1 else "gates are"
@@ -135,12 +141,12 @@ def _gated(found: Explanation, gates: tuple[str, ...]) -> Explanation:
 
 def _rate_limited(cycle: CycleContext, evaluation: Evaluation) -> Explanation:
     """The rate is what keeps it: room could be made at once."""
-    told = rate_limited(cycle.cell, evaluation.cluster_queue)
-    found = _unmade(cycle, evaluation, "")
+    told = rate_limited_reason(cycle.cell, evaluation.cluster_queue)
+    found = _unstarted(cycle, evaluation, "")
     return structs.replace(told, blockers=(*told.blockers, *found.blockers))
 
 
-def _unmade(cycle: CycleContext, evaluation: Evaluation, reason: str) -> Explanation:
+def _unstarted(cycle: CycleContext, evaluation: Evaluation, reason: str) -> Explanation:
     """Why it waits, when the room that was found for it is not to be made."""
     search = evaluation.search or VictimSearch("")
     blocked = structs.replace(
@@ -149,7 +155,7 @@ def _unmade(cycle: CycleContext, evaluation: Evaluation, reason: str) -> Explana
     return explain_evaluation(cycle.partition, cycle.cell.workloads, blocked)
 
 
-def _tell_why(cycle: CycleContext, evaluation: Evaluation, explanation: Explanation) -> None:
+def _record_reason(cycle: CycleContext, evaluation: Evaluation, explanation: Explanation) -> None:
     workload = evaluation.workload
     known = workload.explanation
     if known is None or known.fingerprint != explanation.fingerprint:
