@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
 from headgate.domain.scheduling.cycle_context import CycleContext
-from headgate.domain.scheduling.explanation.placement_shortfall import in_words
+from headgate.domain.scheduling.explanation.placement_shortfall import shortfall_text
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.ground import Ground
 from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, Ints
@@ -132,7 +132,7 @@ def _replace_failed_hosts(
             return PlacementShortfall(NO_FLAVOR)
         found = replace_hosts(ground, pod_set, known, lost)
         if isinstance(found, PlacementShortfall):
-            return PlacementShortfall(in_words(ground.topology.flavor, found))
+            return PlacementShortfall(shortfall_text(ground.topology.flavor, found))
         given.append(replace(assigned, topology_assignment=found))
     return replace(admission, pod_set_assignments=tuple(given))
 
@@ -153,11 +153,11 @@ def _assign_pending_hosts(
                 continue
             grown = add_pods(ground, pod_set, assigned.topology_assignment)
             if isinstance(grown, PlacementShortfall):
-                return PlacementShortfall(in_words(ground.topology.flavor, grown))
+                return PlacementShortfall(shortfall_text(ground.topology.flavor, grown))
             places[assigned.name] = grown
     placed = place_pod_sets(seats)
     if isinstance(placed, Misplaced):
-        return PlacementShortfall(in_words(placed.flavor, placed.unplaced))
+        return PlacementShortfall(shortfall_text(placed.flavor, placed.unplaced))
     places.update({name: place.assignment for name, place in placed.items()})
     given = [
         replace(each, topology_assignment=places[each.name], delayed_topology_request="Ready")

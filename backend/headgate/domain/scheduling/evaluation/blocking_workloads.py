@@ -7,7 +7,7 @@ ends, only what is used below it counts (queueing.md §4.1).
 from collections.abc import Iterator, Mapping
 from heapq import nsmallest
 
-from headgate.domain.scheduling.explanation.remedies import Supply
+from headgate.domain.scheduling.explanation.remedies import QuotaSupply
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.hosts import ACTUAL
 from headgate.domain.scheduling.quota.usage import potential_with_any_limit, scarce_at
@@ -24,16 +24,18 @@ def supply_of(
     cluster_queue: str,
     key: FlavorResource,
     answer: QuotaResult,
-) -> Supply:
+) -> QuotaSupply:
     """Where a ClusterQueue could get more of a flavor's resource than it was answered."""
     if answer.reason == "ExceedsMaxQuota":
         node = f"clusterqueue/{cluster_queue}"
-        return Supply(most_with_any_limit=potential_with_any_limit(partition.tree, node, key))
+        return QuotaSupply(
+            max_without_borrowing_limit=potential_with_any_limit(partition.tree, node, key)
+        )
     if answer.is_non_preemptible or answer.is_withheld:
-        return Supply(
+        return QuotaSupply(
             _own(partition, workloads, cluster_queue, key, immune=answer.is_non_preemptible)
         )
-    return Supply(top_holders(partition, cluster_queue, key))
+    return QuotaSupply(top_holders(partition, cluster_queue, key))
 
 
 def top_holders(partition: Partition, cluster_queue: str, key: FlavorResource) -> tuple[str, ...]:

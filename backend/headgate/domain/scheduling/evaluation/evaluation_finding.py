@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from headgate.domain.scheduling.evaluation.blocking_workloads import supply_of
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
-from headgate.domain.scheduling.explanation.explain import Finding, explain_finding
-from headgate.domain.scheduling.explanation.remedies import Supply
+from headgate.domain.scheduling.explanation.explain import EvaluationSummary, explain_summary
+from headgate.domain.scheduling.explanation.remedies import QuotaSupply
 from headgate.domain.scheduling.lines.competing import preempts
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.results import Mode, QuotaResult, VictimSearch
@@ -27,17 +27,17 @@ def explain_evaluation(
 ) -> Explanation:
     """What a look found, for people; naming holders is left out where only the reasons matter."""
 
-    def supply(key: FlavorResource, answer: QuotaResult) -> Supply:
+    def supply(key: FlavorResource, answer: QuotaResult) -> QuotaSupply:
         if not with_holders:
-            return Supply()
+            return QuotaSupply()
         return supply_of(partition, workloads, evaluation.cluster_queue, key, answer)
 
-    return explain_finding(_finding(partition, workloads, evaluation), supply)
+    return explain_summary(_finding(partition, workloads, evaluation), supply)
 
 
 def _finding(
     partition: Partition, workloads: Mapping[str, Workload], evaluation: Evaluation
-) -> Finding:
+) -> EvaluationSummary:
     workload = evaluation.workload
     own = partition.rounds.get(workload.round_id) if workload.round_id else None
     leaving: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ def _finding(
             for each in known
             if each.shrinkings and not is_leaving(each)
         }
-    return Finding(
+    return EvaluationSummary(
         cluster_queue=evaluation.cluster_queue,
         tries=evaluation.tries,
         unplaced=evaluation.unplaced,

@@ -11,8 +11,12 @@ import msgspec
 
 from headgate.domain.scheduling.explanation.amounts import written_amount
 from headgate.domain.scheduling.explanation.amounts import written_number as number
-from headgate.domain.scheduling.explanation.placement_shortfall import without_place
-from headgate.domain.scheduling.explanation.remedies import Supply, more_quota, more_room
+from headgate.domain.scheduling.explanation.placement_shortfall import placement_blocker
+from headgate.domain.scheduling.explanation.remedies import (
+    QuotaSupply,
+    placement_remedies,
+    quota_remedies,
+)
 from headgate.domain.scheduling.results import (
     FlavorAttempt,
     Mode,
@@ -39,10 +43,10 @@ Need: TypeAlias = tuple[str, int]
 NeededBlocker: TypeAlias = tuple[Need, Blocker, tuple[str, ...]]
 """With what would help against it."""
 
-AskSupply: TypeAlias = Callable[[FlavorResource, QuotaResult], Supply]
+FindSupply: TypeAlias = Callable[[FlavorResource, QuotaResult], QuotaSupply]
 
 
-class Finding(msgspec.Struct, frozen=True, gc=False):
+class EvaluationSummary(msgspec.Struct, frozen=True, gc=False):
     """What a look at a workload found, as far as it matters to people.
 
     `leaving` names those whose leaving will make room, and `pods` how many of theirs do where they
@@ -59,13 +63,13 @@ class Finding(msgspec.Struct, frozen=True, gc=False):
     pods: dict[str, int] = {}
 
 
-def explain_finding(finding: Finding, supply: AskSupply) -> Explanation:
+def explain_summary(summary: EvaluationSummary, supply: FindSupply) -> Explanation:
     """The explanation of one look; `supply` tells where more quota could come from."""
-    needed = (*_flavor_blockers(finding, supply), *_topology_blockers(finding))
-    blockers = (*(blocker for _, blocker, _ in needed), *_victim_blockers(finding))
-    if finding.is_deferred:
-        return _deferred(finding, blockers)
-    deciding = _deciding(needed)
+    needed = (*_flavor_blockers(summary, supply), *_topology_blockers(summary))
+    blockers = (*(blocker for _, blocker, _ in needed), *_victim_blockers(summary))
+    if summary.is_deferred:
+        return _deferred(summary, blockers)
+    deciding = _dominant(needed)
     in_order = sorted(needed, key=lambda each: each[1] is not deciding)
     return Explanation(
         dominant=deciding.reason if deciding else "WaitingForQuota",
@@ -75,32 +79,32 @@ def explain_finding(finding: Finding, supply: AskSupply) -> Explanation:
     )
 
 
-def _deferred(finding: Finding, blockers: tuple[Blocker, ...]) -> Explanation:
-    who = _some(tuple(_leaver(finding, name) for name in finding.leaving))
-    what = "makes room for it" if finding.has_round else "frees enough room"
+def _deferred(summary: EvaluationSummary, blockers: tuple[Blocker, ...]) -> Explanation:
+    who = _listed(tuple(_leaving_name(summary, name) for name in summary.leaving))
+    what = "makes room for it" if summary.has_round else "frees enough room"
     sentence = f"It starts once what is already leaving {what}"
     sentence += f": {who}" if who else ""
     waiting = Blocker(
         type="Round",
         reason="WaitingForPreemptedWorkloads",
         message=sentence,
-        held_by=finding.leaving[:5],
+        held_by=summary.leaving[:5],
     )
     return Explanation(
         dominant="WaitingForPreemptedWorkloads",
         sentence=sentence,
         blockers=(waiting, *(b for b in blockers if b.type == "Topology")),
-        would_unblock=tuple(_has_gone(finding, name) for name in finding.leaving[:5]),
+        would_unblock=tuple(_has_gone(summary, name) for name in summary.leaving[:5]),
     )
 
 
-def _leaver(finding: Finding, name: str) -> str:
-    pods = finding.pods.get(name)
+def _leaving_name(summary: EvaluationSummary, name: str) -> str:
+    pods = summary.pods.get(name)
     return name if pods is None else f"{_pods(pods)} of {name}"
 
 
-def _has_gone(finding: Finding, name: str) -> str:
-    pods = finding.pods.get(name)
+def _has_gone(summary: EvaluationSummary, name: str) -> str:
+    pods = summary.pods.get(name)
     return f"{name} has stopped" if pods is None else f"{name} has given up {_pods(pods)}"
 
 
@@ -108,7 +112,7 @@ def _pods(count: int) -> str:
     return "1 pod" if count == 1 else f"{count} pods"
 
 
-def _deciding(needed: tuple[NeededBlocker, ...]) -> Blocker | None:
+def _dominant(needed: tuple[NeededBlocker, ...]) -> Blocker | None:
     """Flavors of a resource group are alternatives; its resources, groups and pod sets are not."""
     worst: dict[tuple[Need, str], Blocker] = {}
     for need, blocker, _ in needed:
@@ -124,9 +128,9 @@ def _mildness(blocker: Blocker) -> int:
     return SEVERITY.index(blocker.reason)
 
 
-def _flavor_blockers(finding: Finding, supply: AskSupply) -> list[NeededBlocker]:
+def _flavor_blockers(summary: EvaluationSummary, supply: FindSupply) -> list[NeededBlocker]:
     found: list[NeededBlocker] = []
-    for looked_at in finding.tries:
+    for looked_at in summary.tries:
         need = (looked_at.pod_set, looked_at.group)
         if looked_at.refusal:
             remedies = (looked_at.remedy,) if looked_at.remedy else ()
@@ -135,8 +139,8 @@ def _flavor_blockers(finding: Finding, supply: AskSupply) -> list[NeededBlocker]
             if answer.mode < Mode.DEFERRED and answer.need > answer.have:
                 key = (looked_at.flavor, resource)
                 known = supply(key, answer)
-                short = _short_of_quota(finding, looked_at, resource, answer, known.held_by)
-                found.append((need, short, more_quota(key, answer, known)))
+                short = _short_of_quota(summary, looked_at, resource, answer, known.held_by)
+                found.append((need, short, quota_remedies(key, answer, known)))
     return found
 
 
@@ -152,7 +156,7 @@ def _refused_flavor(looked_at: FlavorAttempt) -> Blocker:
 
 
 def _short_of_quota(
-    finding: Finding,
+    summary: EvaluationSummary,
     looked_at: FlavorAttempt,
     resource: str,
     answer: QuotaResult,
@@ -161,8 +165,8 @@ def _short_of_quota(
     impossible = answer.reason == "ExceedsMaxQuota"
     have = answer.most if impossible else answer.have
     needs = f"Needs {written_amount(resource, answer.need)} of flavor {looked_at.flavor}"
-    queue = f"ClusterQueue {finding.cluster_queue}"
-    message = f"{needs}; {_too_little(queue, resource, answer)}"
+    queue = f"ClusterQueue {summary.cluster_queue}"
+    message = f"{needs}; {_quota_shortage(queue, resource, answer)}"
     return Blocker(
         type="Quota",
         reason="ExceedsMaxQuota" if impossible else "WaitingForQuota",
@@ -177,7 +181,7 @@ def _short_of_quota(
     )
 
 
-def _too_little(queue: str, resource: str, answer: QuotaResult) -> str:
+def _quota_shortage(queue: str, resource: str, answer: QuotaResult) -> str:
     nominal = number(resource, answer.nominal)
     if answer.reason == "ExceedsMaxQuota":
         if not answer.is_non_preemptible:
@@ -196,31 +200,31 @@ def _too_little(queue: str, resource: str, answer: QuotaResult) -> str:
     return f"{queue} has {free} free (nominal quota {nominal})"
 
 
-def _topology_blockers(finding: Finding) -> list[NeededBlocker]:
-    groups = {(t.pod_set, t.flavor): t.group for t in finding.tries if not t.refusal}
+def _topology_blockers(summary: EvaluationSummary) -> list[NeededBlocker]:
+    groups = {(t.pod_set, t.flavor): t.group for t in summary.tries if not t.refusal}
     return [
         (
             (pod_set, groups.get((pod_set, flavor), 0)),
-            without_place(pod_set, flavor, why),
-            more_room(flavor, why),
+            placement_blocker(pod_set, flavor, shortfall),
+            placement_remedies(flavor, shortfall),
         )
-        for pod_set, flavor, why in finding.unplaced
+        for pod_set, flavor, shortfall in summary.unplaced
     ]
 
 
-def _victim_blockers(finding: Finding) -> list[Blocker]:
-    if finding.search is None or not finding.search.reason:
+def _victim_blockers(summary: EvaluationSummary) -> list[Blocker]:
+    if summary.search is None or not summary.search.reason:
         return []
     return [
         Blocker(
             type="Preemption",
-            reason=finding.search.kind,
-            message=f"Making room: {finding.search.reason}",
-            refused=tuple(Refused(workload=w, rule=rule) for w, rule in finding.search.refused),
+            reason=summary.search.kind,
+            message=f"Making room: {summary.search.reason}",
+            refused=tuple(Refused(workload=w, rule=rule) for w, rule in summary.search.refused),
         )
     ]
 
 
-def _some(names: tuple[str, ...], most: int = 3) -> str:
+def _listed(names: tuple[str, ...], most: int = 3) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

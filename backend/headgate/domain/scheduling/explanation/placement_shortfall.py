@@ -5,72 +5,70 @@ from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.workloads.explanation import Blocker
 
 
-def without_place(pod_set: str, flavor: str, why: PlacementShortfall) -> Blocker:
+def placement_blocker(pod_set: str, flavor: str, shortfall: PlacementShortfall) -> Blocker:
     """What stands in the way of a pod set, or of the leader that goes with it."""
-    need, have = (1, 0) if why.lacks_leader else (why.needs, why.fits)
+    need, have = (1, 0) if shortfall.lacks_leader else (shortfall.needs, shortfall.fits)
     return Blocker(
         type="Topology",
-        reason="WaitingForHosts" if why.is_occupied else "TopologyPlacementFailed",
-        message=_sentence(flavor, why),
+        reason="WaitingForHosts" if shortfall.is_occupied else "TopologyPlacementFailed",
+        message=_sentence(flavor, shortfall),
         pod_set=pod_set,
         flavor=flavor,
-        level=why.level,
-        domain="/".join(why.domain),
-        need=need if not why.reason else None,
-        have=have if not why.reason else None,
-        short_by=need - have if not why.reason else None,
-        excluded_hosts=dict(why.excluded),
+        level=shortfall.level,
+        domain="/".join(shortfall.domain),
+        need=need if not shortfall.reason else None,
+        have=have if not shortfall.reason else None,
+        short_by=need - have if not shortfall.reason else None,
+        excluded_hosts=dict(shortfall.excluded),
     )
 
 
-def in_words(flavor: str, why: PlacementShortfall) -> str:
+def shortfall_text(flavor: str, shortfall: PlacementShortfall) -> str:
     """Why, as the end of a sentence."""
-    if why.reason:
-        return why.reason
-    sentence = _sentence(flavor, why)
+    if shortfall.reason:
+        return shortfall.reason
+    sentence = _sentence(flavor, shortfall)
     return sentence[0].lower() + sentence[1:]
 
 
-def _sentence(flavor: str, why: PlacementShortfall) -> str:
-    if why.reason:
-        return f"It cannot be placed: {why.reason}"
-    level = written_level(why.level)
-    if why.lacks_leader:
-        where = f"in any {level}" if why.domain else f"of flavor {flavor}"
+def _sentence(flavor: str, shortfall: PlacementShortfall) -> str:
+    if shortfall.reason:
+        return f"It cannot be placed: {shortfall.reason}"
+    level = written_level(shortfall.level)
+    if shortfall.lacks_leader:
+        where = f"in any {level}" if shortfall.domain else f"of flavor {flavor}"
         return f"The leader of the group has no host {where} that its pods fit in"
-    needs = f"Needs room for {_counted(why.needs, _added(why.unit, why))}"
-    if not why.hosts:
+    needs = f"Needs room for {_counted(shortfall.needs, _added(shortfall.unit, shortfall))}"
+    if not shortfall.hosts:
         return f"{needs}; flavor {flavor} has no hosts"
-    if not why.domain:
-        return f"{needs}; {_all_together(flavor, why)}{_layers(why)}"
-    best = why.domain[-1]
-    together = f" beside the {why.standing} that run, in" if why.standing else " in"
-    room = f"the best {level} {best} has room for {why.fits}{_layers(why)}"
+    if not shortfall.domain:
+        return f"{needs}; {_all_together(flavor, shortfall)}{_layers(shortfall)}"
+    best = shortfall.domain[-1]
+    together = f" beside the {shortfall.standing} that run, in" if shortfall.standing else " in"
+    room = f"the best {level} {best} has room for {shortfall.fits}{_layers(shortfall)}"
     return f"{needs}{together} one {level}; {room}"
 
 
-def _added(unit: str, why: PlacementShortfall) -> str:
+def _added(unit: str, shortfall: PlacementShortfall) -> str:
     """The unit, or more of it where others stay where they are."""
-    return f"more {unit}" if why.standing else unit
+    return f"more {unit}" if shortfall.standing else unit
 
 
-def _layers(why: PlacementShortfall) -> str:
+def _layers(shortfall: PlacementShortfall) -> str:
     """How far each layer of slices comes in the best domain."""
-    if not why.layers:
+    if not shortfall.layers:
         return ""
-    each = (f"{lay.fits} of {lay.needs} by {written_level(lay.level)}" for lay in why.layers)
+    each = (f"{lay.fits} of {lay.needs} by {written_level(lay.level)}" for lay in shortfall.layers)
     return f" (slices: {', '.join(each)})"
 
 
-def _all_together(flavor: str, why: PlacementShortfall) -> str:
+def _all_together(flavor: str, shortfall: PlacementShortfall) -> str:
     """What the hosts of a flavor can take between them; with none to spare, why each is out."""
-    if why.fits:
-        return f"all {_counted(why.hosts, 'hosts')} of flavor {flavor} have room for {why.fits}"
-    causes = ", ".join(f"{count} by {cause}" for cause, count in why.excluded)
+    if shortfall.fits:
+        return f"all {_counted(shortfall.hosts, 'hosts')} of flavor {flavor} have room for {shortfall.fits}"
+    causes = ", ".join(f"{count} by {cause}" for cause, count in shortfall.excluded)
     because = f" (ruled out: {causes})" if causes else ""
-    return (
-        f"none of the {_counted(why.hosts, 'hosts')} of flavor {flavor} has room for one{because}"
-    )
+    return f"none of the {_counted(shortfall.hosts, 'hosts')} of flavor {flavor} has room for one{because}"
 
 
 def _counted(count: int, things: str) -> str:

@@ -8,18 +8,20 @@ from headgate.domain.scheduling.results import PlacementShortfall, QuotaResult
 from headgate.domain.values.quantities import FlavorResource
 
 
-class Supply(msgspec.Struct, frozen=True, gc=False):
+class QuotaSupply(msgspec.Struct, frozen=True, gc=False):
     """Where more of a flavor's resource could come from for one ClusterQueue.
 
-    `held_by` holds most of it where giving it back is of use here; `most_with_any_limit` is how
+    `held_by` holds most of it where giving it back is of use here; `max_without_borrowing_limit` is how
     much the queue could use at most if its own borrowing limit were no bound.
     """
 
     held_by: tuple[str, ...] = ()
-    most_with_any_limit: int = 0
+    max_without_borrowing_limit: int = 0
 
 
-def more_quota(key: FlavorResource, answer: QuotaResult, supply: Supply) -> tuple[str, ...]:
+def quota_remedies(
+    key: FlavorResource, answer: QuotaResult, supply: QuotaSupply
+) -> tuple[str, ...]:
     """What ends a shortage of quota, by so much that it is ended.
 
     A nominal quota higher by so much always is; a borrowing limit only where it is what ends the
@@ -29,39 +31,39 @@ def more_quota(key: FlavorResource, answer: QuotaResult, supply: Supply) -> tupl
     if answer.reason == "ExceedsMaxQuota":
         return (_a_higher_limit(key, answer, supply),)
     amount = written_amount(resource, answer.need - answer.have + answer.debt)
-    held = f", held by {_some(supply.held_by)}" if supply.held_by else ""
+    held = f", held by {_listed(supply.held_by)}" if supply.held_by else ""
     if answer.is_non_preemptible:
-        theirs = f", or as much given back by {_some(supply.held_by)}" if supply.held_by else ""
+        theirs = f", or as much given back by {_listed(supply.held_by)}" if supply.held_by else ""
         return (f"a nominal quota higher by {amount} of flavor {flavor}{theirs}",)
     if answer.is_withheld:
-        theirs = f", or as much given back by {_some(supply.held_by)}" if supply.held_by else ""
+        theirs = f", or as much given back by {_listed(supply.held_by)}" if supply.held_by else ""
         return (f"a borrowing limit higher by {amount} of flavor {flavor}{theirs}",)
     return (f"{amount} more of flavor {flavor}{held}",)
 
 
-def _a_higher_limit(key: FlavorResource, answer: QuotaResult, supply: Supply) -> str:
+def _a_higher_limit(key: FlavorResource, answer: QuotaResult, supply: QuotaSupply) -> str:
     flavor, resource = key
-    is_bound = not answer.is_non_preemptible and supply.most_with_any_limit >= answer.need
+    is_bound = not answer.is_non_preemptible and supply.max_without_borrowing_limit >= answer.need
     limit = "nominal quota or borrowing limit" if is_bound else "nominal quota"
     amount = written_amount(resource, answer.need - answer.most)
     smaller = f", or a request of at most {number(resource, answer.most)}" if answer.most else ""
     return f"a {limit} higher by {amount} of flavor {flavor}{smaller}"
 
 
-def more_room(flavor: str, why: PlacementShortfall) -> tuple[str, ...]:
+def placement_remedies(flavor: str, shortfall: PlacementShortfall) -> tuple[str, ...]:
     """What ends a shortage of hosts, in the units that are counted: pods, or slices of them."""
-    level = written_level(why.level)
-    if why.reason:
+    level = written_level(shortfall.level)
+    if shortfall.reason:
         return ()
-    if why.lacks_leader:
-        where = f"in one {level} with its workers" if why.domain else f"of flavor {flavor}"
+    if shortfall.lacks_leader:
+        where = f"in one {level} with its workers" if shortfall.domain else f"of flavor {flavor}"
         return (f"a host {where} that has room for the pods of the leader",)
-    short = why.needs - why.fits
-    units = why.unit.removesuffix("s") if short == 1 else why.unit
-    where = f"in one {level}" if why.domain else f"on any hosts of flavor {flavor}"
+    short = shortfall.needs - shortfall.fits
+    units = shortfall.unit.removesuffix("s") if short == 1 else shortfall.unit
+    where = f"in one {level}" if shortfall.domain else f"on any hosts of flavor {flavor}"
     return (f"room for {short} more {units} {where}",)
 
 
-def _some(names: tuple[str, ...], most: int = 3) -> str:
+def _listed(names: tuple[str, ...], most: int = 3) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
