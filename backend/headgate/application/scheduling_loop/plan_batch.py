@@ -63,7 +63,7 @@ def plan_batch(cell: Cell, planning: PlanRequest) -> PlannedBatch:
             f"{planning.run_id}.{cycle}",
         )
         decisions.extend(plan.decisions)
-        heads += plan.looked_at
+        heads += plan.evaluation_count
         is_settled = not plan.decisions
         if is_settled or planning.is_spent(len(decisions)):
             unit = _unit(cell, decisions, planning, config_position) if decisions else None

@@ -28,9 +28,9 @@ class Mode(IntEnum):
 class QuotaResult(msgspec.Struct, frozen=True, gc=False):
     """The mode, the borrowing level, and the numbers behind them; `reason` is Kueue's word.
 
-    `is_non_preemptible` if they are about what may not be preempted, which only nominal quota pays for;
-    `is_withheld` if quota is there and kept for such work that waits. `debt` is how much more is used
-    already than there is: whoever wants room has to make up for that as well.
+    `is_non_preemptible` if the numbers are those of non-preemptible workloads, which use nominal
+    quota alone; `is_withheld` if free quota is withheld for pending non-preemptible workloads.
+    `debt` is by how much usage exceeds the quota already: it must be freed as well.
     """
 
     mode: Mode

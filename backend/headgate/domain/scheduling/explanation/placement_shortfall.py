@@ -64,11 +64,12 @@ def _layers(shortfall: PlacementShortfall) -> str:
 
 def _all_together(flavor: str, shortfall: PlacementShortfall) -> str:
     """What the hosts of a flavor can take between them; with none to spare, why each is out."""
+    hosts = _counted(shortfall.hosts, "hosts")
     if shortfall.fits:
-        return f"all {_counted(shortfall.hosts, 'hosts')} of flavor {flavor} have room for {shortfall.fits}"
+        return f"all {hosts} of flavor {flavor} have room for {shortfall.fits}"
     causes = ", ".join(f"{count} by {cause}" for cause, count in shortfall.excluded)
     because = f" (ruled out: {causes})" if causes else ""
-    return f"none of the {_counted(shortfall.hosts, 'hosts')} of flavor {flavor} has room for one{because}"
+    return f"none of the {hosts} of flavor {flavor} has room for one{because}"
 
 
 def _counted(count: int, things: str) -> str:

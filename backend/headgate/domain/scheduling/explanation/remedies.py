@@ -11,8 +11,9 @@ from headgate.domain.values.quantities import FlavorResource
 class QuotaSupply(msgspec.Struct, frozen=True, gc=False):
     """Where more of a flavor's resource could come from for one ClusterQueue.
 
-    `held_by` holds most of it where giving it back is of use here; `max_without_borrowing_limit` is how
-    much the queue could use at most if its own borrowing limit were no bound.
+    `held_by` names the largest holders whose release would help here;
+    `max_without_borrowing_limit` is the most that the ClusterQueue could use if its own borrowing
+    limit did not apply.
     """
 
     held_by: tuple[str, ...] = ()

@@ -39,10 +39,10 @@ def needs_second_pass(config: Config, workload: Workload) -> bool:
 
 
 class HostWatch:
-    """Fed with every workload of a partition; `second_pass_pending` is who needs a second pass now.
+    """Index of the workloads of a partition by host, kept up to date with every workload.
 
-    `may_be_overcommitted`: hosts may have become smaller than what stands on them since that was last
-    looked for.
+    `second_pass_pending` are the workloads that need a second pass. `may_be_overcommitted` is set
+    when the allocatable resources of a host may have shrunk since the last check.
     """
 
     def __init__(self, config: Config, hosts: HostTable) -> None:
