@@ -1,39 +1,32 @@
 """A simulated cluster: its own clock, submitters, an executor, workers, and what goes wrong."""
 
+from random import Random
+from typing import Any
+
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.commands.units import unit_of
 from headgate.application.cycles.recording import CycleRecord
-from headgate.application.live_state.live_state import LiveState
-from headgate.application.live_state.live_state import SnapshotRule
-from headgate.application.ports import AppendUnit
-from headgate.application.ports import Appended
-from headgate.application.ports import Unavailable
-from headgate.application.scheduling_loop.run_partition import Backoff
-from headgate.application.scheduling_loop.run_partition import Budget
-from headgate.application.scheduling_loop.run_partition import Scheduler
-from headgate.application.scheduling_loop.run_partition import run_partition
-from headgate.domain.facts import DomainEvent
-from headgate.domain.facts import Origin
+from headgate.application.live_state.live_state import LiveState, SnapshotRule
+from headgate.application.ports import Appended, AppendUnit, Unavailable
+from headgate.application.scheduling_loop.run_partition import (
+    Backoff,
+    Budget,
+    Scheduler,
+    run_partition,
+)
+from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.cycle_context import Decision
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.decide import decide
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import TopologyRequest
-from headgate.domain.workloads.specs import WorkloadSpec
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import phase_of
-from random import Random
-from tests.simulation.faults import Crash
-from tests.simulation.faults import FaultyPartitions
+from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
+from headgate.domain.workloads.state import Workload, phase_of
+from tests.simulation.faults import Crash, FaultyPartitions
 from tests.simulation.witness import Witness
-from typing import Any
-
 
 SECONDS = 1_000_000
 QUEUES = ("research", "product", "batch", "tight")

@@ -1,20 +1,16 @@
 """A preemption round as it is shown: what was decided, with which numbers, and how far it is."""
 
+from typing import Any
+
 from headgate.adapters.manifests.rendering.preemption_settings import stage_of
 from headgate.adapters.manifests.rendering.workloads import rendered_admission
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
-from headgate.application.queries.views import timestamp
-from headgate.application.queries.views import timestamp_or_none
-from headgate.domain.rounds.events import QuotaFigures
-from headgate.domain.rounds.events import RoundVictim
-from headgate.domain.rounds.state import Round
-from headgate.domain.rounds.state import is_open
-from headgate.domain.rounds.state import reclaims_nominal_quota
+from headgate.application.queries.views import timestamp, timestamp_or_none
+from headgate.domain.rounds.events import QuotaFigures, RoundVictim
+from headgate.domain.rounds.state import Round, is_open, reclaims_nominal_quota
 from headgate.domain.workloads.deciding.shrinking import open_eviction
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
-from typing import Any
+from headgate.domain.workloads.state import Workload, condition
 
 
 def rendered_round(

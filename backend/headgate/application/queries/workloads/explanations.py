@@ -2,39 +2,33 @@
 
 import asyncio
 from collections.abc import Sequence
+
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative
-from headgate.application.queries.queues.lines import Line
-from headgate.application.queries.queues.lines import line_of
-from headgate.application.queries.queues.lines import line_of_tree
+from headgate.application.queries.queues.lines import Line, line_of, line_of_tree
 from headgate.application.queries.views import timestamp
 from headgate.application.queries.workloads.expected import expected_start
 from headgate.application.queries.workloads.moved_pods import moved_pods
-from headgate.application.queries.workloads.views import AsOf
-from headgate.application.queries.workloads.views import Attempt
-from headgate.application.queries.workloads.views import BlockerView
-from headgate.application.queries.workloads.views import ExplanationView
-from headgate.application.queries.workloads.views import QueuePosition
-from headgate.application.queries.workloads.views import ReasonThen
-from headgate.application.queries.workloads.waiting_since import attempts_of
-from headgate.application.queries.workloads.waiting_since import since
+from headgate.application.queries.workloads.views import (
+    AsOf,
+    Attempt,
+    BlockerView,
+    ExplanationView,
+    QueuePosition,
+    ReasonThen,
+)
+from headgate.application.queries.workloads.waiting_since import attempts_of, since
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
-from headgate.domain.scheduling.pending_reasons import current_reason
-from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.deciding.shrinking import pods_going
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadExplained
-from headgate.domain.workloads.explanation import Blocker
-from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.state import Phase
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import phase_of
-
+from headgate.domain.workloads.events import WorkloadEvicted, WorkloadExplained
+from headgate.domain.workloads.explanation import Blocker, Explanation
+from headgate.domain.workloads.state import Phase, Workload, phase_of
 
 MOST_REASONS = 500
 VERDICTS = {

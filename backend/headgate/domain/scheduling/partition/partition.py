@@ -30,7 +30,7 @@ from headgate.domain.scheduling.partition.stirring import (
     Stirred,
     is_anyone_borrowing,
     line_of,
-    retry_unplaceable,
+    look_again,
     starts,
     stirred_by,
 )
@@ -146,7 +146,7 @@ class Partition:
         self.stirs += 1
         rounds = self.rounds.values()
         weakest = min(r.preemptor_priority for r in rounds) if rounds else None
-        retry_unplaceable(self._lines, stirred, weakest)
+        look_again(self._lines, stirred, weakest)
         if stirred >= Stirred.PREEMPTORS:
             self.watch.retry_unplaceable()
 

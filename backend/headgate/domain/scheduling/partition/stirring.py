@@ -66,7 +66,7 @@ def line_of(queue: PendingQueue, spec: ClusterQueueSpec) -> Line:
     return Line(queue, _reached_by(spec), preempts(spec))
 
 
-def retry_unplaceable(lines: Iterable[Line], stirred: Stirred, weakest: int | None) -> None:
+def look_again(lines: Iterable[Line], stirred: Stirred, weakest: int | None) -> None:
     """Let those of the stirred be looked at again who are parked.
 
     `weakest` is the least priority of those whom open rounds serve. Who is not weaker is alert as
