@@ -14,6 +14,8 @@ ARGS ?=
 BIN := .venv/bin
 READY := .venv/.synced
 PAGE := $(BIN)/python .ci/frontend.py
+# Warnings are errors: a link to a page or heading that does not exist fails.
+DOCUMENTATION := $(BIN)/sphinx-build -q -W --keep-going
 CHECK := $(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
 
 ifeq ($(DEMO),1)
@@ -37,7 +39,7 @@ test: browser $(READY)  ## everything that must hold: check, the page's own test
 # All three run even if one fails: who mends the first wants to know of the others.
 # The page's own and the checks of Python need nothing of each other, and each keeps one core busy.
 	@failed=; \
-	{ $(PAGE) build && $(PAGE) check; } & page=$$!; \
+	{ $(PAGE) build && $(PAGE) check && $(DOCUMENTATION) -b dummy docs docs/_build/check; } & page=$$!; \
 	$(CHECK) || failed+=" check"; \
 	wait $$page || failed+=" page"; \
 	test -z "$$failed" || echo "Failed before the tests of Python:$$failed" >&2; \
@@ -73,8 +75,9 @@ chaos: $(READY)  ## replay a trace while processes are killed and servers restar
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
 .PHONY: docs
-docs: $(READY)  ## write the API description and the page's client anew from the code
+docs: $(READY)  ## write the API description and the page's client from the code, build the documentation
 	@$(PAGE) client
+	@$(DOCUMENTATION) -b html docs docs/_build/html
 
 .PHONY: clean
 clean:  ## remove what building and testing left behind; .headgate, your data, stays
