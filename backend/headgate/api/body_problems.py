@@ -20,7 +20,7 @@ from msgspec.inspect import (
     type_info,
 )
 
-from headgate.api.shapes import ProblemError
+from headgate.api.schemas import ProblemError
 
 UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 MISSING = re.compile(r"Object missing required field `(.*)`")

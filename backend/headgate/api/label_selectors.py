@@ -3,7 +3,7 @@
 import re
 
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
-from headgate.api.shapes import ProblemError
+from headgate.api.schemas import ProblemError
 from headgate.domain.values.selectors import LabelSelector, Operator, Requirement
 
 _KEY = r"[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?"

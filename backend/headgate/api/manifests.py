@@ -13,7 +13,7 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.documents import parsed_object
 from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID, ApiFailure
-from headgate.api.shapes import ProblemError
+from headgate.api.schemas import ProblemError
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.requests import CommandResult, DesiredObject, Writer, Written

@@ -9,7 +9,7 @@ from headgate.api.callers import PAST, services_of
 from headgate.api.instants import instant_or_none
 from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
-from headgate.api.shapes import ProblemError
+from headgate.api.schemas import ProblemError
 from headgate.application.time_travel.services_at import PointInTime, services_at
 
 

@@ -7,7 +7,7 @@ from litestar import Request
 from headgate.api.callers import services_of
 from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID_REQUEST, UNSUPPORTED_MEDIA_TYPE, ApiFailure
-from headgate.api.shapes import ProblemError
+from headgate.api.schemas import ProblemError
 from headgate.application.failures import NotYetThere
 
 SECONDS_TO_WAIT = 5.0

@@ -12,7 +12,7 @@ from litestar.types import ExceptionHandlersMap
 
 from headgate.api.body_problems import error_at
 from headgate.api.request_ids import request_id_of
-from headgate.api.shapes import Problem, ProblemError
+from headgate.api.schemas import Problem, ProblemError
 from headgate.application.failures import (
     Archived,
     Contended,

@@ -8,7 +8,7 @@ from litestar import Request
 from litestar.handlers import HTTPRouteHandler
 
 from headgate.api.problems import UNKNOWN_PARAMETER, ApiFailure
-from headgate.api.shapes import ProblemError
+from headgate.api.schemas import ProblemError
 from headgate.domain.values.pointers import child
 
 EVERYWHERE = ("at", "minPosition")

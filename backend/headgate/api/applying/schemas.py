@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from headgate.api.shapes import Position, Problem, Shape
+from headgate.api.schemas import Position, Problem, Schema
 from headgate.application.queries.overview.advice import AdviceView
 
 
-class ApplyResult(Shape, kw_only=True, frozen=True):
+class ApplyResult(Schema, kw_only=True, frozen=True):
     """What became of one object."""
 
     kind: str
@@ -17,7 +17,7 @@ class ApplyResult(Shape, kw_only=True, frozen=True):
     problem: Problem | None = None
 
 
-class ApplyResults(Shape, kw_only=True, frozen=True):
+class ApplyResults(Schema, kw_only=True, frozen=True):
     """What became of each object, in the order given.
 
     `warnings` tell what is allowed in the configured objects among them and hardly meant, and which

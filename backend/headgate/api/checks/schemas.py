@@ -5,14 +5,14 @@ from typing import Annotated, Literal
 import msgspec
 
 from headgate.api.executors.schemas import Message
-from headgate.api.shapes import Asked
+from headgate.api.schemas import RequestBody
 from headgate.domain.values.selectors import TaintEffect
 from headgate.domain.workloads.events import CheckWord
 
 LONGEST_WAIT_SECONDS = 31_536_000
 
 
-class ToleratedTaint(Asked, kw_only=True, frozen=True):
+class ToleratedTaint(RequestBody, kw_only=True, frozen=True):
     """What taint the pods tolerate besides."""
 
     key: str = ""
@@ -22,7 +22,7 @@ class ToleratedTaint(Asked, kw_only=True, frozen=True):
     toleration_seconds: int | None = None
 
 
-class UpdateOfPodSet(Asked, kw_only=True, frozen=True):
+class UpdateOfPodSet(RequestBody, kw_only=True, frozen=True):
     """What is added to the template of one pod set before its pods start."""
 
     name: str
@@ -32,7 +32,7 @@ class UpdateOfPodSet(Asked, kw_only=True, frozen=True):
     tolerations: list[ToleratedTaint] = []
 
 
-class CheckStateReport(Asked, kw_only=True, frozen=True):
+class CheckStateReport(RequestBody, kw_only=True, frozen=True):
     """Whether a workload may be admitted; `requeueAfterSeconds` matters to Retry alone.
 
     `podSetUpdates` are merged with those of other checks when it starts; where they contradict
@@ -46,7 +46,7 @@ class CheckStateReport(Asked, kw_only=True, frozen=True):
     pod_set_updates: list[UpdateOfPodSet] = []
 
 
-class CheckReport(Asked, kw_only=True, frozen=True):
+class CheckReport(RequestBody, kw_only=True, frozen=True):
     """Whether its controller serves the check."""
 
     active: bool

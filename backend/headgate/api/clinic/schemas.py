@@ -4,12 +4,12 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from headgate.api.shapes import Asked, Timestamp
+from headgate.api.schemas import RequestBody, Timestamp
 from headgate.application.commands.act_on_workloads import Verb
 from headgate.domain.workloads.state import Phase
 
 
-class BulkQuery(Asked, kw_only=True, frozen=True):
+class BulkQuery(RequestBody, kw_only=True, frozen=True):
     """Every condition must hold; what is left out holds always."""
 
     namespace: str = ""
@@ -22,14 +22,14 @@ class BulkQuery(Asked, kw_only=True, frozen=True):
     since: Timestamp | None = None
 
 
-class ChosenWorkload(Asked, kw_only=True, frozen=True):
+class ChosenWorkload(RequestBody, kw_only=True, frozen=True):
     """A workload (`namespace/name`) as a preview named it; with its uid no later one is meant."""
 
     workload: str
     uid: str = ""
 
 
-class BulkAction(Asked, kw_only=True, frozen=True):
+class BulkAction(RequestBody, kw_only=True, frozen=True):
     """An action on those that match `query`, or on the named ones.
 
     `position` is the one of a preview: who has changed since is refused.
@@ -44,7 +44,7 @@ class BulkAction(Asked, kw_only=True, frozen=True):
     dry_run: Literal["All"] | None = None
 
 
-class Undo(Asked, kw_only=True, frozen=True):
+class Undo(RequestBody, kw_only=True, frozen=True):
     """Why a batch is taken back."""
 
     reason: Annotated[str, msgspec.Meta(max_length=1024)] = ""

@@ -13,10 +13,10 @@ from headgate.api.executors.schemas import (
     EvictionPage,
     EvictionReport,
     FinishedReport,
+    ObservedPods,
     PodPlaces,
     PodsGoneReport,
     PodsReadyReport,
-    PodsSeen,
     ReclaimableReport,
     ReportBatch,
     ReportOutcomes,
@@ -107,7 +107,7 @@ class Executors(Controller):
         opt=REPORTS,
     )
     async def pod_places(
-        self, request: Caller, namespace: Name, name: Name, data: JSONBody[PodsSeen]
+        self, request: Caller, namespace: Name, name: Name, data: JSONBody[ObservedPods]
     ) -> Answer:
         """No domain gets more pods than assigned; nothing is recorded."""
         return await placing.pod_places(request, f"{namespace}/{name}", data)

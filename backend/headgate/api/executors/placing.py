@@ -4,13 +4,13 @@ import asyncio
 
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, services_of
-from headgate.api.executors.schemas import PodSeenShape, PodsSeen
+from headgate.api.executors.schemas import ObservedPod, ObservedPods
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.deciding.living import reported
 from headgate.domain.workloads.pods.in_order import PodSeen, places_of_pods
 
 
-async def pod_places(request: Caller, workload: str, data: PodsSeen) -> Answer:
+async def pod_places(request: Caller, workload: str, data: ObservedPods) -> Answer:
     """The places of the waiting pods that can have one now."""
     models = services_of(request).models
     (loaded,) = await asyncio.to_thread(models.load, [workload_stream(workload)])
@@ -23,7 +23,7 @@ async def pod_places(request: Caller, workload: str, data: PodsSeen) -> Answer:
     return answer({"position": loaded.position, "places": places}, position=loaded.position)
 
 
-def _pod(seen: PodSeenShape) -> PodSeen:
+def _pod(seen: ObservedPod) -> PodSeen:
     return PodSeen(
         name=seen.name,
         labels=seen.labels,

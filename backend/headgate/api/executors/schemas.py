@@ -4,16 +4,16 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from headgate.api.shapes import Asked, Free, Position, Problem, Shape, Timestamp
+from headgate.api.schemas import Free, Position, Problem, RequestBody, Schema, Timestamp
 from headgate.api.workloads.schemas import (
-    AdmissionShape,
-    CheckStateShape,
-    EvictionShape,
-    GivenUpPodsShape,
-    PodSetShape,
-    PodSetUpdateShape,
-    ShrinkingShape,
-    UnhealthyNodeShape,
+    Admission,
+    CheckState,
+    Eviction,
+    GivenUpPods,
+    PodSet,
+    PodSetUpdate,
+    Shrinking,
+    UnhealthyNode,
 )
 from headgate.domain.workloads.state import Phase
 
@@ -28,7 +28,7 @@ Hosts = Annotated[list[str], msgspec.Meta(max_length=100_000)]
 """Names of hosts, as topology assignments have them."""
 
 
-class Assignment(Shape, kw_only=True, frozen=True):
+class Assignment(Schema, kw_only=True, frozen=True):
     """One workload that has quota now, and where its pods go.
 
     All its pods must stop while there is an `eviction`, some while it is `shrinking`, for one
@@ -40,17 +40,17 @@ class Assignment(Shape, kw_only=True, frozen=True):
     workload: str
     uid: str
     phase: Phase
-    admission: AdmissionShape
-    pod_sets: list[PodSetShape]
+    admission: Admission
+    pod_sets: list[PodSet]
     annotations: dict[str, str] = {}
-    admission_checks: list[CheckStateShape] = []
-    unhealthy_nodes: list[UnhealthyNodeShape] = []
-    pod_set_updates: list[PodSetUpdateShape] = []
-    eviction: EvictionShape | None = None
-    shrinking: list[ShrinkingShape] = []
+    admission_checks: list[CheckState] = []
+    unhealthy_nodes: list[UnhealthyNode] = []
+    pod_set_updates: list[PodSetUpdate] = []
+    eviction: Eviction | None = None
+    shrinking: list[Shrinking] = []
 
 
-class AssignmentPage(Shape, kw_only=True, frozen=True):
+class AssignmentPage(Schema, kw_only=True, frozen=True):
     """Workloads with quota, by name."""
 
     position: Position
@@ -58,17 +58,17 @@ class AssignmentPage(Shape, kw_only=True, frozen=True):
     continue_: str | None = msgspec.field(default=None, name="continue")
 
 
-class OpenEviction(Shape, kw_only=True, frozen=True):
+class OpenEviction(Schema, kw_only=True, frozen=True):
     """A workload on its way out, or only its pods in `pod_sets`."""
 
     workload: str
     uid: str
     cluster_queue: str
-    eviction: EvictionShape
-    pod_sets: list[GivenUpPodsShape] = []
+    eviction: Eviction
+    pod_sets: list[GivenUpPods] = []
 
 
-class EvictionPage(Shape, kw_only=True, frozen=True):
+class EvictionPage(Schema, kw_only=True, frozen=True):
     """Evictions that are under way, by workload."""
 
     position: Position
@@ -76,7 +76,7 @@ class EvictionPage(Shape, kw_only=True, frozen=True):
     continue_: str | None = msgspec.field(default=None, name="continue")
 
 
-class PodsReadyReport(Asked, kw_only=True, frozen=True):
+class PodsReadyReport(RequestBody, kw_only=True, frozen=True):
     """Whether every pod is ready."""
 
     uid: str
@@ -84,14 +84,14 @@ class PodsReadyReport(Asked, kw_only=True, frozen=True):
     message: Message = ""
 
 
-class PodsGoneReport(Asked, kw_only=True, frozen=True):
+class PodsGoneReport(RequestBody, kw_only=True, frozen=True):
     """Hosts on which no pod of the workload is alive any more, though the workload goes on."""
 
     uid: str
     hosts: Hosts
 
 
-class PodSeenShape(Asked, kw_only=True, frozen=True):
+class ObservedPod(RequestBody, kw_only=True, frozen=True):
     """A pod that was made: `values` name the domain it was sent to, none while it waits."""
 
     name: str
@@ -101,36 +101,36 @@ class PodSeenShape(Asked, kw_only=True, frozen=True):
     has_ended: bool = False
 
 
-class PodsSeen(Asked, kw_only=True, frozen=True):
+class ObservedPods(RequestBody, kw_only=True, frozen=True):
     """All pods of one pod set that were made, ended ones too."""
 
     uid: str
     pod_set: str = "main"
-    pods: Annotated[list[PodSeenShape], msgspec.Meta(max_length=100_000)]
+    pods: Annotated[list[ObservedPod], msgspec.Meta(max_length=100_000)]
 
 
-class PodPlaceShape(Shape, kw_only=True, frozen=True):
+class PodPlace(Schema, kw_only=True, frozen=True):
     """Where a waiting pod goes: the node labels it must find there."""
 
     pod: str
     node_selector: dict[str, str]
 
 
-class PodPlaces(Shape, kw_only=True, frozen=True):
+class PodPlaces(Schema, kw_only=True, frozen=True):
     """A place for each waiting pod that can have one now; the others wait."""
 
     position: Position
-    places: list[PodPlaceShape]
+    places: list[PodPlace]
 
 
-class ReclaimableReport(Asked, kw_only=True, frozen=True):
+class ReclaimableReport(RequestBody, kw_only=True, frozen=True):
     """How many pods of each pod set have ended so far and are not started again."""
 
     uid: str
     pods: PodCounts
 
 
-class FinishedReport(Asked, kw_only=True, frozen=True):
+class FinishedReport(RequestBody, kw_only=True, frozen=True):
     """How the pods ended."""
 
     uid: str
@@ -138,7 +138,7 @@ class FinishedReport(Asked, kw_only=True, frozen=True):
     message: Message = ""
 
 
-class EvictionReport(Asked, kw_only=True, frozen=True):
+class EvictionReport(RequestBody, kw_only=True, frozen=True):
     """Where an eviction stands; `handler` and `expectedEndAt` matter to acknowledgements alone."""
 
     uid: str
@@ -147,7 +147,7 @@ class EvictionReport(Asked, kw_only=True, frozen=True):
     expected_end_at: Timestamp | None = None
 
 
-class Report(Asked, kw_only=True, frozen=True):
+class Report(RequestBody, kw_only=True, frozen=True):
     """One report of a batch; `pods` matters to reclaimable pods alone, `hosts` to pods gone."""
 
     workload: Annotated[str, msgspec.Meta(examples=["team-a/train-7"])]
@@ -172,13 +172,13 @@ class Report(Asked, kw_only=True, frozen=True):
     hosts: Hosts = []
 
 
-class ReportBatch(Asked, kw_only=True, frozen=True):
+class ReportBatch(RequestBody, kw_only=True, frozen=True):
     """Many reports at once, taken in order."""
 
     reports: Annotated[list[Report], msgspec.Meta(max_length=5000)]
 
 
-class ReportOutcome(Shape, kw_only=True, frozen=True):
+class ReportOutcome(Schema, kw_only=True, frozen=True):
     """What became of one report."""
 
     workload: str
@@ -186,14 +186,14 @@ class ReportOutcome(Shape, kw_only=True, frozen=True):
     problem: Problem | None = None
 
 
-class ReportOutcomes(Shape, kw_only=True, frozen=True):
+class ReportOutcomes(Schema, kw_only=True, frozen=True):
     """What became of each report, in order."""
 
     position: Position
     results: list[ReportOutcome]
 
 
-class Heartbeat(Asked, kw_only=True, frozen=True):
+class Heartbeat(RequestBody, kw_only=True, frozen=True):
     """What a node says of itself; quantities are Kubernetes quantities.
 
     After `leaseSeconds` without another heartbeat it counts as not ready; 0 is never.

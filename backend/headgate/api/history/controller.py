@@ -10,10 +10,10 @@ from headgate.api.callers import Caller
 from headgate.api.history import reading, writing
 from headgate.api.history.schemas import RevertRequest, RevisionList
 from headgate.api.parameters import IdempotencyHeader, SubmitDryRun
-from headgate.api.shapes import Shape
+from headgate.api.schemas import Schema
 
 
-class Reverted(Shape, kw_only=True, frozen=True):
+class Reverted(Schema, kw_only=True, frozen=True):
     """The object as it is now."""
 
 

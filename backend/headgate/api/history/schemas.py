@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 import msgspec
 
-from headgate.api.shapes import Asked, Position, Shape, Timestamp
+from headgate.api.schemas import Position, RequestBody, Schema, Timestamp
 
 
-class Difference(Shape, kw_only=True, frozen=True):
+class Difference(Schema, kw_only=True, frozen=True):
     """One place of an object's manifest; what was not there, or is gone, is left out."""
 
     path: str
@@ -15,7 +15,7 @@ class Difference(Shape, kw_only=True, frozen=True):
     after: Any = None
 
 
-class Revision(Shape, kw_only=True, frozen=True):
+class Revision(Schema, kw_only=True, frozen=True):
     """One change of one object: by whom, why, and every place that differs."""
 
     position: Position
@@ -30,7 +30,7 @@ class Revision(Shape, kw_only=True, frozen=True):
     differences: list[Difference]
 
 
-class RevisionList(Shape, kw_only=True, frozen=True):
+class RevisionList(Schema, kw_only=True, frozen=True):
     """Changes, newest first; `next` is the `before` of the page after it."""
 
     position: Position
@@ -38,7 +38,7 @@ class RevisionList(Shape, kw_only=True, frozen=True):
     next: int | None = None
 
 
-class RevertRequest(Asked, kw_only=True, frozen=True):
+class RevertRequest(RequestBody, kw_only=True, frozen=True):
     """Which object is to be as it was right after which event, and why."""
 
     stream: Annotated[str, msgspec.Meta(max_length=600)]

@@ -2,13 +2,13 @@
 
 from typing import Literal
 
-from headgate.api.shapes import ListMeta, ObjectMeta, Shape
+from headgate.api.schemas import ListMeta, ObjectMeta, Schema
 
 Quantity = str | int | float
 Duration = str
 
 
-class RequeuingStrategyShape(Shape, kw_only=True, frozen=True):
+class RequeuingStrategy(Schema, kw_only=True, frozen=True):
     """How long a workload waits after its pods were not ready in time, longer each time.
 
     `maxBackOffRetryCount` is another name of `backoffLimitCount`; `backoffResetAfter` is how long
@@ -24,22 +24,22 @@ class RequeuingStrategyShape(Shape, kw_only=True, frozen=True):
     backoff_reset_after: Duration | int | None = None
 
 
-class InstallationWaitShape(Shape, kw_only=True, frozen=True):
+class InstallationWait(Schema, kw_only=True, frozen=True):
     """How long admitted pods may take to become ready; for queues that say nothing themselves."""
 
     timeout: Duration = "30m0s"
     recovery_timeout: Duration | None = None
     block_admission: bool = False
-    requeuing_strategy: RequeuingStrategyShape | None = None
+    requeuing_strategy: RequeuingStrategy | None = None
 
 
-class InstallationFairSharingShape(Shape, kw_only=True, frozen=True):
+class InstallationFairSharing(Schema, kw_only=True, frozen=True):
     """Fair sharing is on where this is given."""
 
     preemption_strategies: list[str] = []
 
 
-class AdmissionFairSharingShape(Shape, kw_only=True, frozen=True):
+class AdmissionFairSharing(Schema, kw_only=True, frozen=True):
     """LocalQueues that used little come first; off where this is not given."""
 
     usage_half_life_time: Duration = "0s"
@@ -47,7 +47,7 @@ class AdmissionFairSharingShape(Shape, kw_only=True, frozen=True):
     resource_weights: dict[str, Quantity] = {}
 
 
-class TransformationShape(Shape, kw_only=True, frozen=True):
+class Transformation(Schema, kw_only=True, frozen=True):
     """What a resource counts as for quota."""
 
     input: str
@@ -56,15 +56,15 @@ class TransformationShape(Shape, kw_only=True, frozen=True):
     outputs: dict[str, Quantity] = {}
 
 
-class ResourceRulesShape(Shape, kw_only=True, frozen=True):
+class ResourceRules(Schema, kw_only=True, frozen=True):
     """What requests count for quota before any queue looks at them."""
 
     exclude_resource_prefixes: list[str] = []
     quota_check_strategy: Literal["BlockUndeclared", "IgnoreUndeclared"] = "BlockUndeclared"
-    transformations: list[TransformationShape] = []
+    transformations: list[Transformation] = []
 
 
-class PreemptionRulesShape(Shape, kw_only=True, frozen=True):
+class PreemptionRules(Schema, kw_only=True, frozen=True):
     """Defaults for workloads that say nothing themselves, and bounds of rounds.
 
     Koordinator's `disableDefaultPreemptiable` and `disableDefaultTriggerPreemption` say the
@@ -82,20 +82,20 @@ class PreemptionRulesShape(Shape, kw_only=True, frozen=True):
     priority_boost: bool = False
 
 
-class WorkloadRetentionShape(Shape, kw_only=True, frozen=True):
+class WorkloadRetention(Schema, kw_only=True, frozen=True):
     """How long workloads are kept after their end."""
 
     after_finished: Duration | None = None
     after_deactivated_by_kueue: Duration | None = None
 
 
-class RetentionShape(Shape, kw_only=True, frozen=True):
+class Retention(Schema, kw_only=True, frozen=True):
     """How long objects are kept that nothing needs any more."""
 
-    workloads: WorkloadRetentionShape | None = None
+    workloads: WorkloadRetention | None = None
 
 
-class TopologyRulesShape(Shape, kw_only=True, frozen=True):
+class TopologyRules(Schema, kw_only=True, frozen=True):
     """How hosts are chosen, and what happens to those whose hosts fail."""
 
     profile: Literal["Mixed", "BestFit"] = "Mixed"
@@ -105,29 +105,29 @@ class TopologyRulesShape(Shape, kw_only=True, frozen=True):
     fail_fast: bool = True
 
 
-class ConfigurationSpecShape(Shape, kw_only=True, frozen=True):
+class ConfigurationSpec(Schema, kw_only=True, frozen=True):
     """The rules of the whole installation."""
 
-    wait_for_pods_ready: InstallationWaitShape | None = None
-    fair_sharing: InstallationFairSharingShape | None = None
-    admission_fair_sharing: AdmissionFairSharingShape | None = None
-    resources: ResourceRulesShape | None = None
-    preemption: PreemptionRulesShape | None = None
-    object_retention_policies: RetentionShape | None = None
-    topology: TopologyRulesShape | None = None
+    wait_for_pods_ready: InstallationWait | None = None
+    fair_sharing: InstallationFairSharing | None = None
+    admission_fair_sharing: AdmissionFairSharing | None = None
+    resources: ResourceRules | None = None
+    preemption: PreemptionRules | None = None
+    object_retention_policies: Retention | None = None
+    topology: TopologyRules | None = None
     quota_release: Literal["OnStopped", "OnTerminating"] = "OnStopped"
 
 
-class ConfigurationObject(Shape, kw_only=True, frozen=True):
+class ConfigurationObject(Schema, kw_only=True, frozen=True):
     """The Configuration."""
 
     api_version: str
     kind: Literal["Configuration"]
     metadata: ObjectMeta
-    spec: ConfigurationSpecShape
+    spec: ConfigurationSpec
 
 
-class ConfigurationList(Shape, kw_only=True, frozen=True):
+class ConfigurationList(Schema, kw_only=True, frozen=True):
     """One page of Configurations; there is at most one."""
 
     api_version: str

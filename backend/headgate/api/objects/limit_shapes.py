@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from headgate.api.objects.place_shapes import TolerationShape
-from headgate.api.shapes import ListMeta, ObjectMeta, Shape
+from headgate.api.objects.place_shapes import Toleration
+from headgate.api.schemas import ListMeta, ObjectMeta, Schema
 
 
-class LimitRangeItemShape(Shape, kw_only=True, frozen=True):
+class LimitRangeItem(Schema, kw_only=True, frozen=True):
     """Bounds of every container or pod; the defaults count for containers."""
 
     type: Literal["Container", "Pod", "PersistentVolumeClaim"]
@@ -17,22 +17,22 @@ class LimitRangeItemShape(Shape, kw_only=True, frozen=True):
     max_limit_request_ratio: dict[str, str] = {}
 
 
-class LimitRangeSpecShape(Shape, kw_only=True, frozen=True):
+class LimitRangeSpec(Schema, kw_only=True, frozen=True):
     """What is bounded."""
 
-    limits: list[LimitRangeItemShape] = []
+    limits: list[LimitRangeItem] = []
 
 
-class LimitRangeObject(Shape, kw_only=True, frozen=True):
+class LimitRangeObject(Schema, kw_only=True, frozen=True):
     """A LimitRange; it holds for workloads submitted after it."""
 
     api_version: str
     kind: Literal["LimitRange"]
     metadata: ObjectMeta
-    spec: LimitRangeSpecShape
+    spec: LimitRangeSpec
 
 
-class LimitRangeList(Shape, kw_only=True, frozen=True):
+class LimitRangeList(Schema, kw_only=True, frozen=True):
     """One page of LimitRanges."""
 
     api_version: str
@@ -41,31 +41,31 @@ class LimitRangeList(Shape, kw_only=True, frozen=True):
     items: list[LimitRangeObject]
 
 
-class RuntimeOverheadShape(Shape, kw_only=True, frozen=True):
+class RuntimeOverhead(Schema, kw_only=True, frozen=True):
     """What each pod takes besides what its containers ask for."""
 
     pod_fixed: dict[str, str] = {}
 
 
-class RuntimeSchedulingShape(Shape, kw_only=True, frozen=True):
+class RuntimeScheduling(Schema, kw_only=True, frozen=True):
     """Which nodes have the runtime; pods get it merged when they are submitted."""
 
     node_selector: dict[str, str] = {}
-    tolerations: list[TolerationShape] = []
+    tolerations: list[Toleration] = []
 
 
-class RuntimeClassObject(Shape, kw_only=True, frozen=True):
+class RuntimeClassObject(Schema, kw_only=True, frozen=True):
     """A RuntimeClass; its fields stand beside the metadata, as in Kubernetes."""
 
     api_version: str
     kind: Literal["RuntimeClass"]
     metadata: ObjectMeta
     handler: str
-    overhead: RuntimeOverheadShape | None = None
-    scheduling: RuntimeSchedulingShape | None = None
+    overhead: RuntimeOverhead | None = None
+    scheduling: RuntimeScheduling | None = None
 
 
-class RuntimeClassList(Shape, kw_only=True, frozen=True):
+class RuntimeClassList(Schema, kw_only=True, frozen=True):
     """One page of RuntimeClasses."""
 
     api_version: str

@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from headgate.api.shapes import Condition, ListMeta, ObjectMeta, Shape
+from headgate.api.schemas import Condition, ListMeta, ObjectMeta, Schema
 
 
-class TaintShape(Shape, kw_only=True, frozen=True):
+class Taint(Schema, kw_only=True, frozen=True):
     """A mark that keeps away pods that do not tolerate it."""
 
     key: str
@@ -13,7 +13,7 @@ class TaintShape(Shape, kw_only=True, frozen=True):
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
 
 
-class TolerationShape(Shape, kw_only=True, frozen=True):
+class Toleration(Schema, kw_only=True, frozen=True):
     """What taint is tolerated."""
 
     key: str | None = None
@@ -23,25 +23,25 @@ class TolerationShape(Shape, kw_only=True, frozen=True):
     toleration_seconds: int | None = None
 
 
-class ResourceFlavorSpecShape(Shape, kw_only=True, frozen=True):
+class ResourceFlavorSpec(Schema, kw_only=True, frozen=True):
     """A kind of machine."""
 
     node_labels: dict[str, str] = {}
-    node_taints: list[TaintShape] = []
-    tolerations: list[TolerationShape] = []
+    node_taints: list[Taint] = []
+    tolerations: list[Toleration] = []
     topology_name: str | None = None
 
 
-class ResourceFlavorObject(Shape, kw_only=True, frozen=True):
+class ResourceFlavorObject(Schema, kw_only=True, frozen=True):
     """A ResourceFlavor."""
 
     api_version: str
     kind: Literal["ResourceFlavor"]
     metadata: ObjectMeta
-    spec: ResourceFlavorSpecShape
+    spec: ResourceFlavorSpec
 
 
-class ResourceFlavorList(Shape, kw_only=True, frozen=True):
+class ResourceFlavorList(Schema, kw_only=True, frozen=True):
     """One page of ResourceFlavors."""
 
     api_version: str
@@ -50,28 +50,28 @@ class ResourceFlavorList(Shape, kw_only=True, frozen=True):
     items: list[ResourceFlavorObject]
 
 
-class TopologyLevelShape(Shape, kw_only=True, frozen=True):
+class TopologyLevel(Schema, kw_only=True, frozen=True):
     """One level, named by a node label."""
 
     node_label: str
 
 
-class TopologySpecShape(Shape, kw_only=True, frozen=True):
+class TopologySpec(Schema, kw_only=True, frozen=True):
     """The levels, widest first."""
 
-    levels: list[TopologyLevelShape]
+    levels: list[TopologyLevel]
 
 
-class TopologyObject(Shape, kw_only=True, frozen=True):
+class TopologyObject(Schema, kw_only=True, frozen=True):
     """A Topology."""
 
     api_version: str
     kind: Literal["Topology"]
     metadata: ObjectMeta
-    spec: TopologySpecShape
+    spec: TopologySpec
 
 
-class TopologyList(Shape, kw_only=True, frozen=True):
+class TopologyList(Schema, kw_only=True, frozen=True):
     """One page of Topologies."""
 
     api_version: str
@@ -80,15 +80,15 @@ class TopologyList(Shape, kw_only=True, frozen=True):
     items: list[TopologyObject]
 
 
-class NodeSpecShape(Shape, kw_only=True, frozen=True):
+class NodeSpec(Schema, kw_only=True, frozen=True):
     """Taints, whether the node takes new pods, and whether those it has are to go elsewhere."""
 
-    taints: list[TaintShape] = []
+    taints: list[Taint] = []
     unschedulable: bool = False
     draining: bool = False
 
 
-class NodeStatusShape(Shape, kw_only=True, frozen=True):
+class NodeStatus(Schema, kw_only=True, frozen=True):
     """What the node offers and others use there, as Kubernetes quantities."""
 
     allocatable: dict[str, str | int] = {}
@@ -97,17 +97,17 @@ class NodeStatusShape(Shape, kw_only=True, frozen=True):
     conditions: list[Condition] = []
 
 
-class NodeObject(Shape, kw_only=True, frozen=True):
+class NodeObject(Schema, kw_only=True, frozen=True):
     """A Node."""
 
     api_version: str
     kind: Literal["Node"]
     metadata: ObjectMeta
-    spec: NodeSpecShape
-    status: NodeStatusShape | None = None
+    spec: NodeSpec
+    status: NodeStatus | None = None
 
 
-class NodeList(Shape, kw_only=True, frozen=True):
+class NodeList(Schema, kw_only=True, frozen=True):
     """One page of Nodes."""
 
     api_version: str

@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from headgate.api.shapes import Condition, LabelSelector, ListMeta, ObjectMeta, Shape
+from headgate.api.schemas import Condition, LabelSelector, ListMeta, ObjectMeta, Schema
 
 
-class WorkloadPriorityClassObject(Shape, kw_only=True, frozen=True):
+class WorkloadPriorityClassObject(Schema, kw_only=True, frozen=True):
     """A WorkloadPriorityClass; its value stands beside the metadata, as in Kueue."""
 
     api_version: str
@@ -18,7 +18,7 @@ class WorkloadPriorityClassObject(Shape, kw_only=True, frozen=True):
     max_protection_delta: int | None = None
 
 
-class WorkloadPriorityClassList(Shape, kw_only=True, frozen=True):
+class WorkloadPriorityClassList(Schema, kw_only=True, frozen=True):
     """One page of WorkloadPriorityClasses."""
 
     api_version: str
@@ -27,7 +27,7 @@ class WorkloadPriorityClassList(Shape, kw_only=True, frozen=True):
     items: list[WorkloadPriorityClassObject]
 
 
-class CheckParametersShape(Shape, kw_only=True, frozen=True):
+class CheckParameters(Schema, kw_only=True, frozen=True):
     """What the controller reads its settings from."""
 
     api_group: str
@@ -35,30 +35,30 @@ class CheckParametersShape(Shape, kw_only=True, frozen=True):
     name: str
 
 
-class AdmissionCheckSpecShape(Shape, kw_only=True, frozen=True):
+class AdmissionCheckSpec(Schema, kw_only=True, frozen=True):
     """Which controller reports on the check."""
 
     controller_name: str
-    parameters: CheckParametersShape | None = None
+    parameters: CheckParameters | None = None
 
 
-class AdmissionCheckStatusShape(Shape, kw_only=True, frozen=True):
+class AdmissionCheckStatus(Schema, kw_only=True, frozen=True):
     """Whether its controller serves it."""
 
     conditions: list[Condition] = []
 
 
-class AdmissionCheckObject(Shape, kw_only=True, frozen=True):
+class AdmissionCheckObject(Schema, kw_only=True, frozen=True):
     """An AdmissionCheck."""
 
     api_version: str
     kind: Literal["AdmissionCheck"]
     metadata: ObjectMeta
-    spec: AdmissionCheckSpecShape
-    status: AdmissionCheckStatusShape | None = None
+    spec: AdmissionCheckSpec
+    status: AdmissionCheckStatus | None = None
 
 
-class AdmissionCheckList(Shape, kw_only=True, frozen=True):
+class AdmissionCheckList(Schema, kw_only=True, frozen=True):
     """One page of AdmissionChecks."""
 
     api_version: str
@@ -67,7 +67,7 @@ class AdmissionCheckList(Shape, kw_only=True, frozen=True):
     items: list[AdmissionCheckObject]
 
 
-class DisruptionBudgetSpecShape(Shape, kw_only=True, frozen=True):
+class DisruptionBudgetSpec(Schema, kw_only=True, frozen=True):
     """How many of the selected must stay, or may be gone."""
 
     selector: LabelSelector
@@ -77,7 +77,7 @@ class DisruptionBudgetSpecShape(Shape, kw_only=True, frozen=True):
     enforcement: Literal["BestEffort", "Strict"] = "BestEffort"
 
 
-class DisruptionBudgetStatusShape(Shape, kw_only=True, frozen=True):
+class DisruptionBudgetStatus(Schema, kw_only=True, frozen=True):
     """In units of the budget: those there are, those that run, and how many more may be taken."""
 
     expected: int
@@ -86,17 +86,17 @@ class DisruptionBudgetStatusShape(Shape, kw_only=True, frozen=True):
     disrupted: list[str] = []
 
 
-class DisruptionBudgetObject(Shape, kw_only=True, frozen=True):
+class DisruptionBudgetObject(Schema, kw_only=True, frozen=True):
     """A DisruptionBudget."""
 
     api_version: str
     kind: Literal["DisruptionBudget"]
     metadata: ObjectMeta
-    spec: DisruptionBudgetSpecShape
-    status: DisruptionBudgetStatusShape | None = None
+    spec: DisruptionBudgetSpec
+    status: DisruptionBudgetStatus | None = None
 
 
-class DisruptionBudgetList(Shape, kw_only=True, frozen=True):
+class DisruptionBudgetList(Schema, kw_only=True, frozen=True):
     """One page of DisruptionBudgets."""
 
     api_version: str
@@ -105,7 +105,7 @@ class DisruptionBudgetList(Shape, kw_only=True, frozen=True):
     items: list[DisruptionBudgetObject]
 
 
-class NamespaceObject(Shape, kw_only=True, frozen=True):
+class NamespaceObject(Schema, kw_only=True, frozen=True):
     """A Namespace."""
 
     api_version: str
@@ -113,7 +113,7 @@ class NamespaceObject(Shape, kw_only=True, frozen=True):
     metadata: ObjectMeta
 
 
-class NamespaceList(Shape, kw_only=True, frozen=True):
+class NamespaceList(Schema, kw_only=True, frozen=True):
     """One page of Namespaces."""
 
     api_version: str

@@ -10,7 +10,7 @@ from headgate.api.callers import Caller
 from headgate.api.instants import instant_or_none
 from headgate.api.paging import Continue, Limit
 from headgate.api.preemptions import reading
-from headgate.api.preemptions.schemas import RoundChain, RoundPage, RoundShape
+from headgate.api.preemptions.schemas import PreemptionRound, RoundChain, RoundPage
 
 Since = Annotated[
     str | None, QueryParameter(description="Only rounds decided at or after this time (RFC 3339)")
@@ -59,7 +59,7 @@ class Preemptions(Controller):
         "/{round_id:str}",
         operation_id="getPreemption",
         summary="One preemption round",
-        responses=shows(RoundShape),
+        responses=shows(PreemptionRound),
     )
     async def read(self, request: Caller, round_id: RoundId) -> Answer:
         """With the rule for each victim, and whom the rules protected."""

@@ -4,8 +4,8 @@ from typing import Literal
 
 import msgspec
 
-from headgate.api.shapes import Position, Shape, Timestamp
-from headgate.api.workloads.schemas import AdmissionShape
+from headgate.api.schemas import Position, Schema, Timestamp
+from headgate.api.workloads.schemas import Admission
 
 VictimStage = Literal[
     "Requested", "Acknowledged", "Stalled", "Forced", "Stopping",
@@ -13,7 +13,7 @@ VictimStage = Literal[
 ]  # fmt: skip
 
 
-class FiguresShape(Shape, kw_only=True, frozen=True):
+class RoundQuota(Schema, kw_only=True, frozen=True):
     """One flavor's resource in one ClusterQueue at that moment, in base units."""
 
     cluster_queue: str
@@ -25,7 +25,7 @@ class FiguresShape(Shape, kw_only=True, frozen=True):
     available: int
 
 
-class VictimShape(Shape, kw_only=True, frozen=True):
+class Victim(Schema, kw_only=True, frozen=True):
     """One workload that had to go; `freed` is in base units by `flavor/resource`.
 
     `lost` is that times the seconds it had run; `violates` names budgets that its going breaks.
@@ -52,7 +52,7 @@ class VictimShape(Shape, kw_only=True, frozen=True):
     note: str = ""
 
 
-class RoundShape(Shape, kw_only=True, frozen=True):
+class PreemptionRound(Schema, kw_only=True, frozen=True):
     """One preemption from decision to end."""
 
     id: str
@@ -60,14 +60,14 @@ class RoundShape(Shape, kw_only=True, frozen=True):
     preemptor: str
     preemptor_priority: int
     cluster_queue: str
-    admission: AdmissionShape
-    victims: list[VictimShape]
+    admission: Admission
+    victims: list[Victim]
     considered: int
     refused: list[dict[str, str]] = []
     cohort: str = ""
     guaranteeing: bool
     budget_violations: int
-    figures: list[FiguresShape] = []
+    figures: list[RoundQuota] = []
     invalidated_by: str = ""
     started_at: Timestamp | None = None
     basis_position: Position
@@ -77,7 +77,7 @@ class RoundShape(Shape, kw_only=True, frozen=True):
     outcome: str = ""
 
 
-class ChainLink(Shape, kw_only=True, frozen=True):
+class ChainLink(Schema, kw_only=True, frozen=True):
     """`workload` was a victim of round `from` and the preemptor of round `to`."""
 
     from_: str = msgspec.field(name="from")
@@ -85,17 +85,17 @@ class ChainLink(Shape, kw_only=True, frozen=True):
     workload: str
 
 
-class RoundChain(Shape, kw_only=True, frozen=True):
+class RoundChain(Schema, kw_only=True, frozen=True):
     """The rounds that hang together with one, oldest first."""
 
     position: Position
-    rounds: list[RoundShape]
+    rounds: list[PreemptionRound]
     links: list[ChainLink]
 
 
-class RoundPage(Shape, kw_only=True, frozen=True):
+class RoundPage(Schema, kw_only=True, frozen=True):
     """Rounds, newest first."""
 
     position: Position
-    items: list[RoundShape]
+    items: list[PreemptionRound]
     continue_: str | None = msgspec.field(default=None, name="continue")

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from headgate.api.shapes import Asked, Timestamp
+from headgate.api.schemas import RequestBody, Timestamp
 
 
-class StopRequest(Asked, kw_only=True, frozen=True):
+class StopRequest(RequestBody, kw_only=True, frozen=True):
     """Why the queue stops, whether what runs is evicted, and until when."""
 
     reason: Annotated[str, msgspec.Meta(max_length=1024)] = ""

@@ -11,7 +11,7 @@ from headgate.api.documents import parsed
 from headgate.api.manifests import as_caller_wrote, read_wanted
 from headgate.api.parameters import listed, whole_number
 from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
-from headgate.api.shapes import ProblemError
+from headgate.api.schemas import ProblemError
 from headgate.api.workloads.batch import Entry, entry_of
 from headgate.application.access.redaction import allows
 from headgate.application.application_services import ApplicationServices

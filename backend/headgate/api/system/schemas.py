@@ -1,6 +1,6 @@
 """Health, for balancers and supervisors, and rebuilding read models."""
 
-from headgate.api.shapes import Whole
+from headgate.api.schemas import Whole
 
 
 class Health(Whole, kw_only=True, frozen=True):

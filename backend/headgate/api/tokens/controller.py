@@ -14,9 +14,9 @@ from headgate.api.past import OF_NOW
 from headgate.api.tokens.schemas import (
     CanI,
     NewToken,
+    TokenDetail,
     TokenList,
     TokenRequest,
-    TokenShape,
     WhoAmI,
 )
 from headgate.application.access import token_commands
@@ -127,8 +127,8 @@ def _verdict(user: Identity, verb: str, kind: str, namespace: str) -> CanI:
     return CanI(allowed=True, reason=f"Tokens of role {user.role} may {right}.")
 
 
-def _shape(token: Token) -> TokenShape:
-    return TokenShape(
+def _shape(token: Token) -> TokenDetail:
+    return TokenDetail(
         name=token.name,
         role=token.role,
         namespaces=list(token.namespaces),

@@ -4,12 +4,12 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from headgate.api.shapes import Asked, Shape, Timestamp, Whole
+from headgate.api.schemas import RequestBody, Schema, Timestamp, Whole
 
 RoleName = Literal["viewer", "submitter", "executor", "admin"]
 
 
-class TokenRequest(Asked, kw_only=True, frozen=True):
+class TokenRequest(RequestBody, kw_only=True, frozen=True):
     """A token to make; a submitter names its namespaces."""
 
     name: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$")]
@@ -18,7 +18,7 @@ class TokenRequest(Asked, kw_only=True, frozen=True):
     expires_at: Timestamp | None = None
 
 
-class TokenShape(Shape, kw_only=True, frozen=True):
+class TokenDetail(Schema, kw_only=True, frozen=True):
     """A token without its secret."""
 
     name: str
@@ -28,7 +28,7 @@ class TokenShape(Shape, kw_only=True, frozen=True):
     expires_at: Timestamp | None = None
 
 
-class NewToken(TokenShape, kw_only=True, frozen=True):
+class NewToken(TokenDetail, kw_only=True, frozen=True):
     """A token just made; its secret is shown this once."""
 
     secret: str
@@ -37,7 +37,7 @@ class NewToken(TokenShape, kw_only=True, frozen=True):
 class TokenList(Whole, kw_only=True, frozen=True):
     """All tokens, by name."""
 
-    items: list[TokenShape]
+    items: list[TokenDetail]
 
 
 class WhoAmI(Whole, kw_only=True, frozen=True):

@@ -10,7 +10,7 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.instants import instant_or_none
 from headgate.api.parameters import Points, StretchBegin, StretchEnd
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
-from headgate.api.shapes import ProblemError
+from headgate.api.schemas import ProblemError
 from headgate.application.queries.topology.fits import near_fits_of, topology_fits
 from headgate.application.queries.topology.fragmentation import fragmentation_of
 from headgate.application.queries.topology.map import topology_map

@@ -14,7 +14,7 @@ from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.documents import documents_of
 from headgate.api.manifests import as_caller_wrote, wanted_of
 from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of
-from headgate.api.shapes import ProblemError
+from headgate.api.schemas import ProblemError
 from headgate.application.commands import submit_workloads
 from headgate.application.commands.deciding import catch_up
 from headgate.application.commands.requests import CommandResult, DesiredObject, Written

@@ -11,7 +11,7 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.manifests import object_writer
 from headgate.api.parameters import DryRun, IdempotencyHeader
-from headgate.api.shapes import Asked
+from headgate.api.schemas import RequestBody
 from headgate.api.workloads.schemas import WorkloadObject
 from headgate.application.commands import protect_workloads
 from headgate.domain.workloads.commands import SetPreemptionGate
@@ -20,7 +20,7 @@ KIND = "Workload"
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
 
 
-class ProtectionWanted(Asked, kw_only=True, frozen=True):
+class ProtectionWanted(RequestBody, kw_only=True, frozen=True):
     """A class or a number; with neither, its own priority protects it again."""
 
     preemption_priority_class_name: Annotated[str, msgspec.Meta(max_length=253)] = ""
@@ -28,7 +28,7 @@ class ProtectionWanted(Asked, kw_only=True, frozen=True):
     reason: Annotated[str, msgspec.Meta(max_length=1024, examples=["saving a checkpoint"])] = ""
 
 
-class GateWanted(Asked, kw_only=True, frozen=True):
+class GateWanted(RequestBody, kw_only=True, frozen=True):
     """Where a gate is to stand."""
 
     name: Annotated[str, msgspec.Meta(max_length=316, examples=["example.com/data-ready"])]

@@ -13,7 +13,7 @@ from headgate.api.manifests import manifest_of
 from headgate.api.paging import after_token, collected, continue_token
 from headgate.api.parameters import listed
 from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
-from headgate.api.shapes import ProblemError
+from headgate.api.schemas import ProblemError
 from headgate.api.workloads.schemas import PHASES
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded, WorkloadQuery

@@ -4,16 +4,16 @@ from typing import Annotated, Literal, get_args
 
 import msgspec
 
-from headgate.api.objects.place_shapes import TolerationShape
-from headgate.api.shapes import (
-    Asked,
+from headgate.api.objects.place_shapes import Toleration
+from headgate.api.schemas import (
     Condition,
     Free,
     ListMeta,
     ObjectMeta,
     Position,
     Problem,
-    Shape,
+    RequestBody,
+    Schema,
     Timestamp,
 )
 from headgate.application.queries.overview.advice import AdviceView
@@ -23,7 +23,7 @@ from headgate.domain.workloads.state import Phase
 PHASES: tuple[str, ...] = get_args(Phase)
 
 
-class PriorityClassRefShape(Shape, kw_only=True, frozen=True):
+class PriorityClassRef(Schema, kw_only=True, frozen=True):
     """The class a priority comes from."""
 
     group: str = "kueue.x-k8s.io"
@@ -31,7 +31,7 @@ class PriorityClassRefShape(Shape, kw_only=True, frozen=True):
     name: str
 
 
-class PodSetShape(Shape, kw_only=True, frozen=True):
+class PodSet(Schema, kw_only=True, frozen=True):
     """`count` equal pods; `template` is a pod template.
 
     `preemptionMode` is another name of `disruptionMode`.
@@ -47,20 +47,20 @@ class PodSetShape(Shape, kw_only=True, frozen=True):
     priority_class_name: str | None = None
 
 
-class PreemptionGateShape(Shape, kw_only=True, frozen=True):
+class PreemptionGate(Schema, kw_only=True, frozen=True):
     """A gate that keeps the workload from preempting until it is opened."""
 
     name: str
 
 
-class GateStateShape(Shape, kw_only=True, frozen=True):
+class GateState(Schema, kw_only=True, frozen=True):
     """Where a preemption gate stands."""
 
     name: str
     position: Literal["Open", "Closed"]
 
 
-class EvictionPolicyShape(Shape, kw_only=True, frozen=True):
+class EvictionPolicy(Schema, kw_only=True, frozen=True):
     """How the workload wants to leave when it is preempted."""
 
     mode: Literal["Immediate", "Soft"] = "Soft"
@@ -70,32 +70,32 @@ class EvictionPolicyShape(Shape, kw_only=True, frozen=True):
     on_deadline: Literal["Force", "Wait"] = "Force"
 
 
-class SettingShape(Shape, kw_only=True, frozen=True):
+class Setting(Schema, kw_only=True, frozen=True):
     """A resolved setting and where it came from."""
 
     value: str | bool
     source: str
 
 
-class WorkloadSpecShape(Shape, kw_only=True, frozen=True):
+class WorkloadSpec(Schema, kw_only=True, frozen=True):
     """What a submitter asks for."""
 
-    pod_sets: list[PodSetShape]
+    pod_sets: list[PodSet]
     queue_name: str | None = None
-    priority_class_ref: PriorityClassRefShape | None = None
+    priority_class_ref: PriorityClassRef | None = None
     priority_class_name: str | None = None
     priority: int | None = None
     preemption_priority_class_name: str | None = None
     preemption_policy: Literal["PreemptLowerPriority", "Never"] | None = None
     can_preempt: bool | None = None
     preemptibility: str | None = None
-    preemption_gates: list[PreemptionGateShape] = []
-    eviction_policy: EvictionPolicyShape | None = None
+    preemption_gates: list[PreemptionGate] = []
+    eviction_policy: EvictionPolicy | None = None
     active: bool = True
     maximum_execution_time_seconds: int | None = None
 
 
-class PodSetAssignmentShape(Shape, kw_only=True, frozen=True):
+class PodSetAssignment(Schema, kw_only=True, frozen=True):
     """What one pod set was given."""
 
     name: str
@@ -106,38 +106,38 @@ class PodSetAssignmentShape(Shape, kw_only=True, frozen=True):
     delayed_topology_request: Literal["Pending", "Ready"] | None = None
 
 
-class AdmissionShape(Shape, kw_only=True, frozen=True):
+class Admission(Schema, kw_only=True, frozen=True):
     """The quota reservation of a workload."""
 
     cluster_queue: str
-    pod_set_assignments: list[PodSetAssignmentShape]
+    pod_set_assignments: list[PodSetAssignment]
 
 
-class RequeueStateShape(Shape, kw_only=True, frozen=True):
+class RequeueState(Schema, kw_only=True, frozen=True):
     """Requeues since the last activation, and when the next may be."""
 
     count: int = 0
     requeue_at: Timestamp | None = None
 
 
-class ReclaimablePodsShape(Shape, kw_only=True, frozen=True):
+class ReclaimablePods(Schema, kw_only=True, frozen=True):
     """Pods of one pod set that have ended and are not started again."""
 
     name: str
     count: int
 
 
-class PodSetUpdateShape(Shape, kw_only=True, frozen=True):
+class PodSetUpdate(Schema, kw_only=True, frozen=True):
     """What admission checks add to the pods of one set before they start."""
 
     name: str
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     node_selector: dict[str, str] = {}
-    tolerations: list[TolerationShape] = []
+    tolerations: list[Toleration] = []
 
 
-class CheckStateShape(Shape, kw_only=True, frozen=True):
+class CheckState(Schema, kw_only=True, frozen=True):
     """What an admission check last said of a workload."""
 
     name: str
@@ -146,17 +146,17 @@ class CheckStateShape(Shape, kw_only=True, frozen=True):
     message: str
     requeue_after_seconds: int | None = None
     retry_count: int = 0
-    pod_set_updates: list[PodSetUpdateShape] = []
+    pod_set_updates: list[PodSetUpdate] = []
 
 
-class UnhealthyNodeShape(Shape, kw_only=True, frozen=True):
+class UnhealthyNode(Schema, kw_only=True, frozen=True):
     """A host that the workload lost and for which another is sought."""
 
     name: str
     reason: str = ""
 
 
-class EvictionShape(Shape, kw_only=True, frozen=True):
+class Eviction(Schema, kw_only=True, frozen=True):
     """An eviction that is under way.
 
     Immediate, or Soft once Forced: stop the pods now. Soft before that: the handler saves first,
@@ -182,7 +182,7 @@ class EvictionShape(Shape, kw_only=True, frozen=True):
     note: str = ""
 
 
-class GivenUpPodsShape(Shape, kw_only=True, frozen=True):
+class GivenUpPods(Schema, kw_only=True, frozen=True):
     """How many pods of a set must stop, its last ones in rank order, and how many go on."""
 
     name: str
@@ -190,14 +190,14 @@ class GivenUpPodsShape(Shape, kw_only=True, frozen=True):
     staying: int
 
 
-class ShrinkingShape(Shape, kw_only=True, frozen=True):
+class Shrinking(Schema, kw_only=True, frozen=True):
     """Pods on their way out by an eviction, while the rest of the workload goes on."""
 
-    eviction: EvictionShape
-    pod_sets: list[GivenUpPodsShape]
+    eviction: Eviction
+    pod_sets: list[GivenUpPods]
 
 
-class HoldShape(Shape, kw_only=True, frozen=True):
+class Hold(Schema, kw_only=True, frozen=True):
     """Who keeps it out of the line, why, and until when."""
 
     owner: str
@@ -206,13 +206,13 @@ class HoldShape(Shape, kw_only=True, frozen=True):
     expires_at: Timestamp | None = None
 
 
-class NominatedPlacementShape(AdmissionShape, kw_only=True, frozen=True):
+class NominatedPlacement(Admission, kw_only=True, frozen=True):
     """The place that a preemption round makes free for it."""
 
     round: str | None = None
 
 
-class EvictionCountShape(Shape, kw_only=True, frozen=True):
+class EvictionCount(Schema, kw_only=True, frozen=True):
     """How often it had to leave for one reason."""
 
     reason: str
@@ -220,47 +220,47 @@ class EvictionCountShape(Shape, kw_only=True, frozen=True):
     count: int
 
 
-class SchedulingStatsShape(Shape, kw_only=True, frozen=True):
+class SchedulingStats(Schema, kw_only=True, frozen=True):
     """What has happened to it since it was submitted."""
 
-    evictions: list[EvictionCountShape] = []
+    evictions: list[EvictionCount] = []
 
 
-class WorkloadStatusShape(Shape, kw_only=True, frozen=True):
+class WorkloadStatus(Schema, kw_only=True, frozen=True):
     """Where the workload stands; `phase` is the one word for people."""
 
     phase: Phase
     conditions: list[Condition] = []
-    admission: AdmissionShape | None = None
-    admission_checks: list[CheckStateShape] = []
-    unhealthy_nodes: list[UnhealthyNodeShape] = []
-    reclaimable_pods: list[ReclaimablePodsShape] = []
-    requeue_state: RequeueStateShape | None = None
+    admission: Admission | None = None
+    admission_checks: list[CheckState] = []
+    unhealthy_nodes: list[UnhealthyNode] = []
+    reclaimable_pods: list[ReclaimablePods] = []
+    requeue_state: RequeueState | None = None
     requeued_count: int | None = None
     priority: int | None = None
     preemption_priority: int | None = None
     priority_boost: int | None = None
-    preemptibility: SettingShape | None = None
-    can_preempt: SettingShape | None = None
-    preemption_gates: list[GateStateShape] = []
+    preemptibility: Setting | None = None
+    can_preempt: Setting | None = None
+    preemption_gates: list[GateState] = []
     diverging_pod_sets: list[Free] = []
     ignored: list[str] = []
-    eviction: EvictionShape | None = None
-    shrinking: list[ShrinkingShape] = []
-    hold: HoldShape | None = None
+    eviction: Eviction | None = None
+    shrinking: list[Shrinking] = []
+    hold: Hold | None = None
     accumulated_past_execution_time_seconds: int | None = None
-    scheduling_stats: SchedulingStatsShape | None = None
-    nominated_placement: NominatedPlacementShape | None = None
+    scheduling_stats: SchedulingStats | None = None
+    nominated_placement: NominatedPlacement | None = None
 
 
-class WorkloadObject(Shape, kw_only=True, frozen=True):
+class WorkloadObject(Schema, kw_only=True, frozen=True):
     """A Workload."""
 
     api_version: str
     kind: Literal["Workload"]
     metadata: ObjectMeta
-    spec: WorkloadSpecShape
-    status: WorkloadStatusShape | None = None
+    spec: WorkloadSpec
+    status: WorkloadStatus | None = None
 
 
 class WrittenWorkload(WorkloadObject, kw_only=True, frozen=True):
@@ -269,7 +269,7 @@ class WrittenWorkload(WorkloadObject, kw_only=True, frozen=True):
     warnings: list[AdviceView] = []
 
 
-class WorkloadList(Shape, kw_only=True, frozen=True):
+class WorkloadList(Schema, kw_only=True, frozen=True):
     """One page of Workloads, newest first."""
 
     api_version: str
@@ -278,13 +278,13 @@ class WorkloadList(Shape, kw_only=True, frozen=True):
     items: list[WorkloadObject]
 
 
-class WorkloadBatch(Asked, kw_only=True, frozen=True):
+class WorkloadBatch(RequestBody, kw_only=True, frozen=True):
     """Many workloads at once; each is decided by itself."""
 
     items: list[WorkloadObject]
 
 
-class SubmitOutcome(Shape, kw_only=True, frozen=True):
+class SubmitOutcome(Schema, kw_only=True, frozen=True):
     """What became of one workload of a batch."""
 
     namespace: str
@@ -293,7 +293,7 @@ class SubmitOutcome(Shape, kw_only=True, frozen=True):
     problem: Problem | None = None
 
 
-class SubmitOutcomes(Shape, kw_only=True, frozen=True):
+class SubmitOutcomes(Schema, kw_only=True, frozen=True):
     """What became of each workload of a batch, in order.
 
     `warnings` tell which are taken and kept out by the queue they name, once for each queue.
@@ -304,7 +304,7 @@ class SubmitOutcomes(Shape, kw_only=True, frozen=True):
     warnings: list[AdviceView] = []
 
 
-class Action(Asked, kw_only=True, frozen=True):
+class Action(RequestBody, kw_only=True, frozen=True):
     """Why, and for holds and stops until when."""
 
     reason: Annotated[str, msgspec.Meta(max_length=1024, examples=["cluster upgrade"])] = ""

@@ -3,7 +3,7 @@
 from headgate.application.backtests.jobs import Backtest, BacktestState
 from headgate.application.queries.views import (
     Position,
-    Shape,
+    Schema,
     Timestamp,
     Whole,
     timestamp,
@@ -21,7 +21,7 @@ ASSUMPTIONS = (
 )
 
 
-class FateView(Shape, kw_only=True, frozen=True):
+class FateView(Schema, kw_only=True, frozen=True):
     """What became of a workload on one side."""
 
     started_at: Timestamp | None = None
@@ -103,7 +103,7 @@ class BacktestResult(Whole, kw_only=True, frozen=True):
     assumptions: list[str]
 
 
-class BacktestView(Shape, kw_only=True, frozen=True):
+class BacktestView(Schema, kw_only=True, frozen=True):
     """One job: what was asked for, how far it is, and what came of it."""
 
     id: str
@@ -123,7 +123,7 @@ class BacktestView(Shape, kw_only=True, frozen=True):
     result: BacktestResult | None = None
 
 
-class BacktestPage(Shape, kw_only=True, frozen=True):
+class BacktestPage(Schema, kw_only=True, frozen=True):
     """Jobs, newest first; `next` is the `before` of the page after it."""
 
     position: Position

@@ -2,12 +2,12 @@
 
 from typing import Literal
 
-from headgate.application.queries.views import Position, Shape, Timestamp, Whole
+from headgate.application.queries.views import Position, Schema, Timestamp, Whole
 
 Outcome = Literal["eligible", "ineligible", "done", "refused"]
 
 
-class BulkItem(Shape, kw_only=True, frozen=True):
+class BulkItem(Schema, kw_only=True, frozen=True):
     """One workload: what becomes of it, or why nothing does.
 
     `next` says what it would do then, or of very many that this was not tried out.
@@ -35,7 +35,7 @@ class BulkResult(Whole, kw_only=True, frozen=True):
     items: list[BulkItem]
 
 
-class BatchItem(Shape, kw_only=True, frozen=True):
+class BatchItem(Schema, kw_only=True, frozen=True):
     """What a batch did to one workload, how it stands now, and whether that can be undone."""
 
     workload: str

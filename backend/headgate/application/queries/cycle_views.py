@@ -2,7 +2,7 @@
 
 from headgate.application.cycles.recording import CycleOutcome
 from headgate.application.queries.event_views import EventView
-from headgate.application.queries.views import Position, Shape, Timestamp, Whole
+from headgate.application.queries.views import Position, Schema, Timestamp, Whole
 
 
 class CycleView(Whole, kw_only=True, frozen=True):
@@ -30,7 +30,7 @@ class CycleView(Whole, kw_only=True, frozen=True):
     commit_microseconds: int
 
 
-class CyclePage(Shape, kw_only=True, frozen=True):
+class CyclePage(Schema, kw_only=True, frozen=True):
     """Records, newest first; `next` is the `before` of the page after it."""
 
     position: Position

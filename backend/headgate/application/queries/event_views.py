@@ -1,9 +1,9 @@
 """An event as people see it, pages of events, and how many there were when."""
 
-from headgate.application.queries.views import Free, Position, Shape, Timestamp, Whole
+from headgate.application.queries.views import Free, Position, Schema, Timestamp, Whole
 
 
-class EventView(Shape, kw_only=True, frozen=True):
+class EventView(Schema, kw_only=True, frozen=True):
     """One fact of the log."""
 
     position: Position
@@ -18,7 +18,7 @@ class EventView(Shape, kw_only=True, frozen=True):
     data: Free
 
 
-class EventPage(Shape, kw_only=True, frozen=True):
+class EventPage(Schema, kw_only=True, frozen=True):
     """Newest first; `next` is what `before` must be for the page after this one."""
 
     position: Position

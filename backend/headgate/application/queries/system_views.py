@@ -1,9 +1,9 @@
 """Partitions, read models and health."""
 
-from headgate.application.queries.views import Position, Shape, Timestamp, Whole
+from headgate.application.queries.views import Position, Schema, Timestamp, Whole
 
 
-class PartitionView(Shape, kw_only=True, frozen=True):
+class PartitionView(Schema, kw_only=True, frozen=True):
     """A scheduling shard: how far it has looked, and who works on it."""
 
     key: str

@@ -17,7 +17,7 @@ Free = dict[str, Any]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Shape(msgspec.Struct, rename="camel", kw_only=True, frozen=True, omit_defaults=True):
+class Schema(msgspec.Struct, rename="camel", kw_only=True, frozen=True, omit_defaults=True):
     """A view that leaves out what is empty."""
 
 

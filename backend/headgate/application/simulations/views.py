@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from headgate.application.queries.views import Free, Shape, Whole
+from headgate.application.queries.views import Free, Schema, Whole
 from headgate.application.queries.workloads.views import AsOf, BlockerView, QueuePosition
 from headgate.domain.foresight.difference import What
 from headgate.domain.workloads.state import Phase
@@ -20,7 +20,7 @@ class VictimView(Whole, kw_only=True, frozen=True):
     pods: int
 
 
-class RoundView(Shape, kw_only=True, frozen=True):
+class RoundView(Schema, kw_only=True, frozen=True):
     """Who would have to go for whom; `because` names a victim that comes back this way."""
 
     preemptor: str
@@ -28,7 +28,7 @@ class RoundView(Shape, kw_only=True, frozen=True):
     because: str = ""
 
 
-class ForeseenView(Shape, kw_only=True, frozen=True):
+class ForeseenView(Schema, kw_only=True, frozen=True):
     """What becomes of one workload: at once, and `in_the_end`, when all victims have stopped."""
 
     workload: str
@@ -45,7 +45,7 @@ class ForeseenView(Shape, kw_only=True, frozen=True):
     would_unblock: list[str] = []
 
 
-class EffectView(Shape, kw_only=True, frozen=True):
+class EffectView(Schema, kw_only=True, frozen=True):
     """How another workload would fare: its phase at the end, without the change and with it."""
 
     workload: str
@@ -55,7 +55,7 @@ class EffectView(Shape, kw_only=True, frozen=True):
     with_change: Phase | None = None
 
 
-class SimulationView(Shape, kw_only=True, frozen=True):
+class SimulationView(Schema, kw_only=True, frozen=True):
     """What would happen, and on which assumptions; counted are the facts that would be decided."""
 
     as_of: AsOf

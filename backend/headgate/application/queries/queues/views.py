@@ -4,12 +4,12 @@ from typing import Literal
 
 import msgspec
 
-from headgate.application.queries.views import Position, Shape, Timestamp, Whole
+from headgate.application.queries.views import Position, Schema, Timestamp, Whole
 from headgate.domain.queues.specs import StopPolicy
 from headgate.domain.workloads.state import Phase
 
 
-class StopView(Shape, kw_only=True, frozen=True):
+class StopView(Schema, kw_only=True, frozen=True):
     """Who stopped a queue, why, and until when."""
 
     owner: str
@@ -25,7 +25,7 @@ class Lent(Whole, kw_only=True, frozen=True):
     amount: int
 
 
-class QueueLine(Shape, kw_only=True, frozen=True):
+class QueueLine(Schema, kw_only=True, frozen=True):
     """One flavor and resource of a queue; amounts are integers in base units.
 
     `overcommitted` is what is used beyond one's own quota and borrowed of nobody: what is left over
@@ -130,7 +130,7 @@ class UsageHistory(Whole, kw_only=True, frozen=True):
     points: list[UsagePoint]
 
 
-class PendingMeta(Shape, kw_only=True, frozen=True):
+class PendingMeta(Schema, kw_only=True, frozen=True):
     """Which workload it is."""
 
     name: str
@@ -145,7 +145,7 @@ class PendingListMeta(Whole, kw_only=True, frozen=True):
     resource_version: str
 
 
-class PendingWorkload(Shape, kw_only=True, frozen=True):
+class PendingWorkload(Schema, kw_only=True, frozen=True):
     """One workload in line, as Kueue's visibility API shows it, with why it waits.
 
     Its position in the cohort is among all that wait in the tree its ClusterQueue is in.

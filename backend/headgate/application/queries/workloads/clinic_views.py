@@ -1,6 +1,6 @@
 """Workloads that somebody may have to help, as people and programs see them."""
 
-from headgate.application.queries.views import Position, Shape, Timestamp, Whole
+from headgate.application.queries.views import Position, Schema, Timestamp, Whole
 
 
 class LimitView(Whole, kw_only=True, frozen=True):
@@ -12,7 +12,7 @@ class LimitView(Whole, kw_only=True, frozen=True):
     decided: bool
 
 
-class CaseView(Shape, kw_only=True, frozen=True):
+class CaseView(Schema, kw_only=True, frozen=True):
     """One workload: how it came to this, and what the action that helps does.
 
     `next` is what it would do right after that action, tried on the installation as it stands; it

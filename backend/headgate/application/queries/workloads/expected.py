@@ -6,7 +6,7 @@ same size. How well such ranges held before is told with them.
 
 from collections.abc import Sequence
 
-from headgate.application.queries.views import Shape, Timestamp, timestamp
+from headgate.application.queries.views import Schema, Timestamp, timestamp
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
@@ -31,14 +31,14 @@ BROKEN_QUEUE = "its queue admits nothing until somebody mends it"
 HOPELESS_HEAD = "the one before it in its strict queue may never start"
 
 
-class Calibration(Shape, kw_only=True, frozen=True):
+class Calibration(Schema, kw_only=True, frozen=True):
     """Of so many earlier starts, how many fell within the range that would have been told."""
 
     predictions: int
     held: int
 
 
-class ExpectedStart(Shape, kw_only=True, frozen=True):
+class ExpectedStart(Schema, kw_only=True, frozen=True):
     """From the middle of what others waited to what nine of ten did; or why nobody can say."""
 
     earliest: Timestamp | None = None

@@ -4,12 +4,12 @@ from typing import Literal
 
 import msgspec
 
-from headgate.application.queries.views import Free, Position, Shape, Timestamp
+from headgate.application.queries.views import Free, Position, Schema, Timestamp
 from headgate.application.queries.workloads.expected import ExpectedStart
 from headgate.domain.workloads.state import Phase
 
 
-class BlockerView(Shape, kw_only=True, frozen=True):
+class BlockerView(Schema, kw_only=True, frozen=True):
     """One thing in the way; amounts are integers in base units."""
 
     type: str
@@ -28,14 +28,14 @@ class BlockerView(Shape, kw_only=True, frozen=True):
     excluded_hosts: dict[str, int] = {}
 
 
-class AsOf(Shape, kw_only=True, frozen=True):
+class AsOf(Schema, kw_only=True, frozen=True):
     """When and where in the log an answer holds."""
 
     position: Position
     time: Timestamp
 
 
-class QueuePosition(Shape, kw_only=True, frozen=True):
+class QueuePosition(Schema, kw_only=True, frozen=True):
     """Place in line, from 1; absent where the workload does not wait in line.
 
     `cohort` is its place among all that wait in the tree its ClusterQueue is in.
@@ -47,7 +47,7 @@ class QueuePosition(Shape, kw_only=True, frozen=True):
     of: int
 
 
-class ReasonThen(Shape, kw_only=True, frozen=True):
+class ReasonThen(Schema, kw_only=True, frozen=True):
     """Why it waited from then on, as it was recorded."""
 
     position: Position
@@ -56,7 +56,7 @@ class ReasonThen(Shape, kw_only=True, frozen=True):
     sentence: str
 
 
-class Attempt(Shape, kw_only=True, frozen=True):
+class Attempt(Schema, kw_only=True, frozen=True):
     """One cycle that looked at it and found something new; `cycle` is its id in `/v1/cycles`."""
 
     position: Position
@@ -64,7 +64,7 @@ class Attempt(Shape, kw_only=True, frozen=True):
     cycle: str
 
 
-class ExplanationView(Shape, kw_only=True, frozen=True):
+class ExplanationView(Schema, kw_only=True, frozen=True):
     """Why a workload waits, and what would help.
 
     `since` is the fact from which on this reason has held without a break, and `unchangedSince` its
@@ -92,7 +92,7 @@ class ExplanationView(Shape, kw_only=True, frozen=True):
     history: list[ReasonThen] = []
 
 
-class TimelineEntry(Shape, kw_only=True, frozen=True):
+class TimelineEntry(Schema, kw_only=True, frozen=True):
     """One fact of a workload's life, told to a person.
 
     Unless it was asked for whole, `data` leaves out what grows with the cluster: of an explanation
@@ -110,7 +110,7 @@ class TimelineEntry(Shape, kw_only=True, frozen=True):
     data: Free
 
 
-class Timeline(Shape, kw_only=True, frozen=True):
+class Timeline(Schema, kw_only=True, frozen=True):
     """A page of a workload's life, newest first; `earlier` facts happened before those on it."""
 
     position: Position

@@ -4,16 +4,18 @@ from typing import Annotated
 
 import msgspec
 
-from headgate.application.queries.views import Free, Position, Shape, Timestamp, Whole
+from headgate.application.queries.views import Free, Position, Schema, Timestamp, Whole
 
-__all__ = ["Free", "Position", "Shape", "Timestamp", "Whole"]
+__all__ = ["Free", "Position", "Schema", "Timestamp", "Whole"]
 
 
-class Asked(msgspec.Struct, rename="camel", kw_only=True, frozen=True, forbid_unknown_fields=True):
+class RequestBody(
+    msgspec.Struct, rename="camel", kw_only=True, frozen=True, forbid_unknown_fields=True
+):
     """What every small request body is built from: unknown fields are refused."""
 
 
-class ObjectMeta(Shape, kw_only=True, frozen=True):
+class ObjectMeta(Schema, kw_only=True, frozen=True):
     """Who an object is; `resourceVersion` is the log position of its last change."""
 
     name: str
@@ -27,14 +29,14 @@ class ObjectMeta(Shape, kw_only=True, frozen=True):
     annotations: dict[str, str] = {}
 
 
-class ListMeta(Shape, kw_only=True, frozen=True):
+class ListMeta(Schema, kw_only=True, frozen=True):
     """Where a list stands; `continue` asks for its next page."""
 
     resource_version: str
     continue_: str | None = msgspec.field(default=None, name="continue")
 
 
-class Condition(Shape, kw_only=True, frozen=True):
+class Condition(Schema, kw_only=True, frozen=True):
     """A Kubernetes condition; `lastTransitionTime` moves only when `status` does."""
 
     type: str
@@ -45,7 +47,7 @@ class Condition(Shape, kw_only=True, frozen=True):
     observed_generation: int | None = None
 
 
-class LabelSelectorRequirement(Shape, kw_only=True, frozen=True):
+class LabelSelectorRequirement(Schema, kw_only=True, frozen=True):
     """One condition on a label."""
 
     key: str
@@ -53,14 +55,14 @@ class LabelSelectorRequirement(Shape, kw_only=True, frozen=True):
     values: list[str] = []
 
 
-class LabelSelector(Shape, kw_only=True, frozen=True):
+class LabelSelector(Schema, kw_only=True, frozen=True):
     """Kubernetes' label selector; empty selects everything."""
 
     match_labels: dict[str, str] = {}
     match_expressions: list[LabelSelectorRequirement] = []
 
 
-class ProblemError(Shape, kw_only=True, frozen=True):
+class ProblemError(Schema, kw_only=True, frozen=True):
     """One broken rule, where it is broken, and what to do."""
 
     pointer: Annotated[str, msgspec.Meta(examples=["/spec/podSets/0/count"])]
@@ -68,7 +70,7 @@ class ProblemError(Shape, kw_only=True, frozen=True):
     remedy: str = ""
 
 
-class Problem(Shape, kw_only=True, frozen=True):
+class Problem(Schema, kw_only=True, frozen=True):
     """What went wrong, as RFC 9457 has it, with what to do about it."""
 
     type: Annotated[str, msgspec.Meta(examples=["/problems/invalid-object"])]
