@@ -9,7 +9,7 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from headgate.api.app import app_over
-from headgate.api.installing import install
+from headgate.api.services import application_services
 from headgate.application.scheduling_loop.run_partition import run_partition, sync_partitions
 from headgate.bootstrap import Platform, open_platform
 from headgate.settings import Settings
@@ -40,7 +40,7 @@ def platform(settings: Settings) -> Iterator[Platform]:
 @pytest.fixture(scope="module")
 def client(platform: Platform) -> Iterator[TestClient[Litestar]]:
     """The application of this module, started."""
-    with TestClient(app_over(install(platform))) as started:
+    with TestClient(app_over(application_services(platform))) as started:
         yield started
 
 

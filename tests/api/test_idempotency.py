@@ -7,7 +7,7 @@ import pytest
 from litestar.testing import TestClient
 
 from headgate.api.app import app_over
-from headgate.api.installing import install
+from headgate.api.services import application_services
 from headgate.bootstrap import open_platform
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api, flavor, workload
@@ -68,7 +68,7 @@ def test_an_answer_that_was_never_sent_is_given_by_the_next_process(
     admin: Api, settings: Settings
 ) -> None:
     platform = open_platform(settings)
-    dying = install(platform)
+    dying = application_services(platform)
     body = workload("survivor")
     with TestClient(app_over(dying)) as client:
         sent = Api(client, ADMIN_SECRET).post(HERE, body, Idempotency_Key="k6")

@@ -12,7 +12,7 @@ from litestar.testing import TestClient
 
 from headgate.api.app import app_over
 from headgate.api.documents import SHORT_BYTES
-from headgate.api.installing import install
+from headgate.api.services import application_services
 from headgate.application.ports import Ids
 from headgate.bootstrap import Platform
 from tests.api.callers import ADMIN_SECRET, Api, workload
@@ -58,7 +58,7 @@ def ids(platform: Platform) -> CountedIds:
 
 @pytest.fixture(scope="module")
 def caller(platform: Platform, ids: CountedIds) -> Iterator[Api]:
-    with TestClient(app_over(replace(install(platform), ids=ids))) as started:
+    with TestClient(app_over(replace(application_services(platform), ids=ids))) as started:
         yield Api(started, ADMIN_SECRET)
 
 

@@ -7,7 +7,7 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from headgate.api.app import app_over
-from headgate.api.installing import install
+from headgate.api.services import application_services
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Unavailable
 from headgate.bootstrap import Platform
@@ -18,7 +18,7 @@ HERE = "/v1/namespaces/team-a/workloads"
 
 @pytest.fixture
 def services(platform: Platform) -> ApplicationServices:
-    return install(platform)
+    return application_services(platform)
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse_value
-from headgate.api.installing import install
 from headgate.api.manifests import wanted_of
+from headgate.api.services import application_services
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.deciding import Basis, decided, unit_of_changes, unused
 from headgate.application.commands.submit_workloads import submission
@@ -27,7 +27,7 @@ UNITS = 20_000
 async def measure_grouped_appends(database_url: str) -> float:
     """Units per second through one group commit, with as many in flight as over HTTP."""
     platform = open_platform(Settings(database_url=database_url, broker_url="memory://"))
-    services = install(platform)
+    services = application_services(platform)
     reader, clock = services.reader, services.clock
     assert isinstance(reader, LiveReader), "appends are measured in the present"
     assert isinstance(clock, DatabaseClock), "by a clock that goes"

@@ -14,7 +14,7 @@ from random import Random
 import psycopg
 from msgspec.structs import replace
 
-from headgate.api.installing import install
+from headgate.api.services import application_services
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.live_state.live_state import COLLECT_AFTER
@@ -137,7 +137,7 @@ def _one_more(number: int) -> Iterator[tuple[str, DomainEvent]]:
 async def measure(url: str, events: int, reads: int) -> None:
     """Read at random positions from a process that has read nothing before."""
     platform = open_platform(Settings(database_url=url, broker_url="memory://"))
-    services = install(platform)
+    services = application_services(platform)
     clock = services.clock
     assert isinstance(clock, DatabaseClock), "a bench runs in the present"
     await asyncio.to_thread(clock.look)

@@ -77,7 +77,7 @@ def _names(header: str, version: int) -> bool:
     return "*" in tags or etag_of(version) in tags
 
 
-def shows(shape: Any, description: str = "", status: int = 200) -> dict[int, ResponseSpec]:  # noqa: ANN401
+def response(shape: Any, description: str = "", status: int = 200) -> dict[int, ResponseSpec]:  # noqa: ANN401
     """The shape of a good answer, for the OpenAPI document."""
     text = description or (shape.__doc__ or "Done").strip().splitlines()[0]
     return {status: ResponseSpec(shape, generate_examples=False, description=text)}

@@ -19,7 +19,6 @@ from headgate.api.documentation import docs_page, docs_script, docs_style, opena
 from headgate.api.events.controller import Events
 from headgate.api.executors.controller import Executors
 from headgate.api.history.controller import History
-from headgate.api.installing import install
 from headgate.api.nearest_names import no_such_object
 from headgate.api.nodes.controller import NodeActions
 from headgate.api.objects.controller import controllers as object_controllers
@@ -32,6 +31,7 @@ from headgate.api.problems import exception_handlers
 from headgate.api.queues.controller import Queues
 from headgate.api.queues.controller import actions as queue_actions
 from headgate.api.response_headers import add_headers
+from headgate.api.services import application_services
 from headgate.api.simulations.controller import Simulations
 from headgate.api.stream.controller import EventStream
 from headgate.api.system.controller import System, is_alive, is_ready, metrics
@@ -57,7 +57,7 @@ Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
 def create_app() -> Litestar:
     """The application as the environment says; what Granian calls."""
     platform = open_platform(from_environment(), name="headgate-api")
-    return app_over(install(platform), platform.close)
+    return app_over(application_services(platform), platform.close)
 
 
 def app_over(services: ApplicationServices, close: Callable[[], None] = lambda: None) -> Litestar:

@@ -9,7 +9,7 @@ JSON = "application/json"
 YAML = "application/yaml"
 
 
-def takes(shape: type, *, example: Any = None) -> type[Operation]:  # noqa: ANN401 - any JSON
+def request_body(shape: type, *, example: Any = None) -> type[Operation]:  # noqa: ANN401 - any JSON
     """An operation whose body is an object of that shape, as JSON or YAML."""
     schema = Reference(ref=f"#/components/schemas/{shape.__name__}")
     media = {
@@ -19,7 +19,7 @@ def takes(shape: type, *, example: Any = None) -> type[Operation]:  # noqa: ANN4
     return _operation(RequestBody(content=media, required=True))
 
 
-def takes_documents(example: Any) -> type[Operation]:  # noqa: ANN401 - any JSON
+def request_documents(example: Any) -> type[Operation]:  # noqa: ANN401 - any JSON
     """An operation whose body is any number of objects of any kind."""
     schema = Reference(ref="#/components/schemas/AnyObject")
     media = {

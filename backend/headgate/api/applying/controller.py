@@ -3,13 +3,13 @@
 from litestar import Controller, post
 from litestar.params import RawBody
 
-from headgate.api.answers import Answer, shows
+from headgate.api.answers import Answer, response
 from headgate.api.applying import writing
 from headgate.api.applying.schemas import ApplyResults
 from headgate.api.callers import Caller
-from headgate.api.calls import Asking
+from headgate.api.command_requests import CommandOptions
 from headgate.api.parameters import IdempotencyHeader, Reason, SubmitDryRun
-from headgate.api.request_bodies import takes_documents
+from headgate.api.request_bodies import request_documents
 from headgate.api.simulations import trying
 from headgate.api.workloads.examples import WORKLOAD
 
@@ -24,8 +24,8 @@ class Apply(Controller):
         operation_id="apply",
         summary="Create or change any number of objects",
         status_code=200,
-        operation_class=takes_documents(WORKLOAD),
-        responses=shows(ApplyResults),
+        operation_class=request_documents(WORKLOAD),
+        responses=response(ApplyResults),
         opt={"right": "submit"},
     )
     async def apply(
@@ -43,7 +43,7 @@ class Apply(Controller):
         """
         if dry_run == "Admission":
             return await trying.simulate(request, trying.Asked(body))
-        asking = Asking(
+        options = CommandOptions(
             reason=reason, key=idempotency_key, is_dry_run=bool(dry_run), tells_failures=True
         )
-        return await writing.apply(request, body, asking)
+        return await writing.apply(request, body, options)

@@ -7,7 +7,7 @@ import msgspec
 
 from headgate.api.answers import Answer
 from headgate.api.callers import Caller, services_of
-from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.documents import parsed
 from headgate.api.problems import FORBIDDEN, INVALID_REQUEST, ApiFailure, problem_of
 from headgate.api.workloads.batch import (
@@ -25,7 +25,7 @@ from headgate.application.scheduling_loop.position_marks import OPEN_POSITION, O
 from headgate.domain.configured import Absent
 
 
-async def apply(request: Caller, body: bytes, asking: Asking) -> Answer:
+async def apply(request: Caller, body: bytes, options: CommandOptions) -> Answer:
     """Apply every document of a body."""
     found = await parsed(request, body)
     entries = await run_yielding(each(_allowed(request, entry_of(request, one)) for one in found))
@@ -35,7 +35,7 @@ async def apply(request: Caller, body: bytes, asking: Asking) -> Answer:
     services = services_of(request)
 
     def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
-        outcomes = yield from each(_outcomes(entries, results, dry_run=asking.is_dry_run))
+        outcomes = yield from each(_outcomes(entries, results, dry_run=options.is_dry_run))
         advised = advice_about(services.reader.cell.config, results)
         kept_out = yield from warnings_of(request, entries, results)
         content = {
@@ -45,9 +45,9 @@ async def apply(request: Caller, body: bytes, asking: Asking) -> Answer:
         }
         return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
 
-    call = await call_of(request, write, asking)
+    call = await command_request(request, write, options)
     wanted = [entry.wanted for entry in entries if entry.wanted is not None]
-    return answer_handled(await apply_objects(services, call, wanted))
+    return answer_command(await apply_objects(services, call, wanted))
 
 
 def _allowed(request: Caller, entry: Entry) -> Entry:

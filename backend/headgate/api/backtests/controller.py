@@ -5,12 +5,12 @@ from typing import Annotated
 from litestar import Controller, get, post
 from litestar.params import PathParameter, QueryParameter, RawBody
 
-from headgate.api.answers import Answer, answer, answer_view, shows
+from headgate.api.answers import Answer, answer, answer_view, response
 from headgate.api.backtests import asking
 from headgate.api.callers import Caller, services_of
 from headgate.api.paging import start_of
 from headgate.api.past import OF_NOW
-from headgate.api.request_bodies import takes_documents
+from headgate.api.request_bodies import request_documents
 from headgate.application.backtests.requests import cancel, find
 from headgate.application.backtests.views import BacktestPage, BacktestView, view_of
 
@@ -35,8 +35,8 @@ class Backtests(Controller):
         operation_id="askForBacktest",
         summary="Replay a stretch of the log through another configuration",
         status_code=202,
-        operation_class=takes_documents(EXAMPLE),
-        responses=shows(BacktestView, status=202),
+        operation_class=request_documents(EXAMPLE),
+        responses=response(BacktestView, status=202),
         opt=RIGHT,
     )
     async def ask(
@@ -61,7 +61,7 @@ class Backtests(Controller):
     @get(
         operation_id="listBacktests",
         summary="Backtests, newest first",
-        responses=shows(BacktestPage),
+        responses=response(BacktestPage),
         opt=READ,
     )
     async def list_backtests(
@@ -79,7 +79,7 @@ class Backtests(Controller):
         "/{backtest:str}",
         operation_id="readBacktest",
         summary="One backtest with its result",
-        responses=shows(BacktestView),
+        responses=response(BacktestView),
         opt=READ,
     )
     async def read(self, request: Caller, backtest: BacktestId) -> Answer:
@@ -93,7 +93,7 @@ class Backtests(Controller):
         operation_id="cancelBacktest",
         summary="Do not go on with it",
         status_code=200,
-        responses=shows(BacktestView),
+        responses=response(BacktestView),
         opt=RIGHT,
     )
     async def cancel(self, request: Caller, backtest: BacktestId) -> Answer:

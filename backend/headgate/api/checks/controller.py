@@ -5,7 +5,7 @@ from typing import Annotated
 from litestar import Controller, post
 from litestar.params import JSONBody, PathParameter
 
-from headgate.api.answers import Answer, shows
+from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller
 from headgate.api.checks import writing
 from headgate.api.checks.schemas import CheckReport, CheckStateReport
@@ -28,7 +28,7 @@ class CheckReports(Controller):
         operation_id="reportCheckState",
         summary="Report whether a check lets a workload be admitted",
         status_code=200,
-        responses=shows(WorkloadObject),
+        responses=response(WorkloadObject),
         opt=REPORTS,
     )
     async def check_state(
@@ -47,7 +47,7 @@ class CheckReports(Controller):
         operation_id="reportCheck",
         summary="Report whether a check is served by its controller",
         status_code=200,
-        responses=shows(AdmissionCheckObject),
+        responses=response(AdmissionCheckObject),
         opt=REPORTS,
     )
     async def check(self, request: Caller, name: Check, data: JSONBody[CheckReport]) -> Answer:

@@ -2,8 +2,8 @@
 
 from headgate.api.answers import Answer
 from headgate.api.callers import Caller, services_of
-from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.checks.schemas import CheckReport, CheckStateReport, UpdateOfPodSet
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import object_writer
 from headgate.application.commands import reports
 from headgate.application.commands.configure_objects import tell_check
@@ -23,8 +23,8 @@ async def check_state(request: Caller, workload: str, check: str, data: CheckSta
         requeue_after_seconds=data.requeue_after_seconds,
         pod_set_updates=tuple(_update(update) for update in data.pod_set_updates),
     )
-    call = await call_of(request, object_writer(request, "Workload"), Asking())
-    return answer_handled(await reports.report(services_of(request), call, (workload, command)))
+    call = await command_request(request, object_writer(request, "Workload"), CommandOptions())
+    return answer_command(await reports.report(services_of(request), call, (workload, command)))
 
 
 def _update(told: UpdateOfPodSet) -> PodSetUpdate:
@@ -49,6 +49,8 @@ def _update(told: UpdateOfPodSet) -> PodSetUpdate:
 
 async def check(request: Caller, name: str, data: CheckReport) -> Answer:
     """A check is served, or no longer."""
-    call = await call_of(request, object_writer(request, "AdmissionCheck"), Asking())
+    call = await command_request(
+        request, object_writer(request, "AdmissionCheck"), CommandOptions()
+    )
     command = ReportCheck(active=data.active)
-    return answer_handled(await tell_check(services_of(request), call, name, command))
+    return answer_command(await tell_check(services_of(request), call, name, command))

@@ -6,10 +6,10 @@ from typing import Annotated
 from litestar import Controller, get, post
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
-from headgate.api.answers import Answer, answer, answer_view, shows
+from headgate.api.answers import Answer, answer, answer_view, response
 from headgate.api.callers import Caller, services_of
-from headgate.api.calls import Asking, answer_handled, call_of
 from headgate.api.clinic.schemas import BulkAction, BulkQuery, Undo
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.instants import instant_or_none
 from headgate.api.label_selectors import label_selector
 from headgate.api.paging import Limit
@@ -58,7 +58,7 @@ class ClinicPage(Controller):
         "/clinic",
         operation_id="readClinic",
         summary="Workloads that are inactive, back off or are held, and what would help",
-        responses=shows(Clinic),
+        responses=response(Clinic),
     )
     async def read(
         self,
@@ -91,7 +91,7 @@ class ClinicPage(Controller):
         "/namespaces/{namespace:str}/workloads/{name:str}/clinic",
         operation_id="readCase",
         summary="Why it is inactive, backs off or is held, and what would come of helping",
-        responses=shows(CaseView),
+        responses=response(CaseView),
     )
     async def case(self, request: Caller, name: Name) -> Answer:
         """With a forecast, tried on the installation as it stands and taken back."""
@@ -107,7 +107,7 @@ class ClinicPage(Controller):
         operation_id="actOnWorkloads",
         summary="Do the same to many workloads, or with dryRun see what would come of it",
         status_code=200,
-        responses=shows(BulkResult),
+        responses=response(BulkResult),
         opt={"right": "submit"},
     )
     async def act(
@@ -122,7 +122,7 @@ class ClinicPage(Controller):
         if data.dry_run:
             return answer_view(await preview(services, call, bulk))
         if call.key is not None:
-            return answer_handled(await act_on_all_once(services, call, bulk))
+            return answer_command(await act_on_all_once(services, call, bulk))
         done = await act_on_all(services, call, bulk)
         return answer(done, position=services.reader.position)
 
@@ -130,7 +130,7 @@ class ClinicPage(Controller):
         "/batches/{batch:str}",
         operation_id="readBatch",
         summary="What a bulk action did to each, and how each stands now",
-        responses=shows(Batch),
+        responses=response(Batch),
     )
     async def batch(self, request: Caller, batch: BatchId) -> Answer:
         """As far as one may see it."""
@@ -141,7 +141,7 @@ class ClinicPage(Controller):
         operation_id="undoBatch",
         summary="Take back what a bulk action did, where that still stands",
         status_code=200,
-        responses=shows(BulkResult),
+        responses=response(BulkResult),
         opt={"right": "submit"},
     )
     async def undo(
@@ -156,15 +156,15 @@ class ClinicPage(Controller):
         services = services_of(request)
         if call.key is not None:
             bulk = await undoing(services, call, batch, data.reason)
-            return answer_handled(await act_on_all_once(services, call, bulk))
+            return answer_command(await act_on_all_once(services, call, bulk))
         undone = await undo(services, call, batch, data.reason)
         return answer(undone, position=services.reader.position)
 
 
 async def _call(request: Caller, reason: str, key: str | None) -> CommandRequest:
     """Who asks and why; bulk actions answer with views of their own."""
-    asking = Asking(reason=reason, key=key)
-    return await call_of(request, _nothing_written, asking)
+    options = CommandOptions(reason=reason, key=key)
+    return await command_request(request, _nothing_written, options)
 
 
 def _nothing_written(_: Sequence[CommandResult]) -> Cooperative[Written]:

@@ -5,7 +5,7 @@ from typing import Annotated
 from litestar import Controller, get
 from litestar.params import FromQuery, PathParameter, QueryParameter
 
-from headgate.api.answers import Answer, answer_view, shows
+from headgate.api.answers import Answer, answer_view, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.paging import start_of
 from headgate.application.queries import cycles
@@ -23,7 +23,7 @@ class Cycles(Controller):
     @get(
         operation_id="listCycles",
         summary="What workers planned, newest first",
-        responses=shows(CyclePage),
+        responses=response(CyclePage),
     )
     async def list_cycles(
         self,
@@ -43,7 +43,7 @@ class Cycles(Controller):
         "/{cycle:str}",
         operation_id="readCycle",
         summary="One plan with its input and its decisions in order",
-        responses=shows(CycleDetail),
+        responses=response(CycleDetail),
     )
     async def read(self, request: Caller, cycle: CycleId) -> Answer:
         """The id is the `correlation` of the events it led to."""
@@ -54,7 +54,7 @@ class Cycles(Controller):
         "/{cycle:str}/replay",
         operation_id="replayCycle",
         summary="Run it again on the same input and compare",
-        responses=shows(CycleRerun),
+        responses=response(CycleRerun),
     )
     async def replay(self, request: Caller, cycle: CycleId) -> Answer:
         """Nothing is written; the same input gives the same bytes."""

@@ -5,7 +5,7 @@ from typing import Annotated
 from litestar import Controller, get
 from litestar.params import FromQuery, QueryParameter
 
-from headgate.api.answers import Answer, answer_view, shows
+from headgate.api.answers import Answer, answer_view, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.instants import instant_or_none
 from headgate.api.parameters import listed
@@ -36,7 +36,7 @@ class Events(Controller):
     @get(
         operation_id="listEvents",
         summary="Events, newest first",
-        responses=shows(EventPage),
+        responses=response(EventPage),
     )
     async def list_events(
         self,
@@ -68,7 +68,7 @@ class Events(Controller):
         "/histogram",
         operation_id="readEventHistogram",
         summary="How many events there were when",
-        responses=shows(Histogram),
+        responses=response(Histogram),
     )
     async def histogram(
         self,

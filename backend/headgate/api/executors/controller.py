@@ -5,7 +5,7 @@ from typing import Annotated
 from litestar import Controller, get, post
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
-from headgate.api.answers import Answer, shows
+from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller
 from headgate.api.executors import placing, reading, writing
 from headgate.api.executors.schemas import (
@@ -46,7 +46,7 @@ class Executors(Controller):
         "/assignments",
         operation_id="listAssignments",
         summary="All workloads that have quota now, and where their pods go",
-        responses=shows(AssignmentPage),
+        responses=response(AssignmentPage),
     )
     async def assignments(
         self, request: Caller, limit: Limit = 500, after: Continue = None
@@ -58,7 +58,7 @@ class Executors(Controller):
         "/evictions",
         operation_id="listEvictions",
         summary="Evictions under way: whom to stop, and by when",
-        responses=shows(EvictionPage),
+        responses=response(EvictionPage),
     )
     async def evictions(
         self,
@@ -75,7 +75,7 @@ class Executors(Controller):
         operation_id="reportPodsReady",
         summary="Report whether every pod is ready",
         status_code=200,
-        responses=shows(WorkloadObject),
+        responses=response(WorkloadObject),
         opt=REPORTS,
     )
     async def pods_ready(
@@ -89,7 +89,7 @@ class Executors(Controller):
         operation_id="reportPodsGone",
         summary="Report hosts on which no pod is alive any more",
         status_code=200,
-        responses=shows(WorkloadObject),
+        responses=response(WorkloadObject),
         opt=REPORTS,
     )
     async def pods_gone(
@@ -103,7 +103,7 @@ class Executors(Controller):
         operation_id="placePods",
         summary="Ask which pod goes where, in order of rank where pods tell theirs",
         status_code=200,
-        responses=shows(PodPlaces),
+        responses=response(PodPlaces),
         opt=REPORTS,
     )
     async def pod_places(
@@ -117,7 +117,7 @@ class Executors(Controller):
         operation_id="reportReclaimable",
         summary="Report how many pods have ended and are not started again",
         status_code=200,
-        responses=shows(WorkloadObject),
+        responses=response(WorkloadObject),
         opt=REPORTS,
     )
     async def reclaimable(
@@ -131,7 +131,7 @@ class Executors(Controller):
         operation_id="reportFinished",
         summary="Report that the pods have ended for good",
         status_code=200,
-        responses=shows(WorkloadObject),
+        responses=response(WorkloadObject),
         opt=REPORTS,
     )
     async def finished(
@@ -145,7 +145,7 @@ class Executors(Controller):
         operation_id="acknowledgeEviction",
         summary="Take an eviction over, for instance to save a checkpoint first",
         status_code=200,
-        responses=shows(WorkloadObject),
+        responses=response(WorkloadObject),
         opt=REPORTS,
     )
     async def acknowledge(
@@ -165,7 +165,7 @@ class Executors(Controller):
         operation_id="reportEvictionProgress",
         summary="Report that an eviction is still going on",
         status_code=200,
-        responses=shows(WorkloadObject),
+        responses=response(WorkloadObject),
         opt=REPORTS,
     )
     async def progress(
@@ -185,7 +185,7 @@ class Executors(Controller):
         operation_id="reportStopping",
         summary="Report that an evicted workload's pods are being killed",
         status_code=200,
-        responses=shows(WorkloadObject),
+        responses=response(WorkloadObject),
         opt=REPORTS,
     )
     async def stopping(
@@ -205,7 +205,7 @@ class Executors(Controller):
         operation_id="reportStopped",
         summary="Report that an evicted workload's pods are gone",
         status_code=200,
-        responses=shows(WorkloadObject),
+        responses=response(WorkloadObject),
         opt=REPORTS,
     )
     async def stopped(
@@ -225,7 +225,7 @@ class Executors(Controller):
         operation_id="reportMany",
         summary="Report of many workloads at once",
         status_code=200,
-        responses=shows(ReportOutcomes),
+        responses=response(ReportOutcomes),
         opt=REPORTS,
     )
     async def batch(

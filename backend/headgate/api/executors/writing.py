@@ -7,7 +7,7 @@ import msgspec
 
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, services_of
-from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.executors.schemas import (
     EvictionReport,
     FinishedReport,
@@ -95,9 +95,9 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
         return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
 
     services = services_of(request)
-    call = await call_of(request, write, Asking(key=key, tells_failures=True))
+    call = await command_request(request, write, CommandOptions(key=key, tells_failures=True))
     if key is not None:
-        return answer_handled(await reports.report_together(services, call, told))
+        return answer_command(await reports.report_together(services, call, told))
     results, position = await reports.report_each(services, call, told)
     outcomes = await run_yielding(each(_outcomes(data.reports, results)))
     content = {"position": position, "results": outcomes}
@@ -105,9 +105,9 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
 
 
 async def _report(request: Caller, workload: str, command: ReportCommand) -> Answer:
-    call = await call_of(request, object_writer(request, KIND), Asking())
+    call = await command_request(request, object_writer(request, KIND), CommandOptions())
     told = (workload, command)
-    return answer_handled(await reports.report(services_of(request), call, told))
+    return answer_command(await reports.report(services_of(request), call, told))
 
 
 def _eviction_command(

@@ -5,7 +5,7 @@ from typing import Annotated
 from litestar import Controller, get, post
 from litestar.params import FromQuery, JSONBody, QueryParameter
 
-from headgate.api.answers import Answer, shows
+from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller
 from headgate.api.history import reading, writing
 from headgate.api.history.schemas import RevertRequest, RevisionList
@@ -26,7 +26,7 @@ class History(Controller):
     @get(
         operation_id="listRevisions",
         summary="Changes of configuration, newest first",
-        responses=shows(RevisionList),
+        responses=response(RevisionList),
     )
     async def list_revisions(
         self,
@@ -47,7 +47,7 @@ class History(Controller):
         operation_id="revertObject",
         summary="Make an object what it was",
         status_code=200,
-        responses=shows(Reverted),
+        responses=response(Reverted),
         opt={"right": "configure"},
     )
     async def revert(

@@ -3,7 +3,7 @@
 from headgate.adapters.manifests.render import KIND_OF_STREAM
 from headgate.api.answers import Answer
 from headgate.api.callers import Caller, origin_of, services_of
-from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.history.schemas import RevertRequest
 from headgate.api.manifests import object_writer
 from headgate.api.simulations.trying import tried
@@ -22,6 +22,6 @@ async def revert(
     if dry_run == "Admission":
         return await tried(request, [change], None)
     kind, _ = kind_and_key(asked.stream)
-    asking = Asking(reason=asked.reason, key=key, is_dry_run=dry_run == "All")
-    call = await call_of(request, object_writer(request, KIND_OF_STREAM[kind]), asking)
-    return answer_handled(await execute(services, call.command(change)))
+    options = CommandOptions(reason=asked.reason, key=key, is_dry_run=dry_run == "All")
+    call = await command_request(request, object_writer(request, KIND_OF_STREAM[kind]), options)
+    return answer_command(await execute(services, call.command(change)))

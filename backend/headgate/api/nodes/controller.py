@@ -5,7 +5,7 @@ from typing import Annotated
 from litestar import Controller, get, post
 from litestar.params import JSONBody, PathParameter
 
-from headgate.api.answers import Answer, answer_view, shows
+from headgate.api.answers import Answer, answer_view, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.executors.schemas import Heartbeat
 from headgate.api.nodes import writing
@@ -28,7 +28,7 @@ class NodeActions(Controller):
         operation_id="cordonNode",
         summary="Let a node take no new pods",
         status_code=200,
-        responses=shows(NodeObject),
+        responses=response(NodeObject),
         opt={"right": "configure"},
     )
     async def cordon(
@@ -46,7 +46,7 @@ class NodeActions(Controller):
         operation_id="drainNode",
         summary="Let a node take no new pods, and find another place for those it has",
         status_code=200,
-        responses=shows(NodeObject),
+        responses=response(NodeObject),
         opt={"right": "configure"},
     )
     async def drain(
@@ -63,7 +63,7 @@ class NodeActions(Controller):
         "/drain-preview",
         operation_id="previewDrain",
         summary="Who stands on a node, and what would become of each if it were drained",
-        responses=shows(DrainPreview),
+        responses=response(DrainPreview),
     )
     async def drain_preview(self, request: Caller, name: Name) -> Answer:
         """Nothing is changed; other teams' workloads are not named for submitters."""
@@ -75,7 +75,7 @@ class NodeActions(Controller):
         operation_id="uncordonNode",
         summary="Let a node take pods again",
         status_code=200,
-        responses=shows(NodeObject),
+        responses=response(NodeObject),
         opt={"right": "configure"},
     )
     async def uncordon(
@@ -93,7 +93,7 @@ class NodeActions(Controller):
         operation_id="reportNode",
         summary="What a node says of itself",
         status_code=200,
-        responses=shows(NodeObject),
+        responses=response(NodeObject),
         opt={"right": "report"},
     )
     async def heartbeat(self, request: Caller, name: Name, data: JSONBody[Heartbeat]) -> Answer:

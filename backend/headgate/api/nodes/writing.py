@@ -2,7 +2,7 @@
 
 from headgate.api.answers import Answer
 from headgate.api.callers import Caller, services_of
-from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.executors.schemas import Heartbeat
 from headgate.api.manifests import object_writer
 from headgate.api.nodes.amounts import read_amounts
@@ -16,17 +16,17 @@ KIND = "Node"
 
 async def cordon(request: Caller, name: str, data: Action, key: str | None) -> Answer:
     """Let the node take no new pods."""
-    return await _tell(request, name, CordonNode(), Asking(reason=data.reason, key=key))
+    return await _tell(request, name, CordonNode(), CommandOptions(reason=data.reason, key=key))
 
 
 async def drain(request: Caller, name: str, data: Action, key: str | None) -> Answer:
     """Let the node take no new pods, and find another place for those it has."""
-    return await _tell(request, name, DrainNode(), Asking(reason=data.reason, key=key))
+    return await _tell(request, name, DrainNode(), CommandOptions(reason=data.reason, key=key))
 
 
 async def uncordon(request: Caller, name: str, data: Action, key: str | None) -> Answer:
     """Let the node take pods again."""
-    return await _tell(request, name, UncordonNode(), Asking(reason=data.reason, key=key))
+    return await _tell(request, name, UncordonNode(), CommandOptions(reason=data.reason, key=key))
 
 
 async def heartbeat(request: Caller, name: str, data: Heartbeat) -> Answer:
@@ -38,10 +38,10 @@ async def heartbeat(request: Caller, name: str, data: Heartbeat) -> Answer:
         used_by_others=others,
         lease_seconds=data.lease_seconds,
     )
-    return await _tell(request, name, report, Asking())
+    return await _tell(request, name, report, CommandOptions())
 
 
-async def _tell(request: Caller, name: str, command: NodeOrder, asking: Asking) -> Answer:
-    call = await call_of(request, object_writer(request, KIND), asking)
+async def _tell(request: Caller, name: str, command: NodeOrder, options: CommandOptions) -> Answer:
+    call = await command_request(request, object_writer(request, KIND), options)
     stream = stream_of("node", name)
-    return answer_handled(await tell_node(services_of(request), call, stream, command))
+    return answer_command(await tell_node(services_of(request), call, stream, command))

@@ -8,7 +8,7 @@ from typing import Annotated
 from litestar import Controller, delete, get, post, put
 from litestar.params import PathParameter, RawBody
 
-from headgate.api.answers import Answer, expected_version, shows
+from headgate.api.answers import Answer, expected_version, response
 from headgate.api.callers import Caller
 from headgate.api.objects import reading, writing
 from headgate.api.objects.kinds import KINDS, ObjectKind
@@ -21,7 +21,7 @@ from headgate.api.parameters import (
     Selector,
     SubmitDryRun,
 )
-from headgate.api.request_bodies import takes
+from headgate.api.request_bodies import request_body
 
 Name = Annotated[str, PathParameter(description="The object's name", max_length=253)]
 
@@ -40,7 +40,7 @@ def _controller(kind: ObjectKind) -> type[Controller]:
         @get(
             operation_id=f"list{kind.list_name}",
             summary=f"List {kind.list_name}",
-            responses=shows(kind.list_shape),
+            responses=response(kind.list_shape),
         )
         async def list_objects(
             self,
@@ -54,8 +54,8 @@ def _controller(kind: ObjectKind) -> type[Controller]:
         @post(
             operation_id=f"create{kind.name}",
             summary=f"Create a {kind.name}",
-            operation_class=takes(kind.shape),
-            responses=shows(kind.shape, status=201),
+            operation_class=request_body(kind.shape),
+            responses=response(kind.shape, status=201),
             opt={"right": "configure"},
         )
         async def create(
@@ -73,7 +73,7 @@ def _controller(kind: ObjectKind) -> type[Controller]:
             "/{name:str}",
             operation_id=f"get{kind.name}",
             summary=f"Read a {kind.name}",
-            responses=shows(kind.shape),
+            responses=response(kind.shape),
         )
         async def read(
             self, request: Caller, name: Name, if_none_match: IfNoneMatch = None
@@ -84,8 +84,8 @@ def _controller(kind: ObjectKind) -> type[Controller]:
             "/{name:str}",
             operation_id=f"replace{kind.name}",
             summary=f"Replace a {kind.name}",
-            operation_class=takes(kind.shape),
-            responses=shows(kind.shape),
+            operation_class=request_body(kind.shape),
+            responses=response(kind.shape),
             opt={"right": "configure"},
         )
         async def replace(
@@ -106,7 +106,7 @@ def _controller(kind: ObjectKind) -> type[Controller]:
             operation_id=f"delete{kind.name}",
             summary=f"Delete a {kind.name}; one in use goes when nothing uses it any more",
             status_code=200,
-            responses=shows(kind.shape),
+            responses=response(kind.shape),
             opt={"right": "configure"},
         )
         async def delete(
@@ -132,7 +132,7 @@ def _everywhere_controller(kind: ObjectKind) -> type[Controller]:
         @get(
             operation_id=f"listAll{kind.list_name}",
             summary=f"List {kind.list_name} of all namespaces one may see",
-            responses=shows(kind.list_shape),
+            responses=response(kind.list_shape),
         )
         async def list_everywhere(
             self,

@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.api.answers import Answer
 from headgate.api.callers import Caller, origin_of, services_of
-from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import as_caller_wrote, object_writer, read_wanted
 from headgate.api.objects.kinds import ObjectKind
 from headgate.api.simulations.trying import tried
@@ -25,9 +25,9 @@ class Target(msgspec.Struct, frozen=True):
     reason: str = ""
     dry_run: Literal["All", "Admission"] | None = None
 
-    def asking(self, key: str | None = None) -> Asking:
+    def options(self, key: str | None = None) -> CommandOptions:
         """What the request says of itself."""
-        return Asking(reason=self.reason, key=key, is_dry_run=self.dry_run == "All")
+        return CommandOptions(reason=self.reason, key=key, is_dry_run=self.dry_run == "All")
 
 
 async def create(request: Caller, target: Target, body: bytes, key: str | None) -> Answer:
@@ -36,13 +36,15 @@ async def create(request: Caller, target: Target, body: bytes, key: str | None) 
     if target.dry_run == "Admission":
         change = change_to(services_of(request), origin_of(request).actor, wanted)
         return await tried(request, [change], desired)
-    call = await call_of(request, object_writer(request, target.kind.name, 201), target.asking(key))
+    call = await command_request(
+        request, object_writer(request, target.kind.name, 201), target.options(key)
+    )
     try:
         handled = await configure_objects.create(services_of(request), call, wanted)
     except Rejection as rejection:
         raise as_caller_wrote(rejection, desired) from rejection
     location = f"{request.url.path.rstrip('/')}/{wanted.name}"
-    return answer_handled(handled, location=location)
+    return answer_command(handled, location=location)
 
 
 async def replace(request: Caller, target: Target, body: bytes) -> Answer:
@@ -52,12 +54,14 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
     if target.dry_run == "Admission":
         change = change_to(services, origin_of(request).actor, wanted)
         return await tried(request, [change], desired)
-    call = await call_of(request, object_writer(request, target.kind.name), target.asking())
+    call = await command_request(
+        request, object_writer(request, target.kind.name), target.options()
+    )
     try:
         handled = await configure_objects.replace(services, call, wanted, target.expected)
     except Rejection as rejection:
         raise as_caller_wrote(rejection, desired) from rejection
-    return answer_handled(handled)
+    return answer_command(handled)
 
 
 async def delete(request: Caller, target: Target) -> Answer:
@@ -67,6 +71,8 @@ async def delete(request: Caller, target: Target) -> Answer:
     services = services_of(request)
     if target.dry_run == "Admission":
         return await tried(request, [configure_objects.deletion_of_object(stream)], None)
-    call = await call_of(request, object_writer(request, target.kind.name), target.asking())
+    call = await command_request(
+        request, object_writer(request, target.kind.name), target.options()
+    )
     handled = await configure_objects.delete(services, call, stream, target.expected)
-    return answer_handled(handled)
+    return answer_command(handled)

@@ -2,7 +2,7 @@
 
 from litestar import Controller, get
 
-from headgate.api.answers import Answer, answer_view, shows
+from headgate.api.answers import Answer, answer_view, response
 from headgate.api.callers import Caller, services_of
 from headgate.application.queries.overview.advice import AdvicePage, advice
 from headgate.application.queries.overview.overview import overview
@@ -18,7 +18,7 @@ class OverviewPage(Controller):
     @get(
         operation_id="readOverview",
         summary="Counts, what needs attention, and what happened last",
-        responses=shows(Overview),
+        responses=response(Overview),
     )
     async def read(self, request: Caller) -> Answer:
         """Of everything one may see."""
@@ -34,7 +34,7 @@ class LintPage(Controller):
     @get(
         operation_id="lint",
         summary="What is allowed in the configuration and most likely not meant",
-        responses=shows(AdvicePage),
+        responses=response(AdvicePage),
     )
     async def read(self, request: Caller) -> Answer:
         """With the numbers, and what may have been meant; warnings first."""

@@ -5,7 +5,7 @@ from typing import Annotated
 from litestar import Controller, get
 from litestar.params import PathParameter, QueryParameter
 
-from headgate.api.answers import Answer, shows
+from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller
 from headgate.api.instants import instant_or_none
 from headgate.api.paging import Continue, Limit
@@ -30,7 +30,7 @@ class Preemptions(Controller):
     @get(
         operation_id="listPreemptions",
         summary="Preemption rounds, newest first",
-        responses=shows(RoundPage),
+        responses=response(RoundPage),
     )
     async def list_rounds(
         self,
@@ -59,7 +59,7 @@ class Preemptions(Controller):
         "/{round_id:str}",
         operation_id="getPreemption",
         summary="One preemption round",
-        responses=shows(PreemptionRound),
+        responses=response(PreemptionRound),
     )
     async def read(self, request: Caller, round_id: RoundId) -> Answer:
         """With the rule for each victim, and whom the rules protected."""
@@ -69,7 +69,7 @@ class Preemptions(Controller):
         "/{round_id:str}/chain",
         operation_id="readPreemptionChain",
         summary="The rounds that led to one, and those that followed from it",
-        responses=shows(RoundChain),
+        responses=response(RoundChain),
     )
     async def chain(self, request: Caller, round_id: RoundId) -> Answer:
         """A link is a workload that had to go in one round and made others go in the next."""

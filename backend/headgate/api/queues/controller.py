@@ -6,7 +6,7 @@ from litestar import Controller, Router, get, post
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
-from headgate.api.answers import Answer, shows
+from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller
 from headgate.api.objects.queue_shapes import ClusterQueueObject, LocalQueueObject
 from headgate.api.parameters import IdempotencyHeader, Points, StretchBegin, StretchEnd
@@ -38,7 +38,7 @@ class Queues(Controller):
         "/queues",
         operation_id="readQueueTree",
         summary="Cohorts and ClusterQueues with what is used, borrowed and lent",
-        responses=shows(QueueTree),
+        responses=response(QueueTree),
     )
     async def tree(self, request: Caller) -> Answer:
         """Standalone ClusterQueues are roots as well."""
@@ -48,7 +48,7 @@ class Queues(Controller):
         "/clusterqueues/{name:str}/usage",
         operation_id="readUsage",
         summary="What a ClusterQueue used, borrowed and lent at instants of the past",
-        responses=shows(UsageHistory),
+        responses=response(UsageHistory),
     )
     async def usage(
         self,
@@ -65,7 +65,7 @@ class Queues(Controller):
         "/clusterqueues/{name:str}/pendingworkloads",
         operation_id="listPendingWorkloadsOfClusterQueue",
         summary="Who waits in a ClusterQueue, in order",
-        responses=shows(PendingWorkloadsSummary),
+        responses=response(PendingWorkloadsSummary),
     )
     async def pending_in_cluster_queue(
         self,
@@ -81,7 +81,7 @@ class Queues(Controller):
         "/namespaces/{namespace:str}/localqueues/{name:str}/pendingworkloads",
         operation_id="listPendingWorkloadsOfLocalQueue",
         summary="Who waits in a LocalQueue, in order",
-        responses=shows(PendingWorkloadsSummary),
+        responses=response(PendingWorkloadsSummary),
     )
     async def pending_in_local_queue(
         self,
@@ -101,7 +101,7 @@ def _cluster_queue_handler(verb: Verb) -> HTTPRouteHandler:
         operation_id=f"{verb}ClusterQueue",
         summary=SUMMARIES[verb],
         status_code=200,
-        responses=shows(ClusterQueueObject),
+        responses=response(ClusterQueueObject),
         opt={"right": "configure"},
     )
     async def act(
@@ -121,7 +121,7 @@ def _local_queue_handler(verb: Verb) -> HTTPRouteHandler:
         operation_id=f"{verb}LocalQueue",
         summary=SUMMARIES[verb],
         status_code=200,
-        responses=shows(LocalQueueObject),
+        responses=response(LocalQueueObject),
         opt={"right": "configure"},
     )
     async def act(

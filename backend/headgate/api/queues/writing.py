@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.api.answers import Answer
 from headgate.api.callers import Caller, services_of
-from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.instants import instant_or_none
 from headgate.api.manifests import object_writer
 from headgate.api.queues.schemas import StopRequest
@@ -32,12 +32,12 @@ class Target(msgspec.Struct, frozen=True):
 
 async def act(request: Caller, target: Target, data: StopRequest, key: str | None) -> Answer:
     """Stop, drain or resume a queue."""
-    call = await call_of(
-        request, object_writer(request, target.kind), Asking(reason=data.reason, key=key)
+    call = await command_request(
+        request, object_writer(request, target.kind), CommandOptions(reason=data.reason, key=key)
     )
     stream = stream_of(target.kind.lower(), target.name, target.namespace)
     command = _command(request, target.verb, data)
-    return answer_handled(await stop_queue(services_of(request), call, stream, command))
+    return answer_command(await stop_queue(services_of(request), call, stream, command))
 
 
 def _command(request: Caller, verb: Verb, data: StopRequest) -> StopQueue | ResumeQueue:

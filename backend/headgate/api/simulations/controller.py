@@ -5,9 +5,9 @@ from typing import Annotated
 from litestar import Controller, post
 from litestar.params import QueryParameter, RawBody
 
-from headgate.api.answers import Answer, shows
+from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller
-from headgate.api.request_bodies import takes_documents
+from headgate.api.request_bodies import request_documents
 from headgate.api.simulations import trying
 from headgate.api.workloads.examples import WORKLOAD
 from headgate.application.simulations.views import SimulationView
@@ -38,8 +38,8 @@ class Simulations(Controller):
         operation_id="simulate",
         summary="What would happen if these objects were applied",
         status_code=200,
-        operation_class=takes_documents(WORKLOAD),
-        responses=shows(SimulationView),
+        operation_class=request_documents(WORKLOAD),
+        responses=response(SimulationView),
         opt={"right": "read", "past": True},
     )
     async def simulate(

@@ -8,7 +8,7 @@ from litestar.datastructures import State
 from litestar.openapi import ResponseSpec
 from litestar.params import PathParameter
 
-from headgate.api.answers import Answer, answer, answer_view, shows
+from headgate.api.answers import Answer, answer, answer_view, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.past import OF_NOW, go_back
 from headgate.api.problems import NOT_FOUND, ApiFailure
@@ -30,7 +30,7 @@ class System(Controller):
         "/system",
         operation_id="readSystem",
         summary="Version, partitions, read models and their lags",
-        responses=shows(SystemView),
+        responses=response(SystemView),
         opt={"live": OF_NOW},
     )
     async def read(self, request: Caller) -> Answer:
@@ -42,7 +42,7 @@ class System(Controller):
         operation_id="rebuildReadModel",
         summary="Build a read model anew from the log",
         status_code=202,
-        responses=shows(Rebuilding, status=202),
+        responses=response(Rebuilding, status=202),
         opt={"right": "configure"},
     )
     async def rebuild(

@@ -7,7 +7,7 @@ from litestar.params import FromQuery, JSONBody, PathParameter, QueryParameter
 from msgspec.structs import asdict
 
 from headgate.adapters.system.chance import unique_key
-from headgate.api.answers import Answer, answer, shows
+from headgate.api.answers import Answer, answer, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.instants import instant_or_none
 from headgate.api.past import OF_NOW
@@ -35,7 +35,7 @@ class Tokens(Controller):
     @get(
         operation_id="listTokens",
         summary="All tokens, without their secrets",
-        responses=shows(TokenList),
+        responses=response(TokenList),
         opt={"right": "configure", "live": OF_NOW},
     )
     async def list_tokens(self, request: Caller) -> Answer:
@@ -48,7 +48,7 @@ class Tokens(Controller):
     @post(
         operation_id="createToken",
         summary="Make a token; its secret is shown this once",
-        responses=shows(NewToken, status=201),
+        responses=response(NewToken, status=201),
         opt={"right": "configure"},
     )
     async def create(self, request: Caller, data: JSONBody[TokenRequest]) -> Answer:
@@ -88,7 +88,7 @@ class Access(Controller):
         "/whoami",
         operation_id="whoAmI",
         summary="Who this token is",
-        responses=shows(WhoAmI),
+        responses=response(WhoAmI),
         opt={"live": OF_NOW},
     )
     async def who_am_i(self, request: Caller) -> Answer:
@@ -101,7 +101,7 @@ class Access(Controller):
         "/can-i",
         operation_id="canI",
         summary="Whether this token may",
-        responses=shows(CanI),
+        responses=response(CanI),
         opt={"live": OF_NOW},
     )
     async def can_i(

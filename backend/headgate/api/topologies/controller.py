@@ -5,7 +5,7 @@ from typing import Annotated
 from litestar import Controller, get
 from litestar.params import PathParameter, QueryParameter
 
-from headgate.api.answers import Answer, answer_view, shows
+from headgate.api.answers import Answer, answer_view, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.instants import instant_or_none
 from headgate.api.parameters import Points, StretchBegin, StretchEnd
@@ -49,7 +49,7 @@ class TopologyMaps(Controller):
         "/map",
         operation_id="readTopologyMap",
         summary="Every domain with what it holds and who is there",
-        responses=shows(TopologyMap),
+        responses=response(TopologyMap),
     )
     async def read(self, request: Caller, name: Name) -> Answer:
         """Other teams' workloads are counted, not named, for submitters."""
@@ -61,7 +61,7 @@ class TopologyMaps(Controller):
         "/fits",
         operation_id="readTopologyFits",
         summary="The largest gang of one kind of pod that fits now, by level",
-        responses=shows(TopologyFits),
+        responses=response(TopologyFits),
     )
     async def fits(self, request: Caller, name: Name, pod: Pod) -> Answer:
         """`largest` lie together in `domain`, `together` anywhere: the rest is fragmented."""
@@ -71,7 +71,7 @@ class TopologyMaps(Controller):
         "/fragmentation",
         operation_id="readFragmentation",
         summary="What would have fitted at instants of the past, and how fragmented each level was",
-        responses=shows(FragmentationHistory),
+        responses=response(FragmentationHistory),
     )
     async def fragmentation(
         self,
@@ -93,7 +93,7 @@ class TopologyMaps(Controller):
         "/near-fits",
         operation_id="readNearFits",
         summary="The domains nearest to taking a workload, and who stands in the way",
-        responses=shows(NearFitsView),
+        responses=response(NearFitsView),
     )
     async def near_fits(self, request: Caller, name: Name, workload: OfWorkload) -> Answer:
         """For a workload that waits; other teams' workloads are not named for submitters."""

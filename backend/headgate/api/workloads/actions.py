@@ -6,9 +6,9 @@ from litestar import Router, post
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody, PathParameter
 
-from headgate.api.answers import Answer, shows
+from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller
-from headgate.api.calls import Asking
+from headgate.api.command_requests import CommandOptions
 from headgate.api.parameters import DryRun, IdempotencyHeader
 from headgate.api.workloads import writing
 from headgate.api.workloads.schemas import Action, WorkloadObject
@@ -32,7 +32,7 @@ def _handler(verb: Verb) -> HTTPRouteHandler:
         operation_id=f"{verb}Workload",
         summary=SUMMARIES[verb],
         status_code=200,
-        responses=shows(WorkloadObject),
+        responses=response(WorkloadObject),
         opt={"right": "submit"},
     )
     async def act(
@@ -42,8 +42,8 @@ def _handler(verb: Verb) -> HTTPRouteHandler:
         idempotency_key: IdempotencyHeader = None,
         dry_run: DryRun = None,
     ) -> Answer:
-        asking = Asking(reason=data.reason, key=idempotency_key, is_dry_run=bool(dry_run))
-        return await writing.act(request, name, verb, data, asking)
+        options = CommandOptions(reason=data.reason, key=idempotency_key, is_dry_run=bool(dry_run))
+        return await writing.act(request, name, verb, data, options)
 
     return act
 

@@ -10,7 +10,7 @@ from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.parse import parse_value
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, need_namespace, origin_of, services_of
-from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.documents import documents_of
 from headgate.api.manifests import as_caller_wrote, wanted_of
 from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of
@@ -60,10 +60,10 @@ async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> A
         }
         return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
 
-    call = await call_of(request, write, Asking(key=key, tells_failures=True))
+    call = await command_request(request, write, CommandOptions(key=key, tells_failures=True))
     services = services_of(request)
     handled = await submit_workloads.submit_together(services, call, _wanted_by(entries))
-    return answer_handled(handled)
+    return answer_command(handled)
 
 
 async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from litestar import Controller, delete, get, post, put
 from litestar.params import PathParameter, QueryParameter, RawBody
 
-from headgate.api.answers import Answer, expected_version, shows
+from headgate.api.answers import Answer, expected_version, response
 from headgate.api.callers import Caller
 from headgate.api.paging import Continue, Limit
 from headgate.api.parameters import (
@@ -16,7 +16,7 @@ from headgate.api.parameters import (
     Selector,
     SubmitDryRun,
 )
-from headgate.api.request_bodies import takes
+from headgate.api.request_bodies import request_body
 from headgate.api.simulations import trying
 from headgate.api.workloads import batch, reading, writing
 from headgate.api.workloads.examples import WORKLOAD
@@ -72,7 +72,7 @@ class AllWorkloads(Controller):
         "/workloads",
         operation_id="listAllWorkloads",
         summary="List workloads of all namespaces one may see, newest first",
-        responses=shows(WorkloadList),
+        responses=response(WorkloadList),
     )
     async def list_everywhere(
         self,
@@ -94,8 +94,8 @@ class AllWorkloads(Controller):
         operation_id="submitWorkloads",
         summary="Submit many workloads at once",
         status_code=200,
-        operation_class=takes(WorkloadBatch),
-        responses=shows(SubmitOutcomes),
+        operation_class=request_body(WorkloadBatch),
+        responses=response(SubmitOutcomes),
         opt={"right": "submit"},
     )
     async def submit_batch(
@@ -114,7 +114,7 @@ class Workloads(Controller):
     @get(
         operation_id="listWorkloads",
         summary="List workloads of a namespace, newest first",
-        responses=shows(WorkloadList),
+        responses=response(WorkloadList),
     )
     async def list_here(
         self,
@@ -134,8 +134,8 @@ class Workloads(Controller):
     @post(
         operation_id="submitWorkload",
         summary="Submit a workload",
-        operation_class=takes(WorkloadObject, example=WORKLOAD),
-        responses=shows(WrittenWorkload, status=201),
+        operation_class=request_body(WorkloadObject, example=WORKLOAD),
+        responses=response(WrittenWorkload, status=201),
         opt={"right": "submit"},
     )
     async def submit(
@@ -154,7 +154,7 @@ class Workloads(Controller):
         "/{name:str}",
         operation_id="getWorkload",
         summary="Read a workload",
-        responses=shows(WorkloadObject),
+        responses=response(WorkloadObject),
     )
     async def read(self, request: Caller, name: Name, if_none_match: IfNoneMatch = None) -> Answer:
         """The workload as it stands, with its phase and conditions."""
@@ -164,8 +164,8 @@ class Workloads(Controller):
         "/{name:str}",
         operation_id="replaceWorkload",
         summary="Change a workload",
-        operation_class=takes(WorkloadObject),
-        responses=shows(WrittenWorkload),
+        operation_class=request_body(WorkloadObject),
+        responses=response(WrittenWorkload),
         opt={"right": "submit"},
     )
     async def replace(
@@ -187,7 +187,7 @@ class Workloads(Controller):
         operation_id="deleteWorkload",
         summary="Delete a workload; one that runs goes once it has stopped",
         status_code=200,
-        responses=shows(WorkloadObject),
+        responses=response(WorkloadObject),
         opt={"right": "submit"},
     )
     async def delete(
@@ -206,7 +206,7 @@ class Workloads(Controller):
         "/{name:str}/explanation",
         operation_id="explainWorkload",
         summary="Why it waits, and what would help",
-        responses=shows(ExplanationView),
+        responses=response(ExplanationView),
     )
     async def explanation(
         self, request: Caller, name: Name, history: Reasons = MOST_REASONS
@@ -218,7 +218,7 @@ class Workloads(Controller):
         "/{name:str}/timeline",
         operation_id="readTimeline",
         summary="What happened to it, newest first",
-        responses=shows(Timeline),
+        responses=response(Timeline),
     )
     async def timeline(
         self,

@@ -6,9 +6,9 @@ import msgspec
 from litestar import Controller, post
 from litestar.params import JSONBody, PathParameter
 
-from headgate.api.answers import Answer, shows
+from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller, services_of
-from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import object_writer
 from headgate.api.parameters import DryRun, IdempotencyHeader
 from headgate.api.schemas import RequestBody
@@ -46,7 +46,7 @@ class WorkloadProtection(Controller):
         operation_id="protectWorkload",
         summary="Change the priority that protects a workload from preemption",
         status_code=200,
-        responses=shows(WorkloadObject),
+        responses=response(WorkloadObject),
         opt={"right": "submit"},
     )
     async def protect(
@@ -59,22 +59,22 @@ class WorkloadProtection(Controller):
         dry_run: DryRun = None,
     ) -> Answer:
         """Never below its priority, nor farther above it than maxProtectionDelta allows."""
-        asking = Asking(reason=data.reason, key=idempotency_key, is_dry_run=bool(dry_run))
-        call = await call_of(request, object_writer(request, KIND), asking)
+        options = CommandOptions(reason=data.reason, key=idempotency_key, is_dry_run=bool(dry_run))
+        call = await command_request(request, object_writer(request, KIND), options)
         wanted = protect_workloads.Protection(
             workload=f"{namespace}/{name}",
             class_name=data.preemption_priority_class_name,
             priority=data.preemption_priority,
             reason=data.reason,
         )
-        return answer_handled(await protect_workloads.protect(services_of(request), call, wanted))
+        return answer_command(await protect_workloads.protect(services_of(request), call, wanted))
 
     @post(
         "/preemption-gates",
         operation_id="setPreemptionGate",
         summary="Open or close a gate that keeps a workload from preempting",
         status_code=200,
-        responses=shows(WorkloadObject),
+        responses=response(WorkloadObject),
         opt={"right": "submit"},
     )
     async def set_gate(
@@ -86,9 +86,11 @@ class WorkloadProtection(Controller):
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
         """While one is closed nobody is evicted for it; an eviction of its own closes all."""
-        call = await call_of(request, object_writer(request, KIND), Asking(key=idempotency_key))
+        call = await command_request(
+            request, object_writer(request, KIND), CommandOptions(key=idempotency_key)
+        )
         command = SetPreemptionGate(gate=data.name, open=data.position == "Open")
-        return answer_handled(
+        return answer_command(
             await protect_workloads.set_gate(
                 services_of(request), call, f"{namespace}/{name}", command
             )

@@ -8,7 +8,7 @@ import msgspec
 from headgate.adapters.manifests.desired import Desired
 from headgate.api.answers import Answer
 from headgate.api.callers import Caller, origin_of, services_of
-from headgate.api.calls import Asking, answer_handled, call_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.instants import instant_or_none
 from headgate.api.manifests import as_caller_wrote, object_writer, read_wanted
 from headgate.api.simulations.trying import tried
@@ -34,9 +34,9 @@ class Target(msgspec.Struct, frozen=True):
     reason: str = ""
     dry_run: Literal["All", "Admission"] | None = None
 
-    def asking(self) -> Asking:
+    def options(self) -> CommandOptions:
         """What the request says of itself."""
-        return Asking(reason=self.reason, is_dry_run=self.dry_run == "All")
+        return CommandOptions(reason=self.reason, is_dry_run=self.dry_run == "All")
 
 
 def workload_writer(request: Caller, desired: Desired, status: int = 200) -> Writer:
@@ -59,14 +59,14 @@ def workload_writer(request: Caller, desired: Desired, status: int = 200) -> Wri
 async def submit(request: Caller, body: bytes, key: str | None, *, dry_run: bool) -> Answer:
     """Submit the workload a body asks for."""
     wanted, desired = await read_wanted(request, body, KIND)
-    call = await call_of(
-        request, workload_writer(request, desired, 201), Asking(key=key, is_dry_run=dry_run)
+    call = await command_request(
+        request, workload_writer(request, desired, 201), CommandOptions(key=key, is_dry_run=dry_run)
     )
     try:
         handled = await submit_workloads.submit(services_of(request), call, wanted)
     except Rejection as rejection:
         raise as_caller_wrote(rejection, desired) from rejection
-    return answer_handled(handled, location=f"{request.scope['path'].rstrip('/')}/{wanted.name}")
+    return answer_command(handled, location=f"{request.scope['path'].rstrip('/')}/{wanted.name}")
 
 
 async def replace(request: Caller, target: Target, body: bytes) -> Answer:
@@ -76,12 +76,12 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
     if target.dry_run == "Admission":
         change = change_to(services, origin_of(request).actor, wanted)
         return await tried(request, [change], desired)
-    call = await call_of(request, workload_writer(request, desired), target.asking())
+    call = await command_request(request, workload_writer(request, desired), target.options())
     try:
         handled = await submit_workloads.replace(services, call, wanted, target.expected)
     except Rejection as rejection:
         raise as_caller_wrote(rejection, desired) from rejection
-    return answer_handled(handled)
+    return answer_command(handled)
 
 
 async def delete(request: Caller, target: Target) -> Answer:
@@ -90,18 +90,20 @@ async def delete(request: Caller, target: Target) -> Answer:
     services = services_of(request)
     if target.dry_run == "Admission":
         return await tried(request, [deletion(services, workload_stream(key))], None)
-    call = await call_of(request, object_writer(request, KIND), target.asking())
+    call = await command_request(request, object_writer(request, KIND), target.options())
     handled = await act_on_workloads.delete(services, call, key, target.expected)
-    return answer_handled(handled)
+    return answer_command(handled)
 
 
-async def act(request: Caller, name: str, verb: Verb, data: Action, asking: Asking) -> Answer:
+async def act(
+    request: Caller, name: str, verb: Verb, data: Action, options: CommandOptions
+) -> Answer:
     """Do something to the workload, or see what it would be then."""
-    call = await call_of(request, object_writer(request, KIND), asking)
+    call = await command_request(request, object_writer(request, KIND), options)
     action = act_on_workloads.Action(
         workload=f"{request.path_params['namespace']}/{name}",
         verb=verb,
         reason=data.reason,
         expires_at=instant_or_none(data.expires_at, "/expiresAt"),
     )
-    return answer_handled(await act_on_workloads.act(services_of(request), call, action))
+    return answer_command(await act_on_workloads.act(services_of(request), call, action))

@@ -9,7 +9,7 @@ from headgate.api.callers import Caller, origin_of
 from headgate.application.commands.requests import CommandRequest, CommandResponse, Key, Writer
 
 
-class Asking(msgspec.Struct, frozen=True, kw_only=True):
+class CommandOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a request says of itself beside its body."""
 
     reason: str = ""
@@ -18,22 +18,24 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     tells_failures: bool = False
 
 
-async def call_of(request: Caller, writer: Writer, asking: Asking) -> CommandRequest:
+async def command_request(
+    request: Caller, writer: Writer, options: CommandOptions
+) -> CommandRequest:
     """The call that a request makes."""
     key = None
-    if asking.key is not None and not asking.is_dry_run:
-        key = Key(text=asking.key, request_hash=await _hash(request))
+    if options.key is not None and not options.is_dry_run:
+        key = Key(text=options.key, request_hash=await _hash(request))
     return CommandRequest(
         identity=request.user,
-        origin=origin_of(request, asking.reason),
+        origin=origin_of(request, options.reason),
         answer=writer,
         key=key,
-        is_dry_run=asking.is_dry_run,
-        tells_failures=asking.tells_failures,
+        is_dry_run=options.is_dry_run,
+        tells_failures=options.tells_failures,
     )
 
 
-def answer_handled(handled: CommandResponse, *, location: str | None = None) -> Answer:
+def answer_command(handled: CommandResponse, *, location: str | None = None) -> Answer:
     """The answer of a command."""
     headers = {"Location": location} if location and not handled.is_replayed else {}
     if handled.is_replayed:

@@ -20,16 +20,16 @@ from headgate.application.ports import AppendUnit, Nudges
 from headgate.application.projections.followers import Rebuilds
 from headgate.bootstrap import Platform
 
-EVERYONE = "*"
+ALL_PARTITIONS = "*"
 EXIT_SOFTWARE = 70
 """The exit status for an internal error, as sysexits.h has it."""
 LOG = structlog.get_logger()
 
 
-def install(platform: Platform) -> ApplicationServices:
+def application_services(platform: Platform) -> ApplicationServices:
     """Everything the use cases work with; nothing is read before it is started."""
     redaction = NamespaceRedaction()
-    reader = LiveReader(platform.live_state(), platform.tail, _end)
+    reader = LiveReader(platform.live_state(), platform.tail, _exit_process)
     hub = EventHub(platform.event_log, redaction)
     commits = GroupCommit(platform.event_log, _nudging(platform.nudges, reader))
     return ApplicationServices(
@@ -57,22 +57,22 @@ def install(platform: Platform) -> ApplicationServices:
     )
 
 
-def woken_by(units: Iterable[AppendUnit], keys: Sequence[str]) -> list[str]:
+def partitions_to_nudge(units: Iterable[AppendUnit], keys: Sequence[str]) -> list[str]:
     """The partitions to nudge after these appends; `keys` are all there are."""
     woken = {key for unit in units for new in unit.events for key in new.wakes}
-    return sorted({*woken - {EVERYONE}, *(keys if EVERYONE in woken else ())})
+    return sorted({*woken - {ALL_PARTITIONS}, *(keys if ALL_PARTITIONS in woken else ())})
 
 
 def _nudging(nudges: Nudges, reader: LiveReader) -> Callable[[Sequence[AppendUnit]], None]:
     """Tells workers of what was appended; the broker may be away, the log is not."""
 
     def nudge(units: Sequence[AppendUnit]) -> None:
-        nudges.nudge(woken_by(units, reader.cell.partition_keys()))
+        nudges.nudge(partitions_to_nudge(units, reader.cell.partition_keys()))
 
     return nudge
 
 
-def _end(failure: BaseException) -> None:
+def _exit_process(failure: BaseException) -> None:
     """A process whose warm state cannot go on ends at once; a new one begins from the log."""
     LOG.critical("the log cannot be followed any more", exc_info=failure)
     os._exit(EXIT_SOFTWARE)
