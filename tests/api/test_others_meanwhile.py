@@ -11,7 +11,7 @@ from httpx import Response
 from litestar.testing import TestClient
 
 from headgate.api.app import app_over
-from headgate.api.documents import SHORT_BYTES
+from headgate.api.documents import MAX_INLINE_BYTES
 from headgate.api.services import application_services
 from headgate.application.ports import Ids
 from headgate.bootstrap import Platform
@@ -95,7 +95,7 @@ def test_an_action_on_many_workloads_lets_others_read(caller: Api, ids: CountedI
     assert reads >= ANSWERED
 
 
-@pytest.mark.parametrize("padding", [0, SHORT_BYTES])
+@pytest.mark.parametrize("padding", [0, MAX_INLINE_BYTES])
 def test_a_long_body_is_read_like_a_short_one(admin: Api, padding: int) -> None:
     comment = b"#" * padding + b"\n"
     answer = admin.send("/v1/apply?dryRun=All", comment + b"kind: Nonsense", "application/yaml")

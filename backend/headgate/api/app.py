@@ -23,7 +23,7 @@ from headgate.api.nearest_names import no_such_object
 from headgate.api.nodes.controller import NodeActions
 from headgate.api.objects.controller import controllers as object_controllers
 from headgate.api.overview.controller import LintPage, OverviewPage
-from headgate.api.past import go_back
+from headgate.api.past import read_at
 from headgate.api.positions import check_media_type, reach_position
 from headgate.api.preemptions.controller import Preemptions
 from headgate.api.problem_pages import all_problems, one_problem
@@ -37,7 +37,7 @@ from headgate.api.stream.controller import EventStream
 from headgate.api.system.controller import System, is_alive, is_ready, metrics
 from headgate.api.tokens.controller import Access, Tokens
 from headgate.api.topologies.controller import TopologyMaps
-from headgate.api.unknown_parameters import refuse_unknown_parameters
+from headgate.api.unknown_parameters import reject_unknown_parameters
 from headgate.api.user_interface import user_interface
 from headgate.api.workloads.actions import router as workload_actions
 from headgate.api.workloads.controller import AllWorkloads, Workloads
@@ -49,7 +49,7 @@ from headgate.bootstrap import open_platform
 from headgate.domain.rejection import NotFound
 from headgate.settings import from_environment
 
-LARGEST_BODY_BYTES = 10_000_000
+MAX_BODY_BYTES = 10_000_000
 
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
 
@@ -65,7 +65,7 @@ def app_over(services: ApplicationServices, close: Callable[[], None] = lambda: 
 
     `close` is called when it has stopped.
     """
-    return _app([_living(services, close)], State({"services": services}))
+    return _app([_lifespan(services, close)], State({"services": services}))
 
 
 def routes_only() -> Litestar:
@@ -77,7 +77,7 @@ def _app(lifespan: list[Lifespan], state: State) -> Litestar:
     return Litestar(
         route_handlers=[
             _version_one(),
-            _figures(),
+            _metrics_router(),
             is_alive,
             is_ready,
             openapi_document,
@@ -93,7 +93,7 @@ def _app(lifespan: list[Lifespan], state: State) -> Litestar:
         openapi_config=openapi.config(),
         exception_handlers={**exception_handlers(), NotFound: no_such_object},
         before_send=[add_headers],
-        request_max_body_size=LARGEST_BODY_BYTES,
+        request_max_body_size=MAX_BODY_BYTES,
         logging_config=None,
         pdb_on_exception=False,
         debug=False,
@@ -135,21 +135,21 @@ def _version_one() -> Router:
     )
 
 
-def _figures() -> Router:
+def _metrics_router() -> Router:
     return Router(path="/", middleware=[authenticated], route_handlers=[metrics])
 
 
 async def before_request(request: Request[Any, Any, Any]) -> None:
     """What every request under /v1 goes through first."""
     check_media_type(request)
-    refuse_unknown_parameters(request)
+    reject_unknown_parameters(request)
     await reach_position(request)
-    await go_back(request)
+    await read_at(request)
 
 
-def _living(services: ApplicationServices, close: Callable[[], None]) -> Lifespan:
+def _lifespan(services: ApplicationServices, close: Callable[[], None]) -> Lifespan:
     @asynccontextmanager
-    async def living(_: Litestar) -> AsyncIterator[None]:
+    async def lifespan(_: Litestar) -> AsyncIterator[None]:
         reader, hub, clock = services.reader, services.hub, services.clock
         assert isinstance(reader, LiveReader), "what is started is the present"
         assert isinstance(clock, DatabaseClock), "and its clock goes"
@@ -172,4 +172,4 @@ def _living(services: ApplicationServices, close: Callable[[], None]) -> Lifespa
             await reader.stop()
             close()
 
-    return living
+    return lifespan

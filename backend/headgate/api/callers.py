@@ -17,7 +17,7 @@ from headgate.domain.facts import Origin
 Caller = Request[Identity, None, Any]
 
 
-READING = ("GET", "HEAD", "OPTIONS")
+READ_METHODS = ("GET", "HEAD", "OPTIONS")
 PAST = "past"
 """Where a request that asks with `at` keeps the installation as it was."""
 
@@ -48,13 +48,13 @@ def authenticated(app: ASGIApp) -> ASGIApp:
 
     async def check(scope: Scope, receive: Receive, send: Send) -> None:
         scope["user"] = identity = await _identity(scope)
-        _refuse_disallowed(scope, identity)
+        _authorize(scope, identity)
         await app(scope, receive, send)
 
     return check
 
 
-async def is_still_allowed(request: Caller) -> bool:
+async def is_still_authorized(request: Caller) -> bool:
     """Whether the token of a request that goes on and on is still the same caller's."""
     try:
         return await _identity(request.scope) == request.user
@@ -82,21 +82,21 @@ async def _now(services: ApplicationServices) -> int:
     return await asyncio.to_thread(services.clock.now)
 
 
-def _refuse_disallowed(scope: Scope, identity: Identity) -> None:
+def _authorize(scope: Scope, identity: Identity) -> None:
     """Refuse what the caller's role or namespaces do not allow.
 
     A change of which nobody has said what right it takes is an admin's alone.
     """
-    usual = "read" if scope.get("method") in READING else "configure"
+    usual = "read" if scope.get("method") in READ_METHODS else "configure"
     right: Right = scope["route_handler"].opt.get("right", usual)
     if not identity.may(right):
         raise ApiFailure(FORBIDDEN, f"A token of role {identity.role} may not {right}.")
     namespace = scope["path_params"].get("namespace")
     if namespace is not None:
-        need_namespace(identity, str(namespace))
+        require_namespace(identity, str(namespace))
 
 
-def need_namespace(identity: Identity, namespace: str) -> None:
+def require_namespace(identity: Identity, namespace: str) -> None:
     """Refuse a namespace that is not the caller's."""
     if not identity.sees(namespace):
         raise ApiFailure(FORBIDDEN, f"This token is not for namespace {namespace!r}.")

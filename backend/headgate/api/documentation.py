@@ -6,7 +6,7 @@ from pathlib import Path
 from litestar import Request, Response, get
 from litestar.datastructures import State
 
-from headgate.api.openapi import written
+from headgate.api.openapi import rendered_document
 
 PAGE_FILES = Path(__file__).parent / "documentation_page"
 
@@ -14,7 +14,7 @@ PAGE_FILES = Path(__file__).parent / "documentation_page"
 @get("/v1/openapi.json", include_in_schema=False)
 async def openapi_document(request: Request[None, None, State]) -> Response[bytes]:
     """The document as the client is generated from; deriving it the first time takes a while."""
-    document = await asyncio.to_thread(written, request.app)
+    document = await asyncio.to_thread(rendered_document, request.app)
     return Response(document, media_type="application/json")
 
 

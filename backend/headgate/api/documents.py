@@ -7,7 +7,7 @@ from headgate.adapters.manifests.documents import Document, read_documents
 from headgate.adapters.manifests.parse import DEFAULT_NAMESPACE, parse, parse_object
 from headgate.api.callers import Caller, services_of
 
-SHORT_BYTES = 16 * 1024
+MAX_INLINE_BYTES = 16 * 1024
 """So much is read within a few milliseconds; changing threads would take longer."""
 
 
@@ -37,4 +37,4 @@ def _content_type(request: Caller) -> str:
 
 
 def _is_short(body: bytes) -> bool:
-    return len(body) <= SHORT_BYTES
+    return len(body) <= MAX_INLINE_BYTES

@@ -105,7 +105,7 @@ def _for_reader(
     return {**rendered, "status": services.redaction.redacted(rendered["status"], scope)}
 
 
-def as_caller_wrote(failure: Exception, desired: Desired) -> Exception:
+def with_written_pointers(failure: Exception, desired: Desired) -> Exception:
     """A rejection whose pointers lead to where the caller wrote what is wrong."""
     return as_written(failure, desired) if isinstance(failure, Rejection) else failure
 

@@ -147,7 +147,7 @@ def _problem(status: int) -> dict[str, Any]:
 
 
 @cache
-def written(app: Litestar) -> bytes:
+def rendered_document(app: Litestar) -> bytes:
     """The document as it is served."""
     return json.dumps(document(app), indent=1).encode()
 

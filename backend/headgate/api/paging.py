@@ -23,18 +23,18 @@ Continue = Annotated[
 ]
 Key = TypeVar("Key")
 Row = TypeVar("Row")
-MOST_AT_A_TIME = 500
+MAX_ROWS_PER_READ = 500
 """How many rows are read at once where many do not belong into the list."""
 
 
-async def collected(
+async def collect_page(
     read: Callable[[Key, int], Sequence[Row]],
-    takes: Callable[[Row], bool],
-    place_of: Callable[[Row], Key],
+    belongs: Callable[[Row], bool],
+    key_of: Callable[[Row], Key],
     start: Key,
     limit: int,
 ) -> tuple[list[Row], bool]:
-    """Up to `limit` of the rows that `takes` lets into the list, and whether there are more.
+    """Up to `limit` of the rows that `belongs` lets into the list, and whether there are more.
 
     `read` gives so many rows after a place. A list that hardly any row belongs into takes few
     questions however short its pages are.
@@ -43,11 +43,11 @@ async def collected(
     size = limit + 1
     while True:
         page = await asyncio.to_thread(read, start, size)
-        found += filter(takes, page)
+        found += filter(belongs, page)
         if len(found) > limit or len(page) < size:
             return found[:limit], len(found) > limit
-        start = place_of(page[-1])
-        size = max(size, MOST_AT_A_TIME)
+        start = key_of(page[-1])
+        size = max(size, MAX_ROWS_PER_READ)
 
 
 def continue_token(key: Any, question: str) -> str:  # noqa: ANN401 - any small JSON value

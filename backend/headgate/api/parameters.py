@@ -45,15 +45,13 @@ Selector = Annotated[
         description="`a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes",
     ),
 ]
-MOST_POINTS = 100
-StretchBegin = Annotated[
+MAX_POINTS = 100
+RangeStart = Annotated[
     str | None, QueryParameter(max_length=40, description="RFC 3339; a day before `until` without")
 ]
-StretchEnd = Annotated[
-    str | None, QueryParameter(max_length=40, description="RFC 3339; now without")
-]
+RangeEnd = Annotated[str | None, QueryParameter(max_length=40, description="RFC 3339; now without")]
 Points = Annotated[
-    int, QueryParameter(ge=2, le=MOST_POINTS, description="At how many instants to look")
+    int, QueryParameter(ge=2, le=MAX_POINTS, description="At how many instants to look")
 ]
 AT = (
     "A position, or an RFC 3339 time in the past: the answer is what it would have been then; "
@@ -62,13 +60,13 @@ AT = (
 MIN_POSITION = "Wait until this position has been seen, at most five seconds"
 
 
-MOST_DIGITS = 18
+MAX_DIGITS = 18
 """More than any position, version or instant has; longer texts are not even read as numbers."""
 
 
 def whole_number(text: str) -> int | None:
     """The number that a text of digits stands for; None for every other text."""
-    is_number = text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
+    is_number = text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS
     return int(text) if is_number else None
 
 

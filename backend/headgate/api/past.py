@@ -14,32 +14,32 @@ from headgate.application.time_travel.services_at import PointInTime, services_a
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class NoPast:
     """Why a read has no past (`opt={"live": ...}`), and where to look instead."""
 
     rule: str
     remedy: str = "Leave `at` out."
 
 
-OF_NOW = Live("This tells how things are now; nothing of it stands in the log.")
-GROWING = Live("This follows the log as it grows.", "Read `/v1/events` with `at`.")
+PRESENT_ONLY = NoPast("This tells how things are now; nothing of it stands in the log.")
+STREAMED = NoPast("This follows the log as it grows.", "Read `/v1/events` with `at`.")
 
 
-async def go_back(request: Request[Any, Any, Any]) -> None:
+async def read_at(request: Request[Any, Any, Any]) -> None:
     """Let the request see the past that `at` names; refuse to change it."""
     text = request.query_params.get("at") if b"at=" in request.scope["query_string"] else None
     if text is None:
         return
     if request.method != "GET" and not request.route_handler.opt.get("past"):
         raise _refused("Only reads take it: the past cannot be changed.", "Leave `at` out.")
-    live: Live | None = request.route_handler.opt.get("live")
+    live: NoPast | None = request.route_handler.opt.get("live")
     if live is not None:
         raise _refused(live.rule, live.remedy)
-    past = await services_at(services_of(request), wish_of(str(text)))
+    past = await services_at(services_of(request), point_in_time(str(text)))
     request.scope["state"][PAST] = past
 
 
-def wish_of(text: str) -> PointInTime:
+def point_in_time(text: str) -> PointInTime:
     """The position or instant that a text names; raises `InvalidRequest`."""
     position = whole_number(text)
     if position is not None:

@@ -10,8 +10,8 @@ from headgate.api.problems import INVALID_REQUEST, UNSUPPORTED_MEDIA_TYPE, ApiFa
 from headgate.api.schemas import ProblemError
 from headgate.application.failures import NotYetThere
 
-SECONDS_TO_WAIT = 5.0
-TAKEN = ("json", "yaml")
+MIN_POSITION_WAIT_SECONDS = 5.0
+MEDIA_TYPES = ("json", "yaml")
 
 
 async def reach_position(request: Request[Any, Any, Any]) -> None:
@@ -23,7 +23,7 @@ async def reach_position(request: Request[Any, Any, Any]) -> None:
         error = ProblemError(pointer="/minPosition", rule="It is a position: a whole number.")
         raise ApiFailure(INVALID_REQUEST, "minPosition is no position.", errors=(error,))
     reader = services_of(request).reader
-    if not await reader.reached(position, within_seconds=SECONDS_TO_WAIT):
+    if not await reader.reached(position, within_seconds=MIN_POSITION_WAIT_SECONDS):
         raise NotYetThere(f"The log stands at {reader.position}, not yet at {position}.")
 
 
@@ -32,5 +32,5 @@ def check_media_type(request: Request[Any, Any, Any]) -> None:
     if request.method not in ("POST", "PUT", "PATCH"):
         return
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip()
-    if not kind.endswith(TAKEN):
+    if not kind.endswith(MEDIA_TYPES):
         raise ApiFailure(UNSUPPORTED_MEDIA_TYPE, f"{kind} is not taken here.")

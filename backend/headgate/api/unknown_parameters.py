@@ -15,7 +15,7 @@ EVERYWHERE = ("at", "minPosition")
 """What every address takes, before its handler is asked."""
 
 
-def refuse_unknown_parameters(request: Request[Any, Any, Any]) -> None:
+def reject_unknown_parameters(request: Request[Any, Any, Any]) -> None:
     """Refuse a request with a query parameter that its address does not know."""
     if not request.scope["query_string"]:
         return

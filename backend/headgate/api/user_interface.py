@@ -9,8 +9,8 @@ from litestar import Request, Response, get
 from headgate.api.callers import services_of
 from headgate.api.problems import NOT_FOUND, ApiFailure
 
-FOR_EVER = "public, max-age=31536000, immutable"
-ALWAYS_ASK = "no-cache"
+IMMUTABLE = "public, max-age=31536000, immutable"
+REVALIDATE = "no-cache"
 NOT_BUILT = b"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Headgate</title></head>
 <body><main>
@@ -31,12 +31,12 @@ async def user_interface(request: Request[Any, Any, Any]) -> Response[bytes]:
     directory = services_of(request).ui_directory.resolve()
     file = _file_of(directory, path)
     if file is not None:
-        return _served(file, FOR_EVER if "/assets/" in path else ALWAYS_ASK)
+        return _served(file, IMMUTABLE if "/assets/" in path else REVALIDATE)
     if Path(path).suffix and "/assets/" in path:
         raise ApiFailure(NOT_FOUND, f"There is no file {path}.")
     index = directory / "index.html"
     if index.is_file():
-        return _served(index, ALWAYS_ASK)
+        return _served(index, REVALIDATE)
     return Response(NOT_BUILT, media_type="text/html")
 
 

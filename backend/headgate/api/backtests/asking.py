@@ -4,8 +4,8 @@ import asyncio
 from typing import NamedTuple
 
 from headgate.api.callers import Caller, origin_of, services_of
-from headgate.api.manifests import as_caller_wrote
-from headgate.api.past import wish_of
+from headgate.api.manifests import with_written_pointers
+from headgate.api.past import point_in_time
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.simulations.trying import entries_of
 from headgate.api.workloads.batch import Entry
@@ -33,9 +33,13 @@ async def ask(request: Caller, question: Question) -> Backtest:
     """A new job; raises what is wrong with it."""
     services = services_of(request)
     entries = await entries_of(request, question.body)
-    end = wish_of(question.end) if question.end else PointInTime(position=services.reader.position)
+    end = (
+        point_in_time(question.end)
+        if question.end
+        else PointInTime(position=services.reader.position)
+    )
     asked = requests.BacktestRequest(
-        begin=wish_of(question.begin),
+        begin=point_in_time(question.begin),
         end=end,
         changes=[_change_of(request, entry) for entry in entries],
         documents=question.body.decode(errors="replace"),
@@ -45,7 +49,7 @@ async def ask(request: Caller, question: Question) -> Backtest:
         return await requests.request_backtest(services, asked)
     except Rejection as rejection:
         only = entries[0].desired if len(entries) == 1 else None
-        raise as_caller_wrote(rejection, only) if only else rejection from rejection
+        raise with_written_pointers(rejection, only) if only else rejection from rejection
 
 
 async def page(request: Caller, before: tuple[Instant, str] | None, limit: int) -> BacktestPage:

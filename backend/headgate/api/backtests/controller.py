@@ -9,7 +9,7 @@ from headgate.api.answers import Answer, answer, answer_view, response
 from headgate.api.backtests import asking
 from headgate.api.callers import Caller, services_of
 from headgate.api.paging import start_of
-from headgate.api.past import OF_NOW
+from headgate.api.past import PRESENT_ONLY
 from headgate.api.request_bodies import request_documents
 from headgate.application.backtests.requests import cancel, find
 from headgate.application.backtests.views import BacktestPage, BacktestView, view_of
@@ -22,7 +22,7 @@ EXAMPLE = {
 }
 BacktestId = Annotated[str, PathParameter(description="The backtest", max_length=100)]
 RIGHT = {"right": "configure"}
-READ = {**RIGHT, "live": OF_NOW}
+READ = {**RIGHT, "live": PRESENT_ONLY}
 
 
 class Backtests(Controller):

@@ -9,7 +9,7 @@ from headgate.api.schemas import RequestBody
 from headgate.domain.values.selectors import TaintEffect
 from headgate.domain.workloads.events import CheckWord
 
-LONGEST_WAIT_SECONDS = 31_536_000
+MAX_REQUEUE_AFTER_SECONDS = 31_536_000
 
 
 class ToleratedTaint(RequestBody, kw_only=True, frozen=True):
@@ -42,7 +42,9 @@ class CheckStateReport(RequestBody, kw_only=True, frozen=True):
     uid: str
     state: CheckWord
     message: Message = ""
-    requeue_after_seconds: Annotated[int, msgspec.Meta(ge=0, le=LONGEST_WAIT_SECONDS)] | None = None
+    requeue_after_seconds: (
+        Annotated[int, msgspec.Meta(ge=0, le=MAX_REQUEUE_AFTER_SECONDS)] | None
+    ) = None
     pod_set_updates: list[UpdateOfPodSet] = []
 
 

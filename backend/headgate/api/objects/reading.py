@@ -10,7 +10,7 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.label_selectors import label_selector
 from headgate.api.manifests import manifest_of
 from headgate.api.objects.kinds import ObjectKind
-from headgate.api.paging import after_token, collected, continue_token
+from headgate.api.paging import after_token, collect_page, continue_token
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
@@ -39,7 +39,7 @@ class _Wanted(msgspec.Struct, frozen=True):
     selector: LabelSelector | None
     scope: NamespaceScope
 
-    def takes(self, loaded: Loaded) -> bool:
+    def belongs(self, loaded: Loaded) -> bool:
         """Whether an object belongs into the list."""
         state = loaded.state
         if not allows(self.scope, loaded.stream):
@@ -77,8 +77,8 @@ async def list_objects(request: Caller, kind: ObjectKind, page: Page) -> Answer:
     )
     after = after_token(page.after, question, str) or ""
     position = services.reader.position
-    found, more = await collected(
-        _rows(services, wanted), wanted.takes, lambda row: row.stream, after, page.limit
+    found, more = await collect_page(
+        _rows(services, wanted), wanted.belongs, lambda row: row.stream, after, page.limit
     )
     metadata = {"resourceVersion": str(position)}
     if more:

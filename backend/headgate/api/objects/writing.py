@@ -7,7 +7,7 @@ import msgspec
 from headgate.api.answers import Answer
 from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
-from headgate.api.manifests import as_caller_wrote, object_writer, read_wanted
+from headgate.api.manifests import object_writer, read_wanted, with_written_pointers
 from headgate.api.objects.kinds import ObjectKind
 from headgate.api.simulations.trying import tried
 from headgate.application.commands import configure_objects
@@ -42,7 +42,7 @@ async def create(request: Caller, target: Target, body: bytes, key: str | None) 
     try:
         handled = await configure_objects.create(services_of(request), call, wanted)
     except Rejection as rejection:
-        raise as_caller_wrote(rejection, desired) from rejection
+        raise with_written_pointers(rejection, desired) from rejection
     location = f"{request.url.path.rstrip('/')}/{wanted.name}"
     return answer_command(handled, location=location)
 
@@ -60,7 +60,7 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
     try:
         handled = await configure_objects.replace(services, call, wanted, target.expected)
     except Rejection as rejection:
-        raise as_caller_wrote(rejection, desired) from rejection
+        raise with_written_pointers(rejection, desired) from rejection
     return answer_command(handled)
 
 

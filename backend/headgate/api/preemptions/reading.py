@@ -8,7 +8,7 @@ import msgspec
 
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, services_of
-from headgate.api.paging import after_token, collected, continue_token
+from headgate.api.paging import after_token, collect_page, continue_token
 from headgate.api.preemptions.rendering import rendered_round
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.access.redaction import NamespaceScope
@@ -35,7 +35,7 @@ class Wanted(msgspec.Struct, frozen=True):
     since: Instant | None = None
     until: Instant | None = None
 
-    def takes(self, found: Round) -> bool:
+    def belongs(self, found: Round) -> bool:
         """Whether a round belongs into the list, as far as stored rows cannot tell."""
         cohorts = (found.cohort, *(victim.cohort for victim in found.victims))
         return not self.cohort or self.cohort in cohorts
@@ -86,9 +86,9 @@ async def list_rounds(request: Caller, wanted: Wanted, *, limit: int, after: str
     start = after_token(after, question, tuple[int, str]) or wanted.start
     scope = request.user.namespaces
     position = services.reader.position
-    found, more = await collected(
+    found, more = await collect_page(
         _rows(services, wanted),
-        lambda row: _touches(row.state, scope) and wanted.takes(row.state),
+        lambda row: _touches(row.state, scope) and wanted.belongs(row.state),
         _place_of,
         start,
         limit,

@@ -9,7 +9,7 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller
 from headgate.api.objects.queue_shapes import ClusterQueueObject, LocalQueueObject
-from headgate.api.parameters import IdempotencyHeader, Points, StretchBegin, StretchEnd
+from headgate.api.parameters import IdempotencyHeader, Points, RangeEnd, RangeStart
 from headgate.api.queues import reading, writing
 from headgate.api.queues.schemas import StopRequest
 from headgate.application.queries.queues.views import (
@@ -54,8 +54,8 @@ class Queues(Controller):
         self,
         request: Caller,
         name: Name,
-        since: StretchBegin = None,
-        until: StretchEnd = None,
+        since: RangeStart = None,
+        until: RangeEnd = None,
         points: Points = 25,
     ) -> Answer:
         """At equal distances, both ends too, with what came and went between one and the next."""

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.rendering.workloads import rendered_admission
 from headgate.api.answers import Answer, answer
-from headgate.api.callers import Caller, need_namespace, origin_of, services_of
+from headgate.api.callers import Caller, origin_of, require_namespace, services_of
 from headgate.api.documents import parsed
-from headgate.api.manifests import as_caller_wrote, read_wanted
+from headgate.api.manifests import read_wanted, with_written_pointers
 from headgate.api.parameters import listed, whole_number
 from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
 from headgate.api.schemas import ProblemError
@@ -63,7 +63,7 @@ async def tried(
     try:
         view = await foresee(services_of(request), changes, viewer)
     except Rejection as rejection:
-        raise as_caller_wrote(rejection, desired) if desired else rejection from rejection
+        raise with_written_pointers(rejection, desired) if desired else rejection from rejection
     return answer(view, position=view.as_of.position)
 
 
@@ -110,7 +110,7 @@ def _need(request: Caller, stream: str, pointer: str) -> None:
     if not key:
         raise _malformed(pointer, f"{stream!r} is not `kind/name`.")
     if kind == "workload":
-        need_namespace(request.user, key.partition("/")[0])
+        require_namespace(request.user, key.partition("/")[0])
     is_known = services_of(request).reader.cell.version_of(stream) > 0
     if not is_known or not allows(request.user.namespaces, stream):
         raise ApiFailure(NOT_FOUND, f"There is no {stream}.")

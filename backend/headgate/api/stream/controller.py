@@ -7,9 +7,9 @@ from litestar.openapi import ResponseSpec
 from litestar.params import HeaderParameter, QueryParameter
 from litestar.response import Stream
 
-from headgate.api.callers import Caller, is_still_allowed, services_of
+from headgate.api.callers import Caller, is_still_authorized, services_of
 from headgate.api.parameters import listed, whole_number
-from headgate.api.past import GROWING
+from headgate.api.past import STREAMED
 from headgate.application.event_hub import Wanted
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -28,7 +28,7 @@ class EventStream(Controller):
     @get(
         operation_id="watchEvents",
         summary="New events as they come",
-        opt={"live": GROWING},
+        opt={"live": STREAMED},
         media_type="text/event-stream",
         responses={
             200: ResponseSpec(
@@ -59,7 +59,7 @@ class EventStream(Controller):
         )
         services = services_of(request)
         resume = _position(last_event_id, after)
-        frames = services.hub.watch(wanted, resume, lambda: is_still_allowed(request))
+        frames = services.hub.watch(wanted, resume, lambda: is_still_authorized(request))
         headers = {**HEADERS, "X-Log-Position": str(services.reader.position)}
         return Stream(frames, media_type="text/event-stream", headers=headers)
 

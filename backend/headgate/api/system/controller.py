@@ -10,7 +10,7 @@ from litestar.params import PathParameter
 
 from headgate.api.answers import Answer, answer, answer_view, response
 from headgate.api.callers import Caller, services_of
-from headgate.api.past import OF_NOW, go_back
+from headgate.api.past import PRESENT_ONLY, read_at
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.system.schemas import Health, Rebuilding
 from headgate.application.metrics.exposition import exposition
@@ -31,7 +31,7 @@ class System(Controller):
         operation_id="readSystem",
         summary="Version, partitions, read models and their lags",
         responses=response(SystemView),
-        opt={"live": OF_NOW},
+        opt={"live": PRESENT_ONLY},
     )
     async def read(self, request: Caller) -> Answer:
         """Partitions with an idle position behind their last one have work to do."""
@@ -62,8 +62,8 @@ class System(Controller):
     summary="Figures for Prometheus, under the names Kueue uses where it has them",
     media_type=METRICS,
     tags=["System"],
-    before_request=go_back,
-    opt={"live": OF_NOW},
+    before_request=read_at,
+    opt={"live": PRESENT_ONLY},
     responses={
         200: ResponseSpec(
             str, description="Prometheus text", media_type=METRICS, generate_examples=False
@@ -80,8 +80,8 @@ async def metrics(request: Caller) -> Response[bytes]:
     operation_id="isAlive",
     summary="Whether the process is alive",
     tags=["System"],
-    before_request=go_back,
-    opt={"live": OF_NOW},
+    before_request=read_at,
+    opt={"live": PRESENT_ONLY},
 )
 async def is_alive() -> Health:
     """Always, if it answers."""
@@ -93,8 +93,8 @@ async def is_alive() -> Health:
     operation_id="isReady",
     summary="Whether the process can serve now",
     tags=["System"],
-    before_request=go_back,
-    opt={"live": OF_NOW},
+    before_request=read_at,
+    opt={"live": PRESENT_ONLY},
     responses={503: ResponseSpec(Health, description="Not ready", generate_examples=False)},
 )
 async def is_ready(request: Request[None, None, State]) -> Response[Health]:

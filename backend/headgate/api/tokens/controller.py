@@ -10,7 +10,7 @@ from headgate.adapters.system.chance import unique_key
 from headgate.api.answers import Answer, answer, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.instants import instant_or_none
-from headgate.api.past import OF_NOW
+from headgate.api.past import PRESENT_ONLY
 from headgate.api.tokens.schemas import (
     CanI,
     NewToken,
@@ -36,7 +36,7 @@ class Tokens(Controller):
         operation_id="listTokens",
         summary="All tokens, without their secrets",
         responses=response(TokenList),
-        opt={"right": "configure", "live": OF_NOW},
+        opt={"right": "configure", "live": PRESENT_ONLY},
     )
     async def list_tokens(self, request: Caller) -> Answer:
         """By name."""
@@ -89,7 +89,7 @@ class Access(Controller):
         operation_id="whoAmI",
         summary="Who this token is",
         responses=response(WhoAmI),
-        opt={"live": OF_NOW},
+        opt={"live": PRESENT_ONLY},
     )
     async def who_am_i(self, request: Caller) -> Answer:
         """No namespaces means all of them."""
@@ -102,7 +102,7 @@ class Access(Controller):
         operation_id="canI",
         summary="Whether this token may",
         responses=response(CanI),
-        opt={"live": OF_NOW},
+        opt={"live": PRESENT_ONLY},
     )
     async def can_i(
         self,

@@ -8,7 +8,7 @@ from litestar.params import PathParameter, QueryParameter
 from headgate.api.answers import Answer, answer_view, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.instants import instant_or_none
-from headgate.api.parameters import Points, StretchBegin, StretchEnd
+from headgate.api.parameters import Points, RangeEnd, RangeStart
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.schemas import ProblemError
 from headgate.application.queries.topology.fits import near_fits_of, topology_fits
@@ -24,7 +24,7 @@ from headgate.application.time_travel.services_at import SampledPeriod
 from headgate.domain.values.amounts import NotAQuantity, amount_of
 from headgate.domain.values.quantities import Requests
 
-MOST_RESOURCES = 16
+MAX_RESOURCES = 16
 
 Name = Annotated[str, PathParameter(description="The topology's name", max_length=253)]
 Pod = Annotated[
@@ -78,8 +78,8 @@ class TopologyMaps(Controller):
         request: Caller,
         name: Name,
         pod: Pod,
-        since: StretchBegin = None,
-        until: StretchEnd = None,
+        since: RangeStart = None,
+        until: RangeEnd = None,
         points: Points = 24,
     ) -> Answer:
         """As `/fits` would have answered then; at equal distances, the ends of the stretch too."""
@@ -113,8 +113,8 @@ def _requests(text: str) -> Requests:
         if not resource or amount < 0:
             raise _refused(f"{part.strip()} names no resource, or less than nothing of it.")
         found[resource] = amount
-    if len(found) > MOST_RESOURCES:
-        raise _refused(f"It names {len(found)} resources; at most {MOST_RESOURCES} are looked at.")
+    if len(found) > MAX_RESOURCES:
+        raise _refused(f"It names {len(found)} resources; at most {MAX_RESOURCES} are looked at.")
     return found
 
 

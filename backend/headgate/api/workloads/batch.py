@@ -9,10 +9,10 @@ import msgspec
 from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.parse import parse_value
 from headgate.api.answers import Answer, answer
-from headgate.api.callers import Caller, need_namespace, origin_of, services_of
+from headgate.api.callers import Caller, origin_of, require_namespace, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.documents import documents_of
-from headgate.api.manifests import as_caller_wrote, wanted_of
+from headgate.api.manifests import wanted_of, with_written_pointers
 from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of
 from headgate.api.schemas import ProblemError
 from headgate.application.commands import submit_workloads
@@ -24,8 +24,8 @@ from headgate.application.queries.workloads.warnings import warnings_about
 from headgate.application.scheduling_loop.position_marks import OPEN_POSITION
 from headgate.domain.rejection import InvalidObject
 
-MOST_ITEMS = 10_000
-ITEMS_IN_PART = 200
+MAX_ITEMS = 10_000
+ITEMS_PER_APPEND = 200
 SHAPE_OF_BODY = 'A batch is an object like {"items": [ ... ]}.'
 
 
@@ -71,8 +71,8 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
     services, origin = services_of(request), origin_of(request)
     parts: list[list[Entry]] = []
     writing: list[asyncio.Task[tuple[list[CommandResult], int]]] = []
-    for start in range(0, len(items), ITEMS_IN_PART):
-        part = items[start : start + ITEMS_IN_PART]
+    for start in range(0, len(items), ITEMS_PER_APPEND):
+        part = items[start : start + ITEMS_PER_APPEND]
         entries = await run_yielding(each(_entry(request, value) for value in part))
         submits = submit_workloads.submit_each(services, origin, _wanted_by(entries))
         parts.append(entries)
@@ -147,7 +147,7 @@ def failure_of(entry: Entry, changed: CommandResult | None) -> Exception | None:
     failure = changed.failure if changed is not None else entry.failure
     if failure is None or entry.desired is None:
         return failure
-    return as_caller_wrote(failure, entry.desired)
+    return with_written_pointers(failure, entry.desired)
 
 
 def entry_of(request: Caller, found: Desired | Refused) -> Entry:
@@ -156,7 +156,7 @@ def entry_of(request: Caller, found: Desired | Refused) -> Entry:
         return Entry(found.kind, found.namespace, found.name, failure=found.problem)
     try:
         if found.namespace:
-            need_namespace(request.user, found.namespace)
+            require_namespace(request.user, found.namespace)
     except ApiFailure as failure:
         return Entry(found.kind, found.namespace, found.name, failure=failure)
     wanted = wanted_of(services_of(request), found)
@@ -189,7 +189,7 @@ async def _items(request: Caller, body: bytes) -> list[Any]:
     if not isinstance(items, list):
         error = ProblemError(pointer="/items", rule=SHAPE_OF_BODY, remedy="Send items.")
         raise ApiFailure(INVALID_REQUEST, SHAPE_OF_BODY, errors=(error,))
-    if len(items) > MOST_ITEMS:
-        error = ProblemError(pointer="/items", rule=f"At most {MOST_ITEMS} at once.")
+    if len(items) > MAX_ITEMS:
+        error = ProblemError(pointer="/items", rule=f"At most {MAX_ITEMS} at once.")
         raise ApiFailure(INVALID_REQUEST, f"There are {len(items)} items.", errors=(error,))
     return items

@@ -7,10 +7,10 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.api.answers import Answer, answer, answer_view, not_modified
-from headgate.api.callers import Caller, need_namespace, services_of
+from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.label_selectors import equalities, label_selector
 from headgate.api.manifests import manifest_of
-from headgate.api.paging import after_token, collected, continue_token
+from headgate.api.paging import after_token, collect_page, continue_token
 from headgate.api.parameters import listed
 from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
 from headgate.api.schemas import ProblemError
@@ -96,7 +96,7 @@ async def list_workloads(
     question = repr((namespaces, msgspec.structs.astuple(wanted)))
     start = after_token(after, question, tuple[int, str])
     position = services.reader.position
-    found, more = await collected(
+    found, more = await collect_page(
         _rows(services, query),
         lambda row: selector is None or matches_selector(row.state.labels, selector),
         _place_of,
@@ -121,7 +121,7 @@ def _namespaces(request: Caller) -> tuple[str, ...] | None:
     """The namespaces to look into: the one of the path, or all that may be seen."""
     namespace = request.path_params.get("namespace")
     if namespace is not None:
-        need_namespace(request.user, str(namespace))
+        require_namespace(request.user, str(namespace))
         return (str(namespace),)
     scope = request.user.namespaces
     return None if scope is None else tuple(sorted(scope))

@@ -10,7 +10,7 @@ from headgate.api.answers import Answer
 from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.instants import instant_or_none
-from headgate.api.manifests import as_caller_wrote, object_writer, read_wanted
+from headgate.api.manifests import object_writer, read_wanted, with_written_pointers
 from headgate.api.simulations.trying import tried
 from headgate.api.workloads.schemas import Action
 from headgate.application.commands import act_on_workloads, submit_workloads
@@ -65,7 +65,7 @@ async def submit(request: Caller, body: bytes, key: str | None, *, dry_run: bool
     try:
         handled = await submit_workloads.submit(services_of(request), call, wanted)
     except Rejection as rejection:
-        raise as_caller_wrote(rejection, desired) from rejection
+        raise with_written_pointers(rejection, desired) from rejection
     return answer_command(handled, location=f"{request.scope['path'].rstrip('/')}/{wanted.name}")
 
 
@@ -80,7 +80,7 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
     try:
         handled = await submit_workloads.replace(services, call, wanted, target.expected)
     except Rejection as rejection:
-        raise as_caller_wrote(rejection, desired) from rejection
+        raise with_written_pointers(rejection, desired) from rejection
     return answer_command(handled)
 
 
