@@ -10,11 +10,11 @@ export type Overview = Schemas["Overview"];
 export type Attention = Schemas["Attention"];
 
 export type WorkloadObject = Schemas["WorkloadObject"];
-export type Phase = Schemas["WorkloadStatusShape"]["phase"];
+export type Phase = Schemas["WorkloadStatus"]["phase"];
 export type Condition = Schemas["Condition"];
-export type PodSet = Schemas["PodSetShape"];
-export type PodSetAssignment = Schemas["PodSetAssignmentShape"];
-export type Eviction = Schemas["EvictionShape"];
+export type PodSet = Schemas["PodSet"];
+export type PodSetAssignment = Schemas["PodSetAssignment"];
+export type Eviction = Schemas["Eviction"];
 export type Explanation = Schemas["ExplanationView"];
 export type Blocker = Schemas["BlockerView"];
 export type TimelinePage = Schemas["Timeline"];
@@ -41,8 +41,8 @@ export type FragmentationPoint = Schemas["FragmentationPoint"];
 export type NearFit = Schemas["NearFitView"];
 export type Departure = Schemas["DepartureView"];
 
-export type Round = Schemas["RoundShape"];
-export type RoundVictim = Schemas["VictimShape"];
+export type Round = Schemas["PreemptionRound"];
+export type RoundVictim = Schemas["Victim"];
 
 export type Cycle = Schemas["CycleView"];
 export type CycleDetail = Schemas["CycleDetail"];

@@ -2124,6 +2124,11 @@ export interface components {
              */
             expiresAt?: string | null;
         };
+        /** Admission */
+        Admission: {
+            clusterQueue: string;
+            podSetAssignments: components["schemas"]["PodSetAssignment"][];
+        };
         /** AdmissionCheckList */
         AdmissionCheckList: {
             apiVersion: string;
@@ -2138,29 +2143,29 @@ export interface components {
             /** @constant */
             kind: "AdmissionCheck";
             metadata: components["schemas"]["ObjectMeta"];
-            spec: components["schemas"]["AdmissionCheckSpecShape"];
-            status?: components["schemas"]["AdmissionCheckStatusShape"] | null;
+            spec: components["schemas"]["AdmissionCheckSpec"];
+            status?: components["schemas"]["AdmissionCheckStatus"] | null;
         };
-        /** AdmissionCheckRuleShape */
-        AdmissionCheckRuleShape: {
+        /** AdmissionCheckRule */
+        AdmissionCheckRule: {
             name: string;
             onFlavors?: string[];
         };
-        /** AdmissionCheckSpecShape */
-        AdmissionCheckSpecShape: {
+        /** AdmissionCheckSpec */
+        AdmissionCheckSpec: {
             controllerName: string;
-            parameters?: components["schemas"]["CheckParametersShape"] | null;
+            parameters?: components["schemas"]["CheckParameters"] | null;
         };
-        /** AdmissionCheckStatusShape */
-        AdmissionCheckStatusShape: {
+        /** AdmissionCheckStatus */
+        AdmissionCheckStatus: {
             conditions?: components["schemas"]["Condition"][];
         };
-        /** AdmissionChecksStrategyShape */
-        AdmissionChecksStrategyShape: {
-            admissionChecks?: components["schemas"]["AdmissionCheckRuleShape"][];
+        /** AdmissionChecksStrategy */
+        AdmissionChecksStrategy: {
+            admissionChecks?: components["schemas"]["AdmissionCheckRule"][];
         };
-        /** AdmissionFairSharingShape */
-        AdmissionFairSharingShape: {
+        /** AdmissionFairSharing */
+        AdmissionFairSharing: {
             /** @default 0s */
             usageHalfLifeTime?: string;
             /** @default 5m0s */
@@ -2168,11 +2173,6 @@ export interface components {
             resourceWeights?: {
                 [key: string]: string | number;
             };
-        };
-        /** AdmissionShape */
-        AdmissionShape: {
-            clusterQueue: string;
-            podSetAssignments: components["schemas"]["PodSetAssignmentShape"][];
         };
         /** AdvicePage */
         AdvicePage: {
@@ -2234,16 +2234,16 @@ export interface components {
             uid: string;
             /** @enum {string} */
             phase: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
-            admission: components["schemas"]["AdmissionShape"];
-            podSets: components["schemas"]["PodSetShape"][];
+            admission: components["schemas"]["Admission"];
+            podSets: components["schemas"]["PodSet"][];
             annotations?: {
                 [key: string]: string;
             };
-            admissionChecks?: components["schemas"]["CheckStateShape"][];
-            unhealthyNodes?: components["schemas"]["UnhealthyNodeShape"][];
-            podSetUpdates?: components["schemas"]["PodSetUpdateShape"][];
-            eviction?: components["schemas"]["EvictionShape"] | null;
-            shrinking?: components["schemas"]["ShrinkingShape"][];
+            admissionChecks?: components["schemas"]["CheckState"][];
+            unhealthyNodes?: components["schemas"]["UnhealthyNode"][];
+            podSetUpdates?: components["schemas"]["PodSetUpdate"][];
+            eviction?: components["schemas"]["Eviction"] | null;
+            shrinking?: components["schemas"]["Shrinking"][];
         };
         /** AssignmentPage */
         AssignmentPage: {
@@ -2400,8 +2400,8 @@ export interface components {
                 [key: string]: number;
             };
         };
-        /** BorrowWithinCohortShape */
-        BorrowWithinCohortShape: {
+        /** BorrowWithinCohort */
+        BorrowWithinCohort: {
             policy?: string | null;
             maxPriorityThreshold?: number | null;
         };
@@ -2524,8 +2524,8 @@ export interface components {
             to: string;
             workload: string;
         };
-        /** CheckParametersShape */
-        CheckParametersShape: {
+        /** CheckParameters */
+        CheckParameters: {
             apiGroup: string;
             kind: string;
             name: string;
@@ -2534,18 +2534,8 @@ export interface components {
         CheckReport: {
             active: boolean;
         };
-        /** CheckStateReport */
-        CheckStateReport: {
-            uid: string;
-            /** @enum {string} */
-            state: "Pending" | "Ready" | "Retry" | "Rejected";
-            /** @default  */
-            message?: string;
-            requeueAfterSeconds?: number | null;
-            podSetUpdates?: components["schemas"]["UpdateOfPodSet"][];
-        };
-        /** CheckStateShape */
-        CheckStateShape: {
+        /** CheckState */
+        CheckState: {
             name: string;
             /** @enum {string} */
             state: "Pending" | "Ready" | "Retry" | "Rejected";
@@ -2558,7 +2548,17 @@ export interface components {
             requeueAfterSeconds?: number | null;
             /** @default 0 */
             retryCount?: number;
-            podSetUpdates?: components["schemas"]["PodSetUpdateShape"][];
+            podSetUpdates?: components["schemas"]["PodSetUpdate"][];
+        };
+        /** CheckStateReport */
+        CheckStateReport: {
+            uid: string;
+            /** @enum {string} */
+            state: "Pending" | "Ready" | "Retry" | "Rejected";
+            /** @default  */
+            message?: string;
+            requeueAfterSeconds?: number | null;
+            podSetUpdates?: components["schemas"]["UpdateOfPodSet"][];
         };
         /** ChosenWorkload */
         ChosenWorkload: {
@@ -2598,31 +2598,31 @@ export interface components {
             /** @constant */
             kind: "ClusterQueue";
             metadata: components["schemas"]["ObjectMeta"];
-            spec: components["schemas"]["ClusterQueueSpecShape"];
-            status?: components["schemas"]["ClusterQueueStatusShape"] | null;
+            spec: components["schemas"]["ClusterQueueSpec"];
+            status?: components["schemas"]["ClusterQueueStatus"] | null;
         };
-        /** ClusterQueueSpecShape */
-        ClusterQueueSpecShape: {
+        /** ClusterQueueSpec */
+        ClusterQueueSpec: {
             cohortName?: string | null;
-            resourceGroups?: components["schemas"]["ResourceGroupShape"][];
+            resourceGroups?: components["schemas"]["ResourceGroup"][];
             /**
              * @default BestEffortFIFO
              * @enum {string}
              */
             queueingStrategy?: "StrictFIFO" | "BestEffortFIFO";
             namespaceSelector?: components["schemas"]["LabelSelector"] | null;
-            flavorFungibility?: components["schemas"]["FlavorFungibilityShape"] | null;
-            preemption?: components["schemas"]["PreemptionShape"] | null;
-            admissionChecksStrategy?: components["schemas"]["AdmissionChecksStrategyShape"] | null;
+            flavorFungibility?: components["schemas"]["FlavorFungibility"] | null;
+            preemption?: components["schemas"]["Preemption"] | null;
+            admissionChecksStrategy?: components["schemas"]["AdmissionChecksStrategy"] | null;
             /**
              * @default None
              * @enum {string}
              */
             stopPolicy?: "None" | "Hold" | "HoldAndDrain";
-            fairSharing?: components["schemas"]["FairSharingShape"] | null;
+            fairSharing?: components["schemas"]["FairSharing"] | null;
         };
-        /** ClusterQueueStatusShape */
-        ClusterQueueStatusShape: {
+        /** ClusterQueueStatus */
+        ClusterQueueStatus: {
             conditions?: components["schemas"]["Condition"][];
             /** @default 0 */
             pendingWorkloads?: number;
@@ -2630,9 +2630,9 @@ export interface components {
             reservingWorkloads?: number;
             /** @default 0 */
             admittedWorkloads?: number;
-            flavorsReservation?: components["schemas"]["FlavorUsageShape"][];
-            flavorsUsage?: components["schemas"]["FlavorUsageShape"][];
-            fairSharing?: components["schemas"]["FairSharingStatusShape"] | null;
+            flavorsReservation?: components["schemas"]["FlavorUsage"][];
+            flavorsUsage?: components["schemas"]["FlavorUsage"][];
+            fairSharing?: components["schemas"]["FairSharingStatus"] | null;
         };
         /** CohortList */
         CohortList: {
@@ -2648,23 +2648,23 @@ export interface components {
             /** @constant */
             kind: "Cohort";
             metadata: components["schemas"]["ObjectMeta"];
-            spec: components["schemas"]["CohortSpecShape"];
-            status?: components["schemas"]["CohortStatusShape"] | null;
+            spec: components["schemas"]["CohortSpec"];
+            status?: components["schemas"]["CohortStatus"] | null;
         };
-        /** CohortPreemptionShape */
-        CohortPreemptionShape: {
-            minRuntime?: components["schemas"]["MinimumRuntimeShape"] | null;
+        /** CohortPreemption */
+        CohortPreemption: {
+            minRuntime?: components["schemas"]["MinimumRuntime"] | null;
         };
-        /** CohortSpecShape */
-        CohortSpecShape: {
+        /** CohortSpec */
+        CohortSpec: {
             parentName?: string | null;
-            resourceGroups?: components["schemas"]["ResourceGroupShape"][];
-            fairSharing?: components["schemas"]["FairSharingShape"] | null;
-            preemption?: components["schemas"]["CohortPreemptionShape"] | null;
+            resourceGroups?: components["schemas"]["ResourceGroup"][];
+            fairSharing?: components["schemas"]["FairSharing"] | null;
+            preemption?: components["schemas"]["CohortPreemption"] | null;
         };
-        /** CohortStatusShape */
-        CohortStatusShape: {
-            fairSharing?: components["schemas"]["FairSharingStatusShape"] | null;
+        /** CohortStatus */
+        CohortStatus: {
+            fairSharing?: components["schemas"]["FairSharingStatus"] | null;
         };
         /** Condition */
         Condition: {
@@ -2699,25 +2699,25 @@ export interface components {
             /** @constant */
             kind: "Configuration";
             metadata: components["schemas"]["ObjectMeta"];
-            spec: components["schemas"]["ConfigurationSpecShape"];
+            spec: components["schemas"]["ConfigurationSpec"];
         };
-        /** ConfigurationSpecShape */
-        ConfigurationSpecShape: {
-            waitForPodsReady?: components["schemas"]["InstallationWaitShape"] | null;
-            fairSharing?: components["schemas"]["InstallationFairSharingShape"] | null;
-            admissionFairSharing?: components["schemas"]["AdmissionFairSharingShape"] | null;
-            resources?: components["schemas"]["ResourceRulesShape"] | null;
-            preemption?: components["schemas"]["PreemptionRulesShape"] | null;
-            objectRetentionPolicies?: components["schemas"]["RetentionShape"] | null;
-            topology?: components["schemas"]["TopologyRulesShape"] | null;
+        /** ConfigurationSpec */
+        ConfigurationSpec: {
+            waitForPodsReady?: components["schemas"]["InstallationWait"] | null;
+            fairSharing?: components["schemas"]["InstallationFairSharing"] | null;
+            admissionFairSharing?: components["schemas"]["AdmissionFairSharing"] | null;
+            resources?: components["schemas"]["ResourceRules"] | null;
+            preemption?: components["schemas"]["PreemptionRules"] | null;
+            objectRetentionPolicies?: components["schemas"]["Retention"] | null;
+            topology?: components["schemas"]["TopologyRules"] | null;
             /**
              * @default OnStopped
              * @enum {string}
              */
             quotaRelease?: "OnStopped" | "OnTerminating";
         };
-        /** ConsumptionShape */
-        ConsumptionShape: {
+        /** Consumption */
+        Consumption: {
             consumedResources?: {
                 [key: string]: string;
             };
@@ -2840,11 +2840,11 @@ export interface components {
             /** @constant */
             kind: "DisruptionBudget";
             metadata: components["schemas"]["ObjectMeta"];
-            spec: components["schemas"]["DisruptionBudgetSpecShape"];
-            status?: components["schemas"]["DisruptionBudgetStatusShape"] | null;
+            spec: components["schemas"]["DisruptionBudgetSpec"];
+            status?: components["schemas"]["DisruptionBudgetStatus"] | null;
         };
-        /** DisruptionBudgetSpecShape */
-        DisruptionBudgetSpecShape: {
+        /** DisruptionBudgetSpec */
+        DisruptionBudgetSpec: {
             selector: components["schemas"]["LabelSelector"];
             /**
              * @default Workload
@@ -2859,8 +2859,8 @@ export interface components {
              */
             enforcement?: "BestEffort" | "Strict";
         };
-        /** DisruptionBudgetStatusShape */
-        DisruptionBudgetStatusShape: {
+        /** DisruptionBudgetStatus */
+        DisruptionBudgetStatus: {
             expected: number;
             healthy: number;
             allowed: number;
@@ -2949,57 +2949,8 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** EvictionCountShape */
-        EvictionCountShape: {
-            reason: string;
-            /** @default  */
-            underlyingCause?: string;
-            count: number;
-        };
-        /** EvictionPage */
-        EvictionPage: {
-            /**
-             * @description A place in the log
-             * @example 182233
-             */
-            position: number;
-            items: components["schemas"]["OpenEviction"][];
-            continue?: string | null;
-        };
-        /** EvictionPolicyShape */
-        EvictionPolicyShape: {
-            /**
-             * @default Soft
-             * @enum {string}
-             */
-            mode?: "Immediate" | "Soft";
-            /** @default 300 */
-            gracePeriodSeconds?: number;
-            /** @default false */
-            requireAck?: boolean;
-            /** @default  */
-            handler?: string;
-            /**
-             * @default Force
-             * @enum {string}
-             */
-            onDeadline?: "Force" | "Wait";
-        };
-        /** EvictionReport */
-        EvictionReport: {
-            uid: string;
-            /** @default  */
-            message?: string;
-            /** @default  */
-            handler?: string;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            expectedEndAt?: string | null;
-        };
-        /** EvictionShape */
-        EvictionShape: {
+        /** Eviction */
+        Eviction: {
             id: string;
             reason: string;
             /** @enum {string} */
@@ -3060,6 +3011,55 @@ export interface components {
             /** @default  */
             note?: string;
         };
+        /** EvictionCount */
+        EvictionCount: {
+            reason: string;
+            /** @default  */
+            underlyingCause?: string;
+            count: number;
+        };
+        /** EvictionPage */
+        EvictionPage: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            items: components["schemas"]["OpenEviction"][];
+            continue?: string | null;
+        };
+        /** EvictionPolicy */
+        EvictionPolicy: {
+            /**
+             * @default Soft
+             * @enum {string}
+             */
+            mode?: "Immediate" | "Soft";
+            /** @default 300 */
+            gracePeriodSeconds?: number;
+            /** @default false */
+            requireAck?: boolean;
+            /** @default  */
+            handler?: string;
+            /**
+             * @default Force
+             * @enum {string}
+             */
+            onDeadline?: "Force" | "Wait";
+        };
+        /** EvictionReport */
+        EvictionReport: {
+            uid: string;
+            /** @default  */
+            message?: string;
+            /** @default  */
+            handler?: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            expectedEndAt?: string | null;
+        };
         /** ExpectedStart */
         ExpectedStart: {
             /**
@@ -3104,12 +3104,12 @@ export interface components {
             expectedStart?: components["schemas"]["ExpectedStart"] | null;
             history?: components["schemas"]["ReasonThen"][];
         };
-        /** FairSharingShape */
-        FairSharingShape: {
+        /** FairSharing */
+        FairSharing: {
             weight?: string | number | null;
         };
-        /** FairSharingStatusShape */
-        FairSharingStatusShape: {
+        /** FairSharingStatus */
+        FairSharingStatus: {
             weightedShare: number;
         };
         /** FateView */
@@ -3131,16 +3131,6 @@ export interface components {
              */
             finishedAt?: string | null;
         };
-        /** FiguresShape */
-        FiguresShape: {
-            clusterQueue: string;
-            flavor: string;
-            resource: string;
-            nominal: number;
-            used: number;
-            wanted: number;
-            available: number;
-        };
         /** FinishedReport */
         FinishedReport: {
             uid: string;
@@ -3148,21 +3138,21 @@ export interface components {
             /** @default  */
             message?: string;
         };
-        /** FlavorFungibilityShape */
-        FlavorFungibilityShape: {
+        /** FlavorFungibility */
+        FlavorFungibility: {
             whenCanBorrow?: string | null;
             whenCanPreempt?: string | null;
             preference?: string | null;
         };
-        /** FlavorQuotasShape */
-        FlavorQuotasShape: {
+        /** FlavorQuotas */
+        FlavorQuotas: {
             name: string;
-            resources: components["schemas"]["ResourceQuotaShape"][];
+            resources: components["schemas"]["ResourceQuota"][];
         };
-        /** FlavorUsageShape */
-        FlavorUsageShape: {
+        /** FlavorUsage */
+        FlavorUsage: {
             name: string;
-            resources: components["schemas"]["ResourceUsageShape"][];
+            resources: components["schemas"]["QuotaUsage"][];
         };
         /** FollowerView */
         FollowerView: {
@@ -3229,8 +3219,8 @@ export interface components {
             at: string;
             fits: components["schemas"]["LevelFitView"][];
         };
-        /** GateStateShape */
-        GateStateShape: {
+        /** GateState */
+        GateState: {
             name: string;
             /** @enum {string} */
             position: "Open" | "Closed";
@@ -3242,8 +3232,8 @@ export interface components {
             /** @enum {string} */
             position: "Open" | "Closed";
         };
-        /** GivenUpPodsShape */
-        GivenUpPodsShape: {
+        /** GivenUpPods */
+        GivenUpPods: {
             name: string;
             going: number;
             staying: number;
@@ -3288,8 +3278,8 @@ export interface components {
                 [key: string]: number;
             };
         };
-        /** HoldShape */
-        HoldShape: {
+        /** Hold */
+        Hold: {
             owner: string;
             reason: string;
             /**
@@ -3323,18 +3313,18 @@ export interface components {
             clusterQueue: string;
             priority: number;
         };
-        /** InstallationFairSharingShape */
-        InstallationFairSharingShape: {
+        /** InstallationFairSharing */
+        InstallationFairSharing: {
             preemptionStrategies?: string[];
         };
-        /** InstallationWaitShape */
-        InstallationWaitShape: {
+        /** InstallationWait */
+        InstallationWait: {
             /** @default 30m0s */
             timeout?: string;
             recoveryTimeout?: string | null;
             /** @default false */
             blockAdmission?: boolean;
-            requeuingStrategy?: components["schemas"]["RequeuingStrategyShape"] | null;
+            requeuingStrategy?: components["schemas"]["RequeuingStrategy"] | null;
         };
         /** LabelSelector */
         LabelSelector: {
@@ -3365,8 +3355,8 @@ export interface components {
             together: number;
             fragmentation: number;
         };
-        /** LimitRangeItemShape */
-        LimitRangeItemShape: {
+        /** LimitRangeItem */
+        LimitRangeItem: {
             /** @enum {string} */
             type: "Container" | "Pod" | "PersistentVolumeClaim";
             max?: {
@@ -3399,11 +3389,11 @@ export interface components {
             /** @constant */
             kind: "LimitRange";
             metadata: components["schemas"]["ObjectMeta"];
-            spec: components["schemas"]["LimitRangeSpecShape"];
+            spec: components["schemas"]["LimitRangeSpec"];
         };
-        /** LimitRangeSpecShape */
-        LimitRangeSpecShape: {
-            limits?: components["schemas"]["LimitRangeItemShape"][];
+        /** LimitRangeSpec */
+        LimitRangeSpec: {
+            limits?: components["schemas"]["LimitRangeItem"][];
         };
         /** LimitView */
         LimitView: {
@@ -3417,9 +3407,9 @@ export interface components {
             resourceVersion: string;
             continue?: string | null;
         };
-        /** LocalQueueFairSharingShape */
-        LocalQueueFairSharingShape: {
-            admissionFairSharingStatus: components["schemas"]["ConsumptionShape"];
+        /** LocalQueueFairSharing */
+        LocalQueueFairSharing: {
+            admissionFairSharingStatus: components["schemas"]["Consumption"];
         };
         /** LocalQueueLine */
         LocalQueueLine: {
@@ -3444,21 +3434,21 @@ export interface components {
             /** @constant */
             kind: "LocalQueue";
             metadata: components["schemas"]["ObjectMeta"];
-            spec: components["schemas"]["LocalQueueSpecShape"];
-            status?: components["schemas"]["LocalQueueStatusShape"] | null;
+            spec: components["schemas"]["LocalQueueSpec"];
+            status?: components["schemas"]["LocalQueueStatus"] | null;
         };
-        /** LocalQueueSpecShape */
-        LocalQueueSpecShape: {
+        /** LocalQueueSpec */
+        LocalQueueSpec: {
             clusterQueue: string;
             /**
              * @default None
              * @enum {string}
              */
             stopPolicy?: "None" | "Hold" | "HoldAndDrain";
-            fairSharing?: components["schemas"]["FairSharingShape"] | null;
+            fairSharing?: components["schemas"]["FairSharing"] | null;
         };
-        /** LocalQueueStatusShape */
-        LocalQueueStatusShape: {
+        /** LocalQueueStatus */
+        LocalQueueStatus: {
             conditions?: components["schemas"]["Condition"][];
             /** @default 0 */
             pendingWorkloads?: number;
@@ -3466,12 +3456,12 @@ export interface components {
             reservingWorkloads?: number;
             /** @default 0 */
             admittedWorkloads?: number;
-            flavorsReservation?: components["schemas"]["FlavorUsageShape"][];
-            flavorsUsage?: components["schemas"]["FlavorUsageShape"][];
-            fairSharing?: components["schemas"]["LocalQueueFairSharingShape"] | null;
+            flavorsReservation?: components["schemas"]["FlavorUsage"][];
+            flavorsUsage?: components["schemas"]["FlavorUsage"][];
+            fairSharing?: components["schemas"]["LocalQueueFairSharing"] | null;
         };
-        /** MinimumRuntimeShape */
-        MinimumRuntimeShape: {
+        /** MinimumRuntime */
+        MinimumRuntime: {
             preempt?: string | null;
             reclaim?: string | null;
         };
@@ -3550,19 +3540,19 @@ export interface components {
             /** @constant */
             kind: "Node";
             metadata: components["schemas"]["ObjectMeta"];
-            spec: components["schemas"]["NodeSpecShape"];
-            status?: components["schemas"]["NodeStatusShape"] | null;
+            spec: components["schemas"]["NodeSpec"];
+            status?: components["schemas"]["NodeStatus"] | null;
         };
-        /** NodeSpecShape */
-        NodeSpecShape: {
-            taints?: components["schemas"]["TaintShape"][];
+        /** NodeSpec */
+        NodeSpec: {
+            taints?: components["schemas"]["Taint"][];
             /** @default false */
             unschedulable?: boolean;
             /** @default false */
             draining?: boolean;
         };
-        /** NodeStatusShape */
-        NodeStatusShape: {
+        /** NodeStatus */
+        NodeStatus: {
             allocatable?: {
                 [key: string]: string | number;
             };
@@ -3573,10 +3563,10 @@ export interface components {
             leaseSeconds?: number;
             conditions?: components["schemas"]["Condition"][];
         };
-        /** NominatedPlacementShape */
-        NominatedPlacementShape: {
+        /** NominatedPlacement */
+        NominatedPlacement: {
             clusterQueue: string;
-            podSetAssignments: components["schemas"]["PodSetAssignmentShape"][];
+            podSetAssignments: components["schemas"]["PodSetAssignment"][];
             round?: string | null;
         };
         /** ObjectMeta */
@@ -3603,13 +3593,33 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /** ObservedPod */
+        ObservedPod: {
+            name: string;
+            labels?: {
+                [key: string]: string;
+            };
+            annotations?: {
+                [key: string]: string;
+            };
+            values?: string[];
+            /** @default false */
+            hasEnded?: boolean;
+        };
+        /** ObservedPods */
+        ObservedPods: {
+            uid: string;
+            /** @default main */
+            podSet?: string;
+            pods: components["schemas"]["ObservedPod"][];
+        };
         /** OpenEviction */
         OpenEviction: {
             workload: string;
             uid: string;
             clusterQueue: string;
-            eviction: components["schemas"]["EvictionShape"];
-            podSets?: components["schemas"]["GivenUpPodsShape"][];
+            eviction: components["schemas"]["Eviction"];
+            podSets?: components["schemas"]["GivenUpPods"][];
         };
         /** Overview */
         Overview: {
@@ -3695,8 +3705,8 @@ export interface components {
             metadata: components["schemas"]["PendingListMeta"];
             items: components["schemas"]["PendingWorkload"][];
         };
-        /** PodPlaceShape */
-        PodPlaceShape: {
+        /** PodPlace */
+        PodPlace: {
             pod: string;
             nodeSelector: {
                 [key: string]: string;
@@ -3709,39 +3719,10 @@ export interface components {
              * @example 182233
              */
             position: number;
-            places: components["schemas"]["PodPlaceShape"][];
+            places: components["schemas"]["PodPlace"][];
         };
-        /** PodSeenShape */
-        PodSeenShape: {
-            name: string;
-            labels?: {
-                [key: string]: string;
-            };
-            annotations?: {
-                [key: string]: string;
-            };
-            values?: string[];
-            /** @default false */
-            hasEnded?: boolean;
-        };
-        /** PodSetAssignmentShape */
-        PodSetAssignmentShape: {
-            name: string;
-            flavors: {
-                [key: string]: string;
-            };
-            resourceUsage: {
-                [key: string]: string | number;
-            };
-            count: number;
-            topologyAssignment?: {
-                [key: string]: unknown;
-            } | null;
-            /** @enum {null|string} */
-            delayedTopologyRequest?: "Pending" | "Ready" | null;
-        };
-        /** PodSetShape */
-        PodSetShape: {
+        /** PodSet */
+        PodSet: {
             /** @default main */
             name?: string;
             /** @default 1 */
@@ -3757,8 +3738,24 @@ export interface components {
             preemptionMode?: string | null;
             priorityClassName?: string | null;
         };
-        /** PodSetUpdateShape */
-        PodSetUpdateShape: {
+        /** PodSetAssignment */
+        PodSetAssignment: {
+            name: string;
+            flavors: {
+                [key: string]: string;
+            };
+            resourceUsage: {
+                [key: string]: string | number;
+            };
+            count: number;
+            topologyAssignment?: {
+                [key: string]: unknown;
+            } | null;
+            /** @enum {null|string} */
+            delayedTopologyRequest?: "Pending" | "Ready" | null;
+        };
+        /** PodSetUpdate */
+        PodSetUpdate: {
             name: string;
             labels?: {
                 [key: string]: string;
@@ -3769,7 +3766,7 @@ export interface components {
             nodeSelector?: {
                 [key: string]: string;
             };
-            tolerations?: components["schemas"]["TolerationShape"][];
+            tolerations?: components["schemas"]["Toleration"][];
         };
         /** PodsGoneReport */
         PodsGoneReport: {
@@ -3783,25 +3780,79 @@ export interface components {
             /** @default  */
             message?: string;
         };
-        /** PodsSeen */
-        PodsSeen: {
-            uid: string;
-            /** @default main */
-            podSet?: string;
-            pods: components["schemas"]["PodSeenShape"][];
+        /** Preemption */
+        Preemption: {
+            withinClusterQueue?: string | null;
+            reclaimWithinCohort?: string | null;
+            borrowWithinCohort?: components["schemas"]["BorrowWithinCohort"] | null;
+            /** @enum {null|string} */
+            orderProfile?: "ScopeFirst" | "PriorityFirst" | null;
+            minRuntime?: components["schemas"]["MinimumRuntime"] | null;
+            softEviction?: components["schemas"]["SoftEviction"] | null;
+            /** @default false */
+            reserveForPendingNonPreemptible?: boolean;
+            rateLimit?: components["schemas"]["PreemptionRate"] | null;
         };
-        /** PreemptionGateShape */
-        PreemptionGateShape: {
+        /** PreemptionGate */
+        PreemptionGate: {
             name: string;
         };
-        /** PreemptionRateShape */
-        PreemptionRateShape: {
+        /** PreemptionRate */
+        PreemptionRate: {
             perMinute: number;
             /** @default 1 */
             burst?: number;
         };
-        /** PreemptionRulesShape */
-        PreemptionRulesShape: {
+        /** PreemptionRound */
+        PreemptionRound: {
+            id: string;
+            stage: string;
+            preemptor: string;
+            preemptorPriority: number;
+            clusterQueue: string;
+            admission: components["schemas"]["Admission"];
+            victims: components["schemas"]["Victim"][];
+            considered: number;
+            refused?: {
+                [key: string]: string;
+            }[];
+            /** @default  */
+            cohort?: string;
+            guaranteeing: boolean;
+            budgetViolations: number;
+            figures?: components["schemas"]["RoundQuota"][];
+            /** @default  */
+            invalidatedBy?: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            startedAt?: string | null;
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            basisPosition: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            committedAt: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            endedAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            expiresAt?: string | null;
+            /** @default  */
+            outcome?: string;
+        };
+        /** PreemptionRules */
+        PreemptionRules: {
             defaultPreemptible?: boolean | null;
             disableDefaultPreemptiable?: boolean | null;
             legacyNonPreemptibleFrom?: number | null;
@@ -3820,21 +3871,8 @@ export interface components {
             /** @default false */
             priorityBoost?: boolean;
         };
-        /** PreemptionShape */
-        PreemptionShape: {
-            withinClusterQueue?: string | null;
-            reclaimWithinCohort?: string | null;
-            borrowWithinCohort?: components["schemas"]["BorrowWithinCohortShape"] | null;
-            /** @enum {null|string} */
-            orderProfile?: "ScopeFirst" | "PriorityFirst" | null;
-            minRuntime?: components["schemas"]["MinimumRuntimeShape"] | null;
-            softEviction?: components["schemas"]["SoftEvictionShape"] | null;
-            /** @default false */
-            reserveForPendingNonPreemptible?: boolean;
-            rateLimit?: components["schemas"]["PreemptionRateShape"] | null;
-        };
-        /** PriorityClassRefShape */
-        PriorityClassRefShape: {
+        /** PriorityClassRef */
+        PriorityClassRef: {
             /** @default kueue.x-k8s.io */
             group?: string;
             /** @default WorkloadPriorityClass */
@@ -3961,6 +3999,12 @@ export interface components {
             at: string;
             roots: components["schemas"]["QueueNode"][];
         };
+        /** QuotaUsage */
+        QuotaUsage: {
+            name: string;
+            total: string;
+            borrowed?: string | null;
+        };
         /** ReasonThen */
         ReasonThen: {
             /**
@@ -3980,8 +4024,8 @@ export interface components {
         Rebuilding: {
             name: string;
         };
-        /** ReclaimablePodsShape */
-        ReclaimablePodsShape: {
+        /** ReclaimablePods */
+        ReclaimablePods: {
             name: string;
             count: number;
         };
@@ -4045,8 +4089,8 @@ export interface components {
             position: number;
             results: components["schemas"]["ReportOutcome"][];
         };
-        /** RequeueStateShape */
-        RequeueStateShape: {
+        /** RequeueState */
+        RequeueState: {
             /** @default 0 */
             count?: number;
             /**
@@ -4055,8 +4099,8 @@ export interface components {
              */
             requeueAt?: string | null;
         };
-        /** RequeuingStrategyShape */
-        RequeuingStrategyShape: {
+        /** RequeuingStrategy */
+        RequeuingStrategy: {
             /**
              * @default Eviction
              * @enum {string}
@@ -4085,48 +4129,42 @@ export interface components {
             /** @constant */
             kind: "ResourceFlavor";
             metadata: components["schemas"]["ObjectMeta"];
-            spec: components["schemas"]["ResourceFlavorSpecShape"];
+            spec: components["schemas"]["ResourceFlavorSpec"];
         };
-        /** ResourceFlavorSpecShape */
-        ResourceFlavorSpecShape: {
+        /** ResourceFlavorSpec */
+        ResourceFlavorSpec: {
             nodeLabels?: {
                 [key: string]: string;
             };
-            nodeTaints?: components["schemas"]["TaintShape"][];
-            tolerations?: components["schemas"]["TolerationShape"][];
+            nodeTaints?: components["schemas"]["Taint"][];
+            tolerations?: components["schemas"]["Toleration"][];
             topologyName?: string | null;
         };
-        /** ResourceGroupShape */
-        ResourceGroupShape: {
+        /** ResourceGroup */
+        ResourceGroup: {
             coveredResources: string[];
-            flavors: components["schemas"]["FlavorQuotasShape"][];
+            flavors: components["schemas"]["FlavorQuotas"][];
         };
-        /** ResourceQuotaShape */
-        ResourceQuotaShape: {
+        /** ResourceQuota */
+        ResourceQuota: {
             name: string;
             nominalQuota: string | number;
             borrowingLimit?: string | number | null;
             lendingLimit?: string | number | null;
         };
-        /** ResourceRulesShape */
-        ResourceRulesShape: {
+        /** ResourceRules */
+        ResourceRules: {
             excludeResourcePrefixes?: string[];
             /**
              * @default BlockUndeclared
              * @enum {string}
              */
             quotaCheckStrategy?: "BlockUndeclared" | "IgnoreUndeclared";
-            transformations?: components["schemas"]["TransformationShape"][];
+            transformations?: components["schemas"]["Transformation"][];
         };
-        /** ResourceUsageShape */
-        ResourceUsageShape: {
-            name: string;
-            total: string;
-            borrowed?: string | null;
-        };
-        /** RetentionShape */
-        RetentionShape: {
-            workloads?: components["schemas"]["WorkloadRetentionShape"] | null;
+        /** Retention */
+        Retention: {
+            workloads?: components["schemas"]["WorkloadRetention"] | null;
         };
         /** RevertRequest */
         RevertRequest: {
@@ -4177,7 +4215,7 @@ export interface components {
              * @example 182233
              */
             position: number;
-            rounds: components["schemas"]["RoundShape"][];
+            rounds: components["schemas"]["PreemptionRound"][];
             links: components["schemas"]["ChainLink"][];
         };
         /** RoundPage */
@@ -4187,56 +4225,18 @@ export interface components {
              * @example 182233
              */
             position: number;
-            items: components["schemas"]["RoundShape"][];
+            items: components["schemas"]["PreemptionRound"][];
             continue?: string | null;
         };
-        /** RoundShape */
-        RoundShape: {
-            id: string;
-            stage: string;
-            preemptor: string;
-            preemptorPriority: number;
+        /** RoundQuota */
+        RoundQuota: {
             clusterQueue: string;
-            admission: components["schemas"]["AdmissionShape"];
-            victims: components["schemas"]["VictimShape"][];
-            considered: number;
-            refused?: {
-                [key: string]: string;
-            }[];
-            /** @default  */
-            cohort?: string;
-            guaranteeing: boolean;
-            budgetViolations: number;
-            figures?: components["schemas"]["FiguresShape"][];
-            /** @default  */
-            invalidatedBy?: string;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            startedAt?: string | null;
-            /**
-             * @description A place in the log
-             * @example 182233
-             */
-            basisPosition: number;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            committedAt: string;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            endedAt?: string | null;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            expiresAt?: string | null;
-            /** @default  */
-            outcome?: string;
+            flavor: string;
+            resource: string;
+            nominal: number;
+            used: number;
+            wanted: number;
+            available: number;
         };
         /** RoundView */
         RoundView: {
@@ -4260,35 +4260,35 @@ export interface components {
             kind: "RuntimeClass";
             metadata: components["schemas"]["ObjectMeta"];
             handler: string;
-            overhead?: components["schemas"]["RuntimeOverheadShape"] | null;
-            scheduling?: components["schemas"]["RuntimeSchedulingShape"] | null;
+            overhead?: components["schemas"]["RuntimeOverhead"] | null;
+            scheduling?: components["schemas"]["RuntimeScheduling"] | null;
         };
-        /** RuntimeOverheadShape */
-        RuntimeOverheadShape: {
+        /** RuntimeOverhead */
+        RuntimeOverhead: {
             podFixed?: {
                 [key: string]: string;
             };
         };
-        /** RuntimeSchedulingShape */
-        RuntimeSchedulingShape: {
+        /** RuntimeScheduling */
+        RuntimeScheduling: {
             nodeSelector?: {
                 [key: string]: string;
             };
-            tolerations?: components["schemas"]["TolerationShape"][];
+            tolerations?: components["schemas"]["Toleration"][];
         };
-        /** SchedulingStatsShape */
-        SchedulingStatsShape: {
-            evictions?: components["schemas"]["EvictionCountShape"][];
+        /** SchedulingStats */
+        SchedulingStats: {
+            evictions?: components["schemas"]["EvictionCount"][];
         };
-        /** SettingShape */
-        SettingShape: {
+        /** Setting */
+        Setting: {
             value: string | boolean;
             source: string;
         };
-        /** ShrinkingShape */
-        ShrinkingShape: {
-            eviction: components["schemas"]["EvictionShape"];
-            podSets: components["schemas"]["GivenUpPodsShape"][];
+        /** Shrinking */
+        Shrinking: {
+            eviction: components["schemas"]["Eviction"];
+            podSets: components["schemas"]["GivenUpPods"][];
         };
         /** SimulationView */
         SimulationView: {
@@ -4301,8 +4301,8 @@ export interface components {
             facts: number;
             assumptions: string[];
         };
-        /** SoftEvictionShape */
-        SoftEvictionShape: {
+        /** SoftEviction */
+        SoftEviction: {
             /**
              * @default Immediate
              * @enum {string}
@@ -4372,8 +4372,8 @@ export interface components {
             followers: components["schemas"]["FollowerView"][];
             headLagSeconds: number;
         };
-        /** TaintShape */
-        TaintShape: {
+        /** Taint */
+        Taint: {
             key: string;
             /** @default  */
             value?: string;
@@ -4423,24 +4423,8 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** TokenList */
-        TokenList: {
-            items: components["schemas"]["TokenShape"][];
-        };
-        /** TokenRequest */
-        TokenRequest: {
-            name: string;
-            /** @enum {string} */
-            role: "viewer" | "submitter" | "executor" | "admin";
-            namespaces?: string[];
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            expiresAt?: string | null;
-        };
-        /** TokenShape */
-        TokenShape: {
+        /** TokenDetail */
+        TokenDetail: {
             name: string;
             /** @enum {string} */
             role: "viewer" | "submitter" | "executor" | "admin";
@@ -4450,6 +4434,22 @@ export interface components {
              * @example 2026-09-24T12:03:11Z
              */
             createdAt: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            expiresAt?: string | null;
+        };
+        /** TokenList */
+        TokenList: {
+            items: components["schemas"]["TokenDetail"][];
+        };
+        /** TokenRequest */
+        TokenRequest: {
+            name: string;
+            /** @enum {string} */
+            role: "viewer" | "submitter" | "executor" | "admin";
+            namespaces?: string[];
             /**
              * @description RFC 3339, UTC
              * @example 2026-09-24T12:03:11Z
@@ -4471,8 +4471,8 @@ export interface components {
             effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute" | null;
             tolerationSeconds?: number | null;
         };
-        /** TolerationShape */
-        TolerationShape: {
+        /** Toleration */
+        Toleration: {
             key?: string | null;
             /**
              * @default Equal
@@ -4501,8 +4501,8 @@ export interface components {
             };
             fits: components["schemas"]["LevelFitView"][];
         };
-        /** TopologyLevelShape */
-        TopologyLevelShape: {
+        /** TopologyLevel */
+        TopologyLevel: {
             nodeLabel: string;
         };
         /** TopologyList */
@@ -4536,10 +4536,10 @@ export interface components {
             /** @constant */
             kind: "Topology";
             metadata: components["schemas"]["ObjectMeta"];
-            spec: components["schemas"]["TopologySpecShape"];
+            spec: components["schemas"]["TopologySpec"];
         };
-        /** TopologyRulesShape */
-        TopologyRulesShape: {
+        /** TopologyRules */
+        TopologyRules: {
             /**
              * @default Mixed
              * @enum {string}
@@ -4554,9 +4554,9 @@ export interface components {
             /** @default true */
             failFast?: boolean;
         };
-        /** TopologySpecShape */
-        TopologySpecShape: {
-            levels: components["schemas"]["TopologyLevelShape"][];
+        /** TopologySpec */
+        TopologySpec: {
+            levels: components["schemas"]["TopologyLevel"][];
         };
         /** TotalsView */
         TotalsView: {
@@ -4577,8 +4577,8 @@ export interface components {
             looks: number;
             cycles: number;
         };
-        /** TransformationShape */
-        TransformationShape: {
+        /** Transformation */
+        Transformation: {
             input: string;
             /**
              * @default Retain
@@ -4595,8 +4595,8 @@ export interface components {
             /** @default  */
             reason?: string;
         };
-        /** UnhealthyNodeShape */
-        UnhealthyNodeShape: {
+        /** UnhealthyNode */
+        UnhealthyNode: {
             name: string;
             /** @default  */
             reason?: string;
@@ -4662,8 +4662,8 @@ export interface components {
             then: number[];
             rehearsed: number[];
         };
-        /** VictimShape */
-        VictimShape: {
+        /** Victim */
+        Victim: {
             workload: string;
             clusterQueue: string;
             reason: string;
@@ -4736,8 +4736,8 @@ export interface components {
             /** @constant */
             kind: "Workload";
             metadata: components["schemas"]["ObjectMeta"];
-            spec: components["schemas"]["WorkloadSpecShape"];
-            status?: components["schemas"]["WorkloadStatusShape"] | null;
+            spec: components["schemas"]["WorkloadSpec"];
+            status?: components["schemas"]["WorkloadStatus"] | null;
         };
         /** WorkloadPriorityClassList */
         WorkloadPriorityClassList: {
@@ -4761,16 +4761,16 @@ export interface components {
             preemptionPolicy?: string | null;
             maxProtectionDelta?: number | null;
         };
-        /** WorkloadRetentionShape */
-        WorkloadRetentionShape: {
+        /** WorkloadRetention */
+        WorkloadRetention: {
             afterFinished?: string | null;
             afterDeactivatedByKueue?: string | null;
         };
-        /** WorkloadSpecShape */
-        WorkloadSpecShape: {
-            podSets: components["schemas"]["PodSetShape"][];
+        /** WorkloadSpec */
+        WorkloadSpec: {
+            podSets: components["schemas"]["PodSet"][];
             queueName?: string | null;
-            priorityClassRef?: components["schemas"]["PriorityClassRefShape"] | null;
+            priorityClassRef?: components["schemas"]["PriorityClassRef"] | null;
             priorityClassName?: string | null;
             priority?: number | null;
             preemptionPriorityClassName?: string | null;
@@ -4778,39 +4778,39 @@ export interface components {
             preemptionPolicy?: "PreemptLowerPriority" | "Never" | null;
             canPreempt?: boolean | null;
             preemptibility?: string | null;
-            preemptionGates?: components["schemas"]["PreemptionGateShape"][];
-            evictionPolicy?: components["schemas"]["EvictionPolicyShape"] | null;
+            preemptionGates?: components["schemas"]["PreemptionGate"][];
+            evictionPolicy?: components["schemas"]["EvictionPolicy"] | null;
             /** @default true */
             active?: boolean;
             maximumExecutionTimeSeconds?: number | null;
         };
-        /** WorkloadStatusShape */
-        WorkloadStatusShape: {
+        /** WorkloadStatus */
+        WorkloadStatus: {
             /** @enum {string} */
             phase: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
             conditions?: components["schemas"]["Condition"][];
-            admission?: components["schemas"]["AdmissionShape"] | null;
-            admissionChecks?: components["schemas"]["CheckStateShape"][];
-            unhealthyNodes?: components["schemas"]["UnhealthyNodeShape"][];
-            reclaimablePods?: components["schemas"]["ReclaimablePodsShape"][];
-            requeueState?: components["schemas"]["RequeueStateShape"] | null;
+            admission?: components["schemas"]["Admission"] | null;
+            admissionChecks?: components["schemas"]["CheckState"][];
+            unhealthyNodes?: components["schemas"]["UnhealthyNode"][];
+            reclaimablePods?: components["schemas"]["ReclaimablePods"][];
+            requeueState?: components["schemas"]["RequeueState"] | null;
             requeuedCount?: number | null;
             priority?: number | null;
             preemptionPriority?: number | null;
             priorityBoost?: number | null;
-            preemptibility?: components["schemas"]["SettingShape"] | null;
-            canPreempt?: components["schemas"]["SettingShape"] | null;
-            preemptionGates?: components["schemas"]["GateStateShape"][];
+            preemptibility?: components["schemas"]["Setting"] | null;
+            canPreempt?: components["schemas"]["Setting"] | null;
+            preemptionGates?: components["schemas"]["GateState"][];
             divergingPodSets?: {
                 [key: string]: unknown;
             }[];
             ignored?: string[];
-            eviction?: components["schemas"]["EvictionShape"] | null;
-            shrinking?: components["schemas"]["ShrinkingShape"][];
-            hold?: components["schemas"]["HoldShape"] | null;
+            eviction?: components["schemas"]["Eviction"] | null;
+            shrinking?: components["schemas"]["Shrinking"][];
+            hold?: components["schemas"]["Hold"] | null;
             accumulatedPastExecutionTimeSeconds?: number | null;
-            schedulingStats?: components["schemas"]["SchedulingStatsShape"] | null;
-            nominatedPlacement?: components["schemas"]["NominatedPlacementShape"] | null;
+            schedulingStats?: components["schemas"]["SchedulingStats"] | null;
+            nominatedPlacement?: components["schemas"]["NominatedPlacement"] | null;
         };
         /** WrittenWorkload */
         WrittenWorkload: {
@@ -4818,8 +4818,8 @@ export interface components {
             /** @constant */
             kind: "Workload";
             metadata: components["schemas"]["ObjectMeta"];
-            spec: components["schemas"]["WorkloadSpecShape"];
-            status?: components["schemas"]["WorkloadStatusShape"] | null;
+            spec: components["schemas"]["WorkloadSpec"];
+            status?: components["schemas"]["WorkloadStatus"] | null;
             warnings?: components["schemas"]["AdviceView"][];
         };
         /** @description An object of any kind, as its kind's own address takes it */
@@ -9739,7 +9739,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PodsSeen"];
+                "application/json": components["schemas"]["ObservedPods"];
             };
         };
         responses: {
@@ -10552,7 +10552,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RoundShape"];
+                    "application/json": components["schemas"]["PreemptionRound"];
                 };
             };
             400: components["responses"]["Problem400"];
