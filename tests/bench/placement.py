@@ -16,12 +16,12 @@ from time import perf_counter
 import numpy as np
 
 from headgate.domain.configured import Configured
-from headgate.domain.scheduling.placement.building import build_hosts
-from headgate.domain.scheduling.placement.figures import Shape, capacities_for
-from headgate.domain.scheduling.placement.ground import Ground, Placed, per_pod
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.capacity_cache import Shape, capacities_for
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.placement.place import place_pod_set
-from headgate.domain.scheduling.placement.wanted import slicing_of
+from headgate.domain.scheduling.placement.placement_context import Ground, Placed, per_pod
+from headgate.domain.scheduling.placement.search_request import slicing_of
+from headgate.domain.scheduling.placement.topology_tree import build_hosts
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,

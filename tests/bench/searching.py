@@ -12,7 +12,7 @@ import numpy as np
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.workloads.specs import TopologyRequest
 from tests.builders.world import World, quotas

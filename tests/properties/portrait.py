@@ -4,7 +4,7 @@ from typing import Any
 
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.evaluation.blocking_workloads import top_holders
-from headgate.domain.scheduling.placement.hosts import TRIAL
+from headgate.domain.scheduling.placement.host_table import TRIAL
 
 
 def portrait(cell: Cell) -> dict[str, Any]:

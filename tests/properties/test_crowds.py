@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.configured import Configured
-from headgate.domain.scheduling.placement.crowd import NOBODY, Crowd, Standing
-from headgate.domain.scheduling.placement.hosts import HostTable, Place
+from headgate.domain.scheduling.placement.admitted_index import NOBODY, Crowd, Standing
+from headgate.domain.scheduling.placement.host_table import HostTable, Place
 from headgate.domain.topology.specs import NodeSpec
 
 Stands = tuple[int, list[tuple[int, int, int]]]

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.ground import Ground, Placed, per_pod
-from headgate.domain.scheduling.placement.hosts import PROJECTED, Bools
-from headgate.domain.scheduling.placement.parts import places_within
+from headgate.domain.scheduling.placement.host_table import PROJECTED, Bools
 from headgate.domain.scheduling.placement.place import place_pod_set
+from headgate.domain.scheduling.placement.placement_context import Ground, Placed, per_pod
+from headgate.domain.scheduling.placement.subtopology import places_within
 from headgate.domain.scheduling.preemption.candidates import reserved_at
 from headgate.domain.scheduling.preemption.claims import Candidate, Victim
 from headgate.domain.scheduling.preemption.scoring import Score, score_of

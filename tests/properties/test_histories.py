@@ -26,7 +26,7 @@ from headgate.domain.rounds.events import RoundCommitted
 from headgate.domain.rounds.state import is_open
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.topology.events import NodeCordoned, NodeReported, NodeUncordoned
 from headgate.domain.workloads.deciding.leaving import holds_quota

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.scheduling.placement.changed_rows import ChangedRows
-from headgate.domain.scheduling.placement.lowest import Lowest
+from headgate.domain.scheduling.placement.host_table import ChangedRows, Lowest
 
 ROWS = 400
 MOVES = st.lists(

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.scheduling.placement.naming import FEW, Naming
-from headgate.domain.scheduling.placement.sizes import LARGEST
+from headgate.domain.scheduling.placement.assignment_encoding import FEW, Naming
+from headgate.domain.scheduling.placement.size_index import LARGEST
 from headgate.domain.workloads.admission import TopologyDomain
 
 PLACES = 2 * FEW

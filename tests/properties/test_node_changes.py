@@ -13,7 +13,7 @@ from headgate.domain.configuration.specs import TopologyRules
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.scheduling.hosts.health import host_failures
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.hosts import PODS
+from headgate.domain.scheduling.placement.host_table import PODS
 from headgate.domain.topology.events import (
     NodeChanged,
     NodeCordoned,

@@ -10,21 +10,21 @@ from msgspec.structs import replace
 
 from headgate.domain.configuration.specs import TopologyRules
 from headgate.domain.configured import Configured
-from headgate.domain.scheduling.placement.building import build_hosts
-from headgate.domain.scheduling.placement.capacities import Capacities, refresh
-from headgate.domain.scheduling.placement.figures import (
+from headgate.domain.scheduling.placement.capacity_cache import (
     Known,
     Shape,
     capacities_for,
     computed,
     leaf_figures,
 )
-from headgate.domain.scheduling.placement.ground import Ground, Placed, per_pod
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.domain_capacities import Capacities, refresh
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.placement.orders import plain_order, take_in_order
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
-from headgate.domain.scheduling.placement.sizes import LARGEST
-from headgate.domain.scheduling.placement.wanted import slicing_of, wanted_of
+from headgate.domain.scheduling.placement.placement_context import Ground, Placed, per_pod
+from headgate.domain.scheduling.placement.search_request import slicing_of, wanted_of
+from headgate.domain.scheduling.placement.size_index import LARGEST
+from headgate.domain.scheduling.placement.topology_tree import build_hosts
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
     NodeSpec,

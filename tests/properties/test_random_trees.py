@@ -11,7 +11,7 @@ from headgate.domain.scheduling.evaluation.evaluate import Evaluation, evaluate
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.order import Shape
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.usage import add_usage, available, no_usage
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.workloads.events import WorkloadQuotaReserved

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.rounds.events import RoundCommitted, RoundVictim
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.pods.surplus import core_of
 from headgate.domain.workloads.preemption.events import ProtectionChanged

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.scheduling.placement.sizes import (
+from headgate.domain.scheduling.placement.size_index import (
     LARGEST,
     counted,
     first_of,

@@ -8,21 +8,27 @@ import numpy as np
 
 from headgate.domain.configuration.specs import TopologyRules
 from headgate.domain.configured import Configured
-from headgate.domain.scheduling.placement.assignments import (
+from headgate.domain.scheduling.placement.balanced import (
+    Choice,
+    best_choice,
+    in_shares,
+    tightest_set,
+)
+from headgate.domain.scheduling.placement.domain_capacities import Capacities, Slicing
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology, stands_in
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PODS, HostTable, Ints, is_usable
+from headgate.domain.scheduling.placement.orders import leader_order, plain_order
+from headgate.domain.scheduling.placement.placement_context import (
+    Ground,
+    Placed,
     assignment_of,
+    assume,
     standing_at,
     with_placed,
 )
-from headgate.domain.scheduling.placement.balanced import Choice, best_choice, in_shares
-from headgate.domain.scheduling.placement.building import build_hosts
-from headgate.domain.scheduling.placement.capacities import Capacities, Slicing
-from headgate.domain.scheduling.placement.domains import FlavorTopology, stands_in
-from headgate.domain.scheduling.placement.ground import Ground, Placed, assume
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PODS, HostTable, Ints, is_usable
-from headgate.domain.scheduling.placement.orders import leader_order, plain_order
 from headgate.domain.scheduling.placement.search import Held
-from headgate.domain.scheduling.placement.tightest_set import tightest_set
-from headgate.domain.scheduling.placement.wanted import wanted_of
+from headgate.domain.scheduling.placement.search_request import wanted_of
+from headgate.domain.scheduling.placement.topology_tree import build_hosts
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
     NodeSpec,

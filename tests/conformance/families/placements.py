@@ -7,10 +7,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.ground import Ground
-from headgate.domain.scheduling.placement.growing import Standing, place_grown
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PODS, place_named
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PODS, place_named
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
+from headgate.domain.scheduling.placement.placement_context import Ground
+from headgate.domain.scheduling.placement.scale_up import Standing, place_grown
 from headgate.domain.workloads.specs import PodSet
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences

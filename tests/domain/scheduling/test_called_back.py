@@ -3,7 +3,7 @@
 from typing import Any
 
 from headgate.domain.queues.specs import ClusterQueuePreemption, SoftEviction
-from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.topology.events import NodeReported
 from headgate.domain.workloads.commands import AcknowledgeEviction
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld

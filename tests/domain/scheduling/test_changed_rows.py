@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.changed_rows import LEAST_KEPT, ChangedRows
+from headgate.domain.scheduling.placement.host_table import LEAST_KEPT, ChangedRows
 
 
 def test_rows_are_told_from_where_one_stands() -> None:

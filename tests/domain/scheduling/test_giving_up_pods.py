@@ -2,7 +2,7 @@
 
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.specs import AdmissionCheckRule
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ReportEvictionProgress,

@@ -2,7 +2,7 @@
 
 from headgate.domain.scheduling.evaluation.blocking_workloads import top_holders
 from headgate.domain.scheduling.partition.charges import Charge
-from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.placement.host_table import ACTUAL
 from tests.builders.world import World, quotas
 
 KEY = ("plain", "gpu")

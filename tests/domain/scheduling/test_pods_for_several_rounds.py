@@ -4,7 +4,7 @@ import pytest
 
 from headgate.domain.queues.specs import ClusterQueuePreemption, SoftEviction
 from headgate.domain.rounds.events import RoundCommitted, VictimReleased
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadEvicted
 from headgate.domain.workloads.preemption.events import (
     EvictionCancelled,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueuePreemption, FlavorQuotas, ResourceGroup
 from headgate.domain.scheduling.pending_reasons import current_reason
-from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.usage import balance
 from headgate.domain.values.selectors import Taint, Toleration
 from headgate.domain.workloads.explanation import Blocker, Explanation

@@ -16,7 +16,7 @@ from headgate.application.queries.queues.figures import counts_of, standing_of
 from headgate.application.queries.queues.tree import queue_counts
 from headgate.domain.cell import Cell
 from headgate.domain.queues.activity import cluster_queue_activity
-from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.fair_share import fair_share
 from headgate.domain.values.quantities import FlavorUsage
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, host_name
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED, host_name
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.scheduling.second_pass import (
     evicts_when_unplaceable,

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.ordering.turns import Entry, Standing
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.quota.fair_share import standings_with
 from headgate.domain.scheduling.quota.tree import Amounts
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.hosts.health import TOO_SMALL
 from headgate.domain.scheduling.partition.charges import Charge
-from headgate.domain.scheduling.placement.hosts import PODS
+from headgate.domain.scheduling.placement.host_table import PODS
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.events import WorkloadHostsFailed

@@ -13,9 +13,9 @@ from headgate.domain.facts import DomainEvent
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.explanation.placement_shortfall import shortfall_text
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.ground import Ground
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED, Ints
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED, Ints
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
+from headgate.domain.scheduling.placement.placement_context import Ground
 from headgate.domain.scheduling.placement.replacement import add_pods, replace_hosts
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.streams import workload_stream

@@ -10,16 +10,16 @@ from headgate.domain.cell import Cell
 from headgate.domain.scheduling.evaluation.workload_slices import standing_pods, taken_over
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.fits import (
+from headgate.domain.scheduling.placement.capacity_report import (
     LevelFit,
     Nearest,
     largest_gangs,
     nearest_domains,
     pods_within,
 )
-from headgate.domain.scheduling.placement.ground import Ground
-from headgate.domain.scheduling.placement.growing import only_added
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.placement_context import Ground
+from headgate.domain.scheduling.placement.scale_up import only_added
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.annotations import replaced_key
 from headgate.domain.workloads.pods.remaining import needed_pod_sets

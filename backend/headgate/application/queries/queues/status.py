@@ -10,7 +10,7 @@ from headgate.domain.queues.activity import (
     local_queue_activity,
 )
 from headgate.domain.queues.flips import active_since
-from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.fair_share import fair_share
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant

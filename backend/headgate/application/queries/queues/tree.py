@@ -29,7 +29,7 @@ from headgate.domain.configured import Configured
 from headgate.domain.queues.activity import Activity, cluster_queue_activity, cohort_cycle
 from headgate.domain.queues.specs import ClusterQueueSpec, Stop
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.values.quantities import FlavorResource
 

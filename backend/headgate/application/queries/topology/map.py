@@ -18,8 +18,8 @@ from headgate.application.queries.views import timestamp
 from headgate.domain.cell import Cell
 from headgate.domain.configured import Configured
 from headgate.domain.rejection import NotFound
-from headgate.domain.scheduling.placement.domains import path_of, stands_in
-from headgate.domain.scheduling.placement.hosts import PODS, host_name, is_usable
+from headgate.domain.scheduling.placement.flavor_topology import path_of, stands_in
+from headgate.domain.scheduling.placement.host_table import PODS, host_name, is_usable
 from headgate.domain.topology.specs import HOSTNAME_LABEL, NodeSpec, TopologySpec
 from headgate.domain.values.quantities import Requests, added, scaled
 from headgate.domain.workloads.deciding.leaving import holds_quota

@@ -9,7 +9,7 @@ from heapq import nsmallest
 
 from headgate.domain.scheduling.explanation.remedies import QuotaSupply
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.usage import potential_with_any_limit, scarce_at
 from headgate.domain.scheduling.results import QuotaResult
 from headgate.domain.values.quantities import FlavorResource

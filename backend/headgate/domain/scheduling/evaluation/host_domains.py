@@ -19,19 +19,19 @@ from headgate.domain.scheduling.evaluation.topology_assignment import (
 )
 from headgate.domain.scheduling.flavors.assign import PodSetFlavors
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.clearing import Clearing, clearing_of
-from headgate.domain.scheduling.placement.crowd import Crowd
-from headgate.domain.scheduling.placement.domain_room import (
+from headgate.domain.scheduling.placement.admitted_index import Crowd
+from headgate.domain.scheduling.placement.capacity_cache import Shape
+from headgate.domain.scheduling.placement.eviction_simulation import Clearing, clearing_of
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.freeable_domains import (
     Clearable,
     clearable_domains,
     has_room,
     is_plain,
 )
-from headgate.domain.scheduling.placement.domains import FlavorTopology
-from headgate.domain.scheduling.placement.figures import Shape
-from headgate.domain.scheduling.placement.hosts import PROJECTED, Bools
-from headgate.domain.scheduling.placement.parts import name_of, part_of
-from headgate.domain.scheduling.placement.wanted import slicing_of
+from headgate.domain.scheduling.placement.host_table import PROJECTED, Bools
+from headgate.domain.scheduling.placement.search_request import slicing_of
+from headgate.domain.scheduling.placement.subtopology import name_of, part_of
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.workloads.pods.surplus import owner_of
 from headgate.domain.workloads.specs import PodSet

@@ -24,7 +24,7 @@ from headgate.domain.scheduling.evaluation.survey import Survey, survey
 from headgate.domain.scheduling.evaluation.workload_slices import taken_over
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.preemption.budgets import Budgets
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Victim
 from headgate.domain.scheduling.preemption.disruption import budget_standings

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.tree import Amounts
 from headgate.domain.scheduling.results import Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource

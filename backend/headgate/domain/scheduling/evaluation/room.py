@@ -7,8 +7,8 @@ import msgspec
 
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.clearing import Clearing, Seating
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.eviction_simulation import Clearing, Seating
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.claims import Candidate
 from headgate.domain.scheduling.quota.answer import QuotaView
 from headgate.domain.scheduling.quota.fair_share import ShareOrder, fair_share

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
 
-from headgate.domain.scheduling.placement.crowd import Crowd, chosen
-from headgate.domain.scheduling.placement.hosts import Bools
+from headgate.domain.scheduling.placement.admitted_index import Crowd, chosen
+from headgate.domain.scheduling.placement.host_table import Bools
 from headgate.domain.scheduling.preemption.candidates import (
     MOST_REFUSED,
     Census,

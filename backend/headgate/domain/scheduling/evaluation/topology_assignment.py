@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.flavors.assign import PodSetFlavors
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.domains import FlavorTopology
-from headgate.domain.scheduling.placement.ground import Ground, Placed
-from headgate.domain.scheduling.placement.growing import Standing, place_grown
-from headgate.domain.scheduling.placement.hosts import Ints
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.host_table import Ints
 from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
+from headgate.domain.scheduling.placement.placement_context import Ground, Placed
+from headgate.domain.scheduling.placement.scale_up import Standing, place_grown
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.pods.fewer import cut_to

@@ -10,8 +10,8 @@ quota is never counted twice (reference queueing.md §3.12).
 from collections.abc import Iterable, Mapping
 
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.growing import Standing
-from headgate.domain.scheduling.placement.hosts import HostTable
+from headgate.domain.scheduling.placement.host_table import HostTable
+from headgate.domain.scheduling.placement.scale_up import Standing
 from headgate.domain.workloads.annotations import replaced_key
 from headgate.domain.workloads.deciding.leaving import holds_quota, is_leaving
 from headgate.domain.workloads.specs import PodSet

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from headgate.domain.config import Config
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import untolerated
-from headgate.domain.scheduling.placement.domains import stands_in
-from headgate.domain.scheduling.placement.hosts import HostTable
+from headgate.domain.scheduling.placement.flavor_topology import stands_in
+from headgate.domain.scheduling.placement.host_table import HostTable
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
     NodeSpec,

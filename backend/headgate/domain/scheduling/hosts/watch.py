@@ -9,8 +9,12 @@ from headgate.domain.config import Config
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.due.checks import awaits_only_topology
 from headgate.domain.scheduling.hosts.health import TOO_SMALL, HostFailure, host_failures
-from headgate.domain.scheduling.placement.hosts import ACTUAL, HostTable, host_name
-from headgate.domain.scheduling.placement.overcommitted import overcommitted
+from headgate.domain.scheduling.placement.host_table import (
+    ACTUAL,
+    HostTable,
+    host_name,
+    overcommitted,
+)
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests

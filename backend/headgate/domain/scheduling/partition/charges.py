@@ -11,16 +11,16 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.domain.scheduling.partition.claimed import claims, is_moved, is_reclaimed
-from headgate.domain.scheduling.placement.crowd import Crowd, Standing
-from headgate.domain.scheduling.placement.domains import FlavorTopology
-from headgate.domain.scheduling.placement.ground import per_pod
-from headgate.domain.scheduling.placement.hosts import (
+from headgate.domain.scheduling.placement.admitted_index import Crowd, Standing
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.host_table import (
     ACTUAL,
     PROJECTED,
     HostTable,
     Ints,
     place_named,
 )
+from headgate.domain.scheduling.placement.placement_context import per_pod
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
 from headgate.domain.scheduling.quota.usage import Usage, add_usage, no_usage, remove_usage
 from headgate.domain.values.quantities import FlavorResource, Requests

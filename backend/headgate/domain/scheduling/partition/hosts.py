@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from headgate.domain.config import Config
-from headgate.domain.scheduling.placement.building import build_hosts
-from headgate.domain.scheduling.placement.domains import FlavorTopology
-from headgate.domain.scheduling.placement.hosts import HostTable
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.host_table import HostTable
+from headgate.domain.scheduling.placement.topology_tree import build_hosts
 
 
 def hosts_of(

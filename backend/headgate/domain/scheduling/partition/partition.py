@@ -34,7 +34,7 @@ from headgate.domain.scheduling.partition.stirring import (
     starts,
     stirred_by,
 )
-from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.preemption.precedents import Precedents
 from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import Usage

@@ -12,7 +12,7 @@ from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.lines.competing import preempts, reclaims
 from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.scheduling.partition.claimed import claims, frees_room, is_reclaimed
-from headgate.domain.scheduling.placement.hosts import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
 from headgate.domain.scheduling.quota.usage import Usage, is_within_quota
 from headgate.domain.workloads.deciding.leaving import holds_quota

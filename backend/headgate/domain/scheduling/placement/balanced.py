@@ -5,24 +5,24 @@ the one that needs fewest domains; in it the tightest set of that number (topolo
 no such share exists the ordinary search decides. Preferred affinity and inner layers play no part.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 from msgspec.structs import replace
 
-from headgate.domain.scheduling.placement.capacities import (
+from headgate.domain.scheduling.placement.domain_capacities import (
     Capacities,
     Slicing,
     gather,
 )
-from headgate.domain.scheduling.placement.entropy import entropy_of
-from headgate.domain.scheduling.placement.hosts import Ints
+from headgate.domain.scheduling.placement.host_table import Ints
 from headgate.domain.scheduling.placement.orders import leader_order, plain_order
 from headgate.domain.scheduling.placement.search import Found, Held, Shortfall, hand_down
-from headgate.domain.scheduling.placement.tightest_set import tightest_set
-from headgate.domain.scheduling.placement.wanted import Wanted
+from headgate.domain.scheduling.placement.search_request import Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,3 +210,67 @@ def _by_entropy(capacities: Capacities, level: int, domains: Ints) -> Ints:
     spread = np.array([entropy_of(pods[bounds[each] : bounds[each + 1]]) for each in domains])
     slices, leads = capacities.slices_led[level][domains], capacities.leads[level][domains]
     return domains[np.lexsort([domains, -spread, -slices, -leads])]
+
+
+State = tuple[int, int]
+"""Leaders and pods that still lie nowhere."""
+
+
+def tightest_set(
+    capacities: Capacities, level: int, domains: Ints, goal: tuple[int, int]
+) -> Ints | None:
+    """Exactly `goal[0]` of the domains for `goal[1]` slices, tightest in pods; None if none do.
+
+    Domains are tried in their order, and the first set that comes to a state stands for it, as in
+    Kueue (topology.md §4.7).
+    """
+    number, slices = goal
+    if number == 0:
+        return None
+    start = (int(capacities.has_leader), slices * capacities.slicing.size)
+    reached: list[dict[State, tuple[int, ...]]] = [{start: ()}, *({} for _ in range(number))]
+    for domain in domains.tolist():
+        for used in range(number - 1, -1, -1):
+            for state, members in tuple(reached[used].items()):
+                for following in _following(capacities, level, domain, state):
+                    reached[used + 1].setdefault(following, (*members, domain))
+    done = {left: members for (leaders, left), members in reached[number].items()
+            if leaders == 0 and left <= 0}  # fmt: skip
+    return np.array(done[max(done)], dtype=np.int64) if done else None
+
+
+def _following(capacities: Capacities, level: int, domain: int, state: State) -> list[State]:
+    leaders, pods = state
+    found = []
+    if leaders and capacities.leads[level][domain]:
+        found.append((leaders - 1, pods - int(capacities.pods_led[level][domain])))
+    if capacities.slices[level][domain] > 0:
+        found.append((leaders, pods - int(capacities.pods[level][domain])))
+    return found
+
+
+BITS = 40
+
+
+def entropy_of(pods: Ints) -> int:
+    """Shannon's entropy of these capacities in units of 2**-40 bits; 0 where there is no room."""
+    total = int(pods.sum())
+    if total <= 0:
+        return 0
+    alike: Counter[int] = Counter(pods.tolist())
+    weighted = sum(number * room * logarithm(room) for room, number in alike.items() if room > 0)
+    return logarithm(total) - weighted // total
+
+
+@cache
+def logarithm(number: int) -> int:
+    """The binary logarithm of a positive number, in units of 2**-40, rounded down."""
+    whole = number.bit_length() - 1
+    fraction, found = (number << BITS) >> whole, whole
+    for _ in range(BITS):
+        fraction = fraction * fraction >> BITS
+        found <<= 1
+        if fraction >> BITS >= 2:  # noqa: PLR2004 - the base of the logarithm
+            fraction >>= 1
+            found |= 1
+    return found

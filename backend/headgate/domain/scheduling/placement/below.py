@@ -9,10 +9,10 @@ from headgate.domain.scheduling.placement.by_size import (
     choose_by_size,
     shared_out,
 )
-from headgate.domain.scheduling.placement.capacities import NEVER, Capacities, sizes_of
-from headgate.domain.scheduling.placement.domains import FlavorTopology
-from headgate.domain.scheduling.placement.hosts import Ints
-from headgate.domain.scheduling.placement.sizes import tightest_of
+from headgate.domain.scheduling.placement.domain_capacities import NEVER, Capacities, sizes_of
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.host_table import Ints
+from headgate.domain.scheduling.placement.size_index import tightest_of
 
 FEW = 32
 """Going through so many domains takes less time than the arrays of them do."""

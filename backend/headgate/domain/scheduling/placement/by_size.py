@@ -11,8 +11,8 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
-from headgate.domain.scheduling.placement.hosts import Bools, Ints
-from headgate.domain.scheduling.placement.sizes import LARGEST, Sizes, first_of
+from headgate.domain.scheduling.placement.host_table import Bools, Ints
+from headgate.domain.scheduling.placement.size_index import LARGEST, Sizes, first_of
 
 FEW = 96
 """Putting so many domains in line takes less time than counting them does."""

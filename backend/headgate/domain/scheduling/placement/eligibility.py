@@ -11,8 +11,8 @@ import numpy as np
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import matches_node, untolerated, written
-from headgate.domain.scheduling.placement.ground import Ground
-from headgate.domain.scheduling.placement.hosts import Bools, Ints
+from headgate.domain.scheduling.placement.host_table import Bools, Ints
+from headgate.domain.scheduling.placement.placement_context import Ground
 from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec
 from headgate.domain.values.selectors import NodeSelectorTerm
 from headgate.domain.workloads.specs import Scheduling

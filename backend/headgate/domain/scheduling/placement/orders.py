@@ -12,9 +12,9 @@ from headgate.domain.scheduling.placement.by_size import (
     shared_out,
     take_counted,
 )
-from headgate.domain.scheduling.placement.capacities import Capacities, sizes_of
-from headgate.domain.scheduling.placement.choosing import Offer, take
-from headgate.domain.scheduling.placement.hosts import Ints
+from headgate.domain.scheduling.placement.domain_capacities import Capacities, sizes_of
+from headgate.domain.scheduling.placement.domain_selection import Offer, take
+from headgate.domain.scheduling.placement.host_table import Ints
 
 SMALL = 1 << 16
 """Numbers below this are sorted and counted by their digits."""

@@ -7,13 +7,17 @@ import msgspec
 import numpy as np
 
 from headgate.domain.scheduling.placement.balanced import balanced_places
-from headgate.domain.scheduling.placement.capacities import Capacities
-from headgate.domain.scheduling.placement.figures import Shape, capacities_for, settled_capacities
-from headgate.domain.scheduling.placement.ground import Ground, Placed, assume, per_pod
-from headgate.domain.scheduling.placement.hosts import Ints
+from headgate.domain.scheduling.placement.capacity_cache import (
+    Shape,
+    capacities_for,
+    settled_capacities,
+)
+from headgate.domain.scheduling.placement.domain_capacities import Capacities
+from headgate.domain.scheduling.placement.host_table import Ints
+from headgate.domain.scheduling.placement.placement_context import Ground, Placed, assume, per_pod
 from headgate.domain.scheduling.placement.search import Shortfall, search
+from headgate.domain.scheduling.placement.search_request import Wanted, slicing_of, wanted_of
 from headgate.domain.scheduling.placement.shortfall import unplaced
-from headgate.domain.scheduling.placement.wanted import Wanted, slicing_of, wanted_of
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.workloads.admission import TopologyAssignment
 from headgate.domain.workloads.specs import PodSet

@@ -12,11 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec.structs import replace as with_fields
 
-from headgate.domain.scheduling.placement.assignments import assignment_of, with_placed
-from headgate.domain.scheduling.placement.domains import FlavorTopology
-from headgate.domain.scheduling.placement.ground import Ground, assume, per_pod
-from headgate.domain.scheduling.placement.hosts import Bools, Ints, Place, place_named
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.host_table import Bools, Ints, Place, place_named
 from headgate.domain.scheduling.placement.place import place_pod_set
+from headgate.domain.scheduling.placement.placement_context import (
+    Ground,
+    assignment_of,
+    assume,
+    per_pod,
+    with_placed,
+)
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.workloads.admission import TopologyAssignment
 from headgate.domain.workloads.specs import PodSet, TopologyRequest

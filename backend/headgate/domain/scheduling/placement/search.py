@@ -10,17 +10,17 @@ import numpy as np
 
 from headgate.domain.scheduling.placement.below import children, smallest_that_takes, take_down
 from headgate.domain.scheduling.placement.by_size import NOWHERE, Share
-from headgate.domain.scheduling.placement.capacities import Capacities
-from headgate.domain.scheduling.placement.choosing import (
+from headgate.domain.scheduling.placement.domain_capacities import Capacities
+from headgate.domain.scheduling.placement.domain_selection import (
     Offer,
     Taken,
     leader_first,
     take,
     take_with_leader,
 )
-from headgate.domain.scheduling.placement.hosts import Ints
+from headgate.domain.scheduling.placement.host_table import Ints
 from headgate.domain.scheduling.placement.orders import leader_order, plain_order, take_in_order
-from headgate.domain.scheduling.placement.wanted import Wanted
+from headgate.domain.scheduling.placement.search_request import Wanted
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):

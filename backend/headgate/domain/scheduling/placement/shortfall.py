@@ -7,10 +7,10 @@ from collections import Counter
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.capacities import Capacities
+from headgate.domain.scheduling.placement.domain_capacities import Capacities
 from headgate.domain.scheduling.placement.eligibility import eligible_hosts
-from headgate.domain.scheduling.placement.ground import Ground, free_of, per_pod
-from headgate.domain.scheduling.placement.hosts import Bools
+from headgate.domain.scheduling.placement.host_table import Bools
+from headgate.domain.scheduling.placement.placement_context import Ground, free_of, per_pod
 from headgate.domain.scheduling.placement.search import Shortfall
 from headgate.domain.scheduling.results import (
     UNUSABLE_HOSTS,

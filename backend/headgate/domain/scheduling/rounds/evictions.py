@@ -14,7 +14,7 @@ from headgate.domain.scheduling.evaluation.room import fits
 from headgate.domain.scheduling.evaluation.workload_slices import taken_over
 from headgate.domain.scheduling.partition.charges import Charge, Charges
 from headgate.domain.scheduling.partition.claimed import claims
-from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.admission import Admission

@@ -24,7 +24,7 @@ from headgate.domain.rounds.state import Round, oldest_first
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.workload_slices import taken_over
 from headgate.domain.scheduling.lines.standing import queue_obstacle
-from headgate.domain.scheduling.placement.hosts import PROJECTED
+from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.rounds.evictions import cancel_evictions, nomination_fits
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import whole_seconds

@@ -18,7 +18,7 @@ from headgate.domain.rounds.events import (
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
-from headgate.domain.scheduling.placement.hosts import ACTUAL
+from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.preemption.budgets import by_protection, removal_of
 from headgate.domain.scheduling.preemption.claims import Victim
 from headgate.domain.scheduling.preemption.disruption import budget_standings, violated_budgets

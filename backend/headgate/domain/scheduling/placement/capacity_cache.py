@@ -11,7 +11,7 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from headgate.domain.scheduling.placement.capacities import (
+from headgate.domain.scheduling.placement.domain_capacities import (
     Capacities,
     LeafFigures,
     Slicing,
@@ -20,8 +20,8 @@ from headgate.domain.scheduling.placement.capacities import (
     whole_units,
 )
 from headgate.domain.scheduling.placement.eligibility import eligible_hosts, scores
-from headgate.domain.scheduling.placement.ground import Ground, free_of, per_pod
-from headgate.domain.scheduling.placement.hosts import Ints
+from headgate.domain.scheduling.placement.host_table import Ints
+from headgate.domain.scheduling.placement.placement_context import Ground, free_of, per_pod
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.specs import PodSet, Scheduling
 

@@ -10,14 +10,14 @@ from itertools import pairwise
 import numpy as np
 
 from headgate.domain.configured import Configured
-from headgate.domain.scheduling.placement.domains import (
+from headgate.domain.scheduling.placement.assignment_encoding import Naming
+from headgate.domain.scheduling.placement.flavor_topology import (
     FlavorTopology,
     first_row_of,
     path_of,
     stands_in,
 )
-from headgate.domain.scheduling.placement.hosts import HostTable, Ints, Place, place_named
-from headgate.domain.scheduling.placement.naming import Naming
+from headgate.domain.scheduling.placement.host_table import HostTable, Ints, Place, place_named
 from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
 
 Node = Configured[NodeSpec]

@@ -5,16 +5,91 @@ under its whole path where a topology does not go down to hosts. Columns of the 
 the table; there is one array row for each resource.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headgate.domain.configured import Configured
-from headgate.domain.scheduling.placement.changed_rows import ChangedRows
-from headgate.domain.scheduling.placement.lowest import Lowest
 from headgate.domain.topology.specs import HOSTNAME_LABEL, NodeSpec
+
+LEAST_KEPT = 256
+
+
+class ChangedRows:
+    """A log of rows; who lags behind by more than part of the table is told to begin anew."""
+
+    def __init__(self, rows: int) -> None:
+        self._most = max(LEAST_KEPT, rows // 8)
+        self._kept: list[NDArray[np.int64]] = []
+        self._number = 0
+        self._begin = 0
+        self.position = 0
+        """What to ask from the next time."""
+
+    def note(self, rows: NDArray[np.int64]) -> None:
+        """These rows have changed."""
+        self.position += 1
+        if self._number + len(rows) > self._most:
+            self._begin, self._kept, self._number = self.position - 1, [], 0
+            if len(rows) > self._most:
+                self._begin = self.position
+                return
+        self._kept.append(rows)
+        self._number += len(rows)
+
+    def since(self, position: int) -> list[NDArray[np.int64]] | None:
+        """Rows that changed after `position`, some more than once; None if that is not known."""
+        if position < self._begin:
+            return None
+        return self._kept[position - self._begin :]
+
+
+class Lowest:
+    """The least of some views, resource by row, and nothing where more is taken than there is.
+
+    Whoever looks at it says how new it must be.
+    """
+
+    def __init__(self, views: Sequence[tuple[NDArray[np.int64], ChangedRows]]) -> None:
+        """Of several views, each with its changes."""
+        self._views = tuple(free for free, _ in views)
+        self._changes = tuple(changes for _, changes in views)
+        self._version = -1
+        self._positions: tuple[int, ...] = ()
+        self.free = self._views[0]
+
+    def renew(self, version: int) -> None:
+        """Take into account what changed up to a version of the table."""
+        if version == self._version:
+            return
+        rows = self._changed()
+        if rows is None:
+            self.free = _least(self._views)
+        elif rows:
+            changed = np.concatenate(rows)
+            self.free[:, changed] = _least([view[:, changed] for view in self._views])
+        self._positions = tuple(changes.position for changes in self._changes)
+        self._version = version
+
+    def _changed(self) -> list[NDArray[np.int64]] | None:
+        """Rows that changed in any view; None if that is not known any more."""
+        if not self._positions:
+            return None
+        rows: list[NDArray[np.int64]] = []
+        for changes, position in zip(self._changes, self._positions, strict=True):
+            since = changes.since(position)
+            if since is None:
+                return None
+            rows.extend(since)
+        return rows
+
+
+def _least(views: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    least: NDArray[np.int64] = np.minimum.reduce(views)
+    return np.maximum(least, 0, out=least)
+
 
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
@@ -180,3 +255,9 @@ class HostTable:
                 if line is not None:
                     total[line] += amount
         return usable, total
+
+
+def overcommitted(table: HostTable) -> list[Place]:
+    """The places with less than nothing free of some resource, in order of the table."""
+    short = np.flatnonzero((table.free[ACTUAL] < 0).any(axis=0))
+    return [table.places[int(row)] for row in short]

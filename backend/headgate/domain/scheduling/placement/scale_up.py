@@ -10,9 +10,6 @@ from dataclasses import replace
 import numpy as np
 from msgspec.structs import replace as with_fields
 
-from headgate.domain.scheduling.placement.assignments import standing_at
-from headgate.domain.scheduling.placement.ground import Ground, Placed, assume, per_pod
-from headgate.domain.scheduling.placement.parts import places_within
 from headgate.domain.scheduling.placement.place import (
     Group,
     Misplaced,
@@ -20,7 +17,15 @@ from headgate.domain.scheduling.placement.place import (
     groups_of,
     place_group,
 )
+from headgate.domain.scheduling.placement.placement_context import (
+    Ground,
+    Placed,
+    assume,
+    per_pod,
+    standing_at,
+)
 from headgate.domain.scheduling.placement.replacement import add_pods
+from headgate.domain.scheduling.placement.subtopology import places_within
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.workloads.admission import TopologyAssignment
 from headgate.domain.workloads.pods.fewer import cut_to, pods_in

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from headgate.domain.priorities.rules import FIRST_PRIORITY
-from headgate.domain.scheduling.placement.ground import Ground, free_of, per_pod
-from headgate.domain.scheduling.placement.hosts import Ints
+from headgate.domain.scheduling.placement.host_table import Ints
+from headgate.domain.scheduling.placement.placement_context import Ground, free_of, per_pod
 from headgate.domain.workloads.specs import PodSet
 
 

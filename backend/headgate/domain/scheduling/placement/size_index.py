@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.hosts import Ints
+from headgate.domain.scheduling.placement.host_table import Ints
 
 LARGEST = 1 << 16
 """Numbers from here on are too many to be counted one by one."""

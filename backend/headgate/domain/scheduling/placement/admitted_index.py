@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.hosts import PODS, Bools, HostTable, Ints
+from headgate.domain.scheduling.placement.host_table import PODS, Bools, HostTable, Ints
 from headgate.domain.values.quantities import Requests
 
 Pods: TypeAlias = tuple[Ints, Ints, Requests]

@@ -7,8 +7,8 @@ that what was once said of a place is kept and picked out by number.
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.domain.scheduling.placement.hosts import Bools, Ints
-from headgate.domain.scheduling.placement.sizes import LARGEST
+from headgate.domain.scheduling.placement.host_table import Bools, Ints
+from headgate.domain.scheduling.placement.size_index import LARGEST
 from headgate.domain.workloads.admission import TopologyDomain
 
 FEW = 256

@@ -7,11 +7,17 @@ import msgspec
 import numpy as np
 
 from headgate.domain.configuration.specs import TopologyRules
-from headgate.domain.scheduling.placement.domains import FlavorTopology
-from headgate.domain.scheduling.placement.hosts import PODS, Bools, HostTable, Ints
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.host_table import (
+    PODS,
+    Bools,
+    HostTable,
+    Ints,
+    place_named,
+)
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.values.quantities import Requests
-from headgate.domain.workloads.admission import TopologyAssignment
+from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
 from headgate.domain.workloads.specs import PodSet
 
 USUAL = TopologyRules()
@@ -87,3 +93,35 @@ def open_places(ground: Ground, places: "slice | Ints") -> Bools:
     """Which of some places take pods at all: ready, not cordoned, and within where that counts."""
     usable: Bools = ground.table.usable[ground.topology.rows_at(places)]
     return usable if ground.within is None else usable & ground.within[places]
+
+
+def standing_at(ground: Ground, given: TopologyAssignment) -> Placed | None:
+    """Where the pods of an assignment stand; None if a place of it is not in the topology."""
+    topology = ground.topology
+    named = (
+        (place_named(topology.flavor, topology.levels, domain.values), domain.count)
+        for domain in given.domains
+    )
+    rows, counts = ground.table.rows(named)
+    if len(rows) < len(given.domains) or (topology.place_of_row[rows] < 0).any():
+        return None
+    return Placed(rows, counts, given)
+
+
+def with_placed(topology: FlavorTopology, pods: Ints, placed: Placed) -> Ints:
+    """The pods in each place of a flavor, with those just placed."""
+    found = pods.copy()
+    found[topology.place_of_row[placed.rows]] += placed.counts
+    return found
+
+
+def assignment_of(topology: FlavorTopology, pods: Ints) -> TopologyAssignment:
+    """The pods in each place of a flavor in words, in order of path (topology.md §1.5)."""
+    depth = len(topology.assigned_levels)
+    return TopologyAssignment(
+        levels=topology.assigned_levels,
+        domains=tuple(
+            TopologyDomain(values=topology.paths[place][-depth:], count=int(pods[place]))
+            for place in np.flatnonzero(pods)
+        ),
+    )

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
-from headgate.domain.scheduling.placement.domains import FlavorTopology
-from headgate.domain.scheduling.placement.hosts import Ints
-from headgate.domain.scheduling.placement.sizes import Sizes, counted, moved
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.host_table import Ints
+from headgate.domain.scheduling.placement.size_index import Sizes, counted, moved
 
 NEVER = np.iinfo(np.int64).max
 MANY = 2048

@@ -11,8 +11,8 @@ import numpy as np
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import node_is_of_flavor
-from headgate.domain.scheduling.placement.hosts import Ints, Place, host_name
-from headgate.domain.scheduling.placement.naming import Naming
+from headgate.domain.scheduling.placement.assignment_encoding import Naming
+from headgate.domain.scheduling.placement.host_table import Ints, Place, host_name
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
     NodeSpec,

@@ -5,7 +5,7 @@ from itertools import pairwise
 import msgspec
 
 from headgate.domain.configuration.specs import TopologyRules
-from headgate.domain.scheduling.placement.capacities import Slicing
+from headgate.domain.scheduling.placement.domain_capacities import Slicing
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 
 NOTHING = TopologyRequest()

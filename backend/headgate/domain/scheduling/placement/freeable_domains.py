@@ -9,13 +9,13 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from headgate.domain.scheduling.placement.capacities import Capacities
-from headgate.domain.scheduling.placement.crowd import Crowd
+from headgate.domain.scheduling.placement.admitted_index import Crowd
+from headgate.domain.scheduling.placement.capacity_cache import Shape, capacities_for, computed
+from headgate.domain.scheduling.placement.domain_capacities import Capacities
 from headgate.domain.scheduling.placement.eligibility import eligible_hosts
-from headgate.domain.scheduling.placement.figures import Shape, capacities_for, computed
-from headgate.domain.scheduling.placement.ground import Ground, open_places, per_pod
-from headgate.domain.scheduling.placement.hosts import PROJECTED, TRIAL, Bools, Ints
-from headgate.domain.scheduling.placement.least_weight import Entries, least_weight
+from headgate.domain.scheduling.placement.eviction_cost_bound import Entries, least_weight
+from headgate.domain.scheduling.placement.host_table import PROJECTED, TRIAL, Bools, Ints
+from headgate.domain.scheduling.placement.placement_context import Ground, open_places, per_pod
 
 
 class Clearable(msgspec.Struct, frozen=True, gc=False):

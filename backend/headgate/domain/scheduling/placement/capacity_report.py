@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.capacities import Slicing
-from headgate.domain.scheduling.placement.domains import FlavorTopology
-from headgate.domain.scheduling.placement.figures import Shape, capacities_for
-from headgate.domain.scheduling.placement.ground import Ground, free_of
-from headgate.domain.scheduling.placement.hosts import PODS, Ints
-from headgate.domain.scheduling.placement.wanted import slicing_of, wanted_of
+from headgate.domain.scheduling.placement.capacity_cache import Shape, capacities_for
+from headgate.domain.scheduling.placement.domain_capacities import Slicing
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.host_table import PODS, Ints
+from headgate.domain.scheduling.placement.placement_context import Ground, free_of
+from headgate.domain.scheduling.placement.search_request import slicing_of, wanted_of
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.specs import PodSet, Scheduling
 

@@ -3,8 +3,8 @@
 import msgspec
 import numpy as np
 
-from headgate.domain.scheduling.placement.capacities import NEVER
-from headgate.domain.scheduling.placement.hosts import Ints
+from headgate.domain.scheduling.placement.domain_capacities import NEVER
+from headgate.domain.scheduling.placement.host_table import Ints
 
 
 class Offer(msgspec.Struct, frozen=True, gc=False):

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.domains import FlavorTopology, first_row_of
-from headgate.domain.scheduling.placement.hosts import Ints
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology, first_row_of
+from headgate.domain.scheduling.placement.host_table import Ints
 
 
 def part_of(topology: FlavorTopology, level: int, domain: int) -> FlavorTopology:

@@ -10,10 +10,10 @@ from operator import add, floordiv, sub
 import msgspec
 import numpy as np
 
-from headgate.domain.scheduling.placement.crowd import Pods
+from headgate.domain.scheduling.placement.admitted_index import Pods
 from headgate.domain.scheduling.placement.eligibility import eligible_hosts
-from headgate.domain.scheduling.placement.ground import Ground, open_places, per_pod
-from headgate.domain.scheduling.placement.hosts import PODS, PROJECTED, TRIAL
+from headgate.domain.scheduling.placement.host_table import PODS, PROJECTED, TRIAL
+from headgate.domain.scheduling.placement.placement_context import Ground, open_places, per_pod
 from headgate.domain.workloads.specs import PodSet
 
 Frees = tuple[tuple[int, tuple[int, ...]], ...]
