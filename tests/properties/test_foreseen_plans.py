@@ -13,7 +13,7 @@ from headgate.domain.scheduling.evaluation.making_room import (
 from headgate.domain.scheduling.evaluation.room import Seats
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.quota.answer import QuotaView
+from headgate.domain.scheduling.quota.usage import QuotaView
 from headgate.domain.workloads.state import Workload
 from tests.builders.world import World, quotas
 from tests.properties.test_rounds import POLICIES, QUEUES

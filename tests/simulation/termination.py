@@ -31,7 +31,7 @@ from headgate.domain.scheduling.preemption.fair import Strategies
 from headgate.domain.scheduling.preemption.guard import closes_circle
 from headgate.domain.scheduling.preemption.plan import SearchRules, plan_victims
 from headgate.domain.scheduling.preemption.precedents import Epoch, Precedents
-from headgate.domain.scheduling.quota.fair_share import fair_share
+from headgate.domain.scheduling.quota.dominant_resource_share import fair_share
 from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import (
     Usage,

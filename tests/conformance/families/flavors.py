@@ -7,10 +7,9 @@ from typing import Any
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.evaluation.partial_admission import largest_that_works
-from headgate.domain.scheduling.flavors.assign import FlavorChoice, choose_flavors
-from headgate.domain.scheduling.flavors.offers import offer_to, offer_to_all
-from headgate.domain.scheduling.quota.answer import Oracle, QuotaView
-from headgate.domain.scheduling.quota.usage import add_usage, borrowing_level
+from headgate.domain.scheduling.flavors.assignment import FlavorChoice, choose_flavors
+from headgate.domain.scheduling.flavors.eligibility import offer_to, offer_to_all
+from headgate.domain.scheduling.quota.usage import Oracle, QuotaView, add_usage, borrowing_level
 from headgate.domain.scheduling.results import FlavorAttempt, Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.annotations import ALLOWED_FLAVORS

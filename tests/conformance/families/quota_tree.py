@@ -9,7 +9,7 @@ from headgate.domain.queues.activity import cluster_queue_activity, cohort_cycle
 from headgate.domain.queues.events import ClusterQueueDeletionRequested
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.quota.fair_share import fair_share
+from headgate.domain.scheduling.quota.dominant_resource_share import fair_share
 from headgate.domain.scheduling.quota.usage import add_usage, available, no_usage, potential
 from headgate.domain.uses import cluster_queues_with_check, cluster_queues_with_flavor
 from headgate.domain.values.amounts import amount_of

@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 
 from headgate.application.queries.queues.status import status_of, weighted_share_of
 from headgate.domain.queues.specs import FlavorQuotas, ResourceGroup, ResourceQuota
-from headgate.domain.scheduling.quota.fair_share import UNBOUNDED_SHARE, FairShare, fair_share
+from headgate.domain.scheduling.quota.dominant_resource_share import (
+    UNBOUNDED_SHARE,
+    FairShare,
+    fair_share,
+)
 from headgate.domain.scheduling.quota.usage import add_usage, no_usage
 from tests.builders.world import World, quotas
 

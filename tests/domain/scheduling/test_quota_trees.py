@@ -4,13 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.quota.lending import loans_within
 from headgate.domain.scheduling.quota.tree import QuotaTree
 from headgate.domain.scheduling.quota.usage import (
     Usage,
     add_usage,
     available,
     borrowing_level,
+    loans_within,
     no_usage,
     potential,
     remove_usage,

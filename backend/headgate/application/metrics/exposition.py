@@ -17,7 +17,7 @@ from headgate.application.queries.queues.tree import queue_counts
 from headgate.domain.cell import Cell
 from headgate.domain.queues.activity import cluster_queue_activity
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.quota.fair_share import fair_share
+from headgate.domain.scheduling.quota.dominant_resource_share import fair_share
 from headgate.domain.values.quantities import FlavorUsage
 
 DETECTORS = (

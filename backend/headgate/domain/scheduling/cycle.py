@@ -39,7 +39,7 @@ from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.order import order_of
 from headgate.domain.scheduling.ordering.turns import Entry, classical_turns, fair_turns
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.quota.answer import QuotaView
+from headgate.domain.scheduling.quota.usage import QuotaView
 from headgate.domain.scheduling.reconcile import next_due, reconcile_partition
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.nominations import without_nominated_capacity

@@ -7,7 +7,7 @@ from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.ordering.turns import Entry, Standing
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.quota.fair_share import standings_with
+from headgate.domain.scheduling.quota.dominant_resource_share import standings_with
 from headgate.domain.scheduling.quota.tree import Amounts
 
 _CachedStandings: TypeAlias = tuple[tuple[Amounts, ...], tuple[Standing, ...]]

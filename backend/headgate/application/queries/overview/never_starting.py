@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.flavors.refusals import BESIDE_OTHERS
+from headgate.domain.scheduling.flavors.eligibility import BESIDE_OTHERS
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.ordering.order import Shape, shape_of
 from headgate.domain.scheduling.pending_reasons import evaluated_reason, recorded_reason

@@ -7,8 +7,8 @@ import msgspec
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.quota.lending import loans_within
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
+from headgate.domain.scheduling.quota.usage import loans_within
 from headgate.domain.values.quantities import FlavorResource, FlavorUsage
 from headgate.domain.workloads.state import Workload, is_admitted
 

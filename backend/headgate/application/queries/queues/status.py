@@ -11,7 +11,7 @@ from headgate.domain.queues.activity import (
 )
 from headgate.domain.queues.flips import active_since
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.quota.fair_share import fair_share
+from headgate.domain.scheduling.quota.dominant_resource_share import fair_share
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorUsage

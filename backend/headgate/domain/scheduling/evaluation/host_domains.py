@@ -17,7 +17,7 @@ from headgate.domain.scheduling.evaluation.topology_assignment import (
     flavor_with_topology,
     ground_of,
 )
-from headgate.domain.scheduling.flavors.assign import PodSetFlavors
+from headgate.domain.scheduling.flavors.assignment import PodSetFlavors
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.admitted_index import Crowd
 from headgate.domain.scheduling.placement.capacity_cache import Shape

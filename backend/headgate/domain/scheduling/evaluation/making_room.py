@@ -40,9 +40,8 @@ from headgate.domain.scheduling.preemption.plan import (
 )
 from headgate.domain.scheduling.preemption.precedents import Epoch
 from headgate.domain.scheduling.preemption.scoring import Score, score_of
-from headgate.domain.scheduling.quota.answer import Oracle
 from headgate.domain.scheduling.quota.tree import Amounts
-from headgate.domain.scheduling.quota.usage import available, borrowing_level
+from headgate.domain.scheduling.quota.usage import Oracle, available, borrowing_level
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.pods.surplus import owner_of

@@ -10,10 +10,10 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.eviction_simulation import Clearing, Seating
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.claims import Candidate
-from headgate.domain.scheduling.quota.answer import QuotaView
-from headgate.domain.scheduling.quota.fair_share import ShareOrder, fair_share
+from headgate.domain.scheduling.quota.dominant_resource_share import ShareOrder, fair_share
 from headgate.domain.scheduling.quota.tree import Amounts
 from headgate.domain.scheduling.quota.usage import (
+    QuotaView,
     Usage,
     add_usage,
     available,

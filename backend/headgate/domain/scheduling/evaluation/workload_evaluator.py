@@ -31,18 +31,18 @@ from headgate.domain.scheduling.evaluation.workload_slices import (
     standing_pods,
     taken_over,
 )
-from headgate.domain.scheduling.flavors.assign import (
+from headgate.domain.scheduling.flavors.assignment import (
     FlavorChoice,
     choose_flavors,
 )
-from headgate.domain.scheduling.flavors.offers import FlavorOffer, offer_to
+from headgate.domain.scheduling.flavors.eligibility import FlavorOffer, offer_to
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, EMPTY, PROJECTED, TRIAL
 from headgate.domain.scheduling.placement.place import Misplaced
 from headgate.domain.scheduling.placement.scale_up import Standing
 from headgate.domain.scheduling.preemption.claims import Victim
-from headgate.domain.scheduling.quota.answer import QuotaView
+from headgate.domain.scheduling.quota.usage import QuotaView
 from headgate.domain.scheduling.results import (
     FlavorAttempt,
     Mode,

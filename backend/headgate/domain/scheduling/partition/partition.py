@@ -12,7 +12,7 @@ from headgate.domain.configured import Configured
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.due.timers import Timers, due_at
-from headgate.domain.scheduling.flavors.offers import offer_to_all
+from headgate.domain.scheduling.flavors.eligibility import offer_to_all
 from headgate.domain.scheduling.hosts.watch import HostWatch
 from headgate.domain.scheduling.lines.competing import competes, keeps_room, may_wait, waiting_of
 from headgate.domain.scheduling.lines.standing import (

@@ -1,8 +1,13 @@
 """What is used in a quota tree and what may still be used (reference queueing.md §4.1, §4.2)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import msgspec
 
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
+from headgate.domain.scheduling.results import Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource
 
 Usage = dict[str, Amounts]
@@ -145,3 +150,132 @@ def _put(amounts: Amounts, key: FlavorResource, amount: int) -> None:
         amounts[key] = amount
     else:
         amounts.pop(key, None)
+
+
+Shares = list[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Loan:
+    """An amount of one flavor's resource that `borrower` uses of `lender`'s quota (node names)."""
+
+    lender: str
+    borrower: str
+    amount: int
+
+
+def loans_within(tree: QuotaTree, usage: Usage, root: str, key: FlavorResource) -> tuple[Loan, ...]:
+    """All loans within one tree."""
+    found: list[Loan] = []
+    _settle(tree, usage, (root, key), found)
+    return tuple(found)
+
+
+def _settle(
+    tree: QuotaTree, usage: Usage, at: tuple[str, FlavorResource], found: list[Loan]
+) -> tuple[Shares, Shares]:
+    """Match borrowers and lenders below a node; what it still wants from, or can lend to, above."""
+    node, key = at
+    used, quota = usage[node].get(key, 0), tree.subtree[node].get(key, 0)
+    if not tree.children[node]:
+        wants: Shares = [(node, used - quota)] if used > quota else []
+        spare: Shares = [(node, quota)]
+    else:
+        wants, spare = [], [(node, tree.nominal(node, key))]
+        for child in tree.children[node]:
+            more_wants, more_spare = _settle(tree, usage, (child, key), found)
+            wants.extend(more_wants)
+            spare.extend(more_spare)
+        wants, spare = _match(wants, spare, found)
+    lendable = max(0, quota - max(used, tree.local[node].get(key, 0)))
+    return wants, _first(spare, lendable)
+
+
+def _match(wants: Shares, spare: Shares, found: list[Loan]) -> tuple[Shares, Shares]:
+    unmet: Shares = []
+    for borrower, wanted in wants:
+        left = wanted
+        for place, (lender, offered) in enumerate(spare):
+            amount = min(left, offered)
+            if amount > 0:
+                found.append(Loan(lender, borrower, amount))
+                spare[place] = (lender, offered - amount)
+                left -= amount
+        if left:
+            unmet.append((borrower, left))
+    return unmet, [(lender, left) for lender, left in spare if left > 0]
+
+
+def _first(shares: Shares, most: int) -> Shares:
+    kept: Shares = []
+    for name, amount in shares:
+        if most > 0:
+            kept.append((name, min(amount, most)))
+            most -= amount
+    return kept
+
+
+Simulate: TypeAlias = Callable[[FlavorResource, int], tuple[Mode, int]]
+"""What preemption could do for so much of one flavor's resource alone, and how far is borrowed."""
+
+
+class Oracle(msgspec.Struct, frozen=True, gc=False):
+    """How preemption would go; `while_borrowing` if it may even for more than the nominal quota.
+
+    It looks at one flavor's resource at a time and at no hosts, so it promises more than the search
+    for victims may hold (trap T10).
+    """
+
+    simulate: Simulate
+    while_borrowing: bool = False
+
+
+class QuotaView(msgspec.Struct, frozen=True, gc=False):
+    """Quota as one decision sees it: actual and projected usage must both have room."""
+
+    tree: QuotaTree
+    actual: Usage
+    projected: Usage
+
+    def answer(self, node: str, key: FlavorResource, need: int, oracle: Oracle) -> QuotaResult:
+        """How `need` more of `key` fits for a ClusterQueue.
+
+        Preemption is thought of for what the nominal quota could hold, for what some subtree
+        around the ClusterQueue owns, or where it may borrow for it (trap T16).
+        """
+        most = potential(self.tree, node, key)
+        nominal = self.tree.nominal(node, key)
+        level, is_owned_above = borrowing_level(self.tree, self.actual, node, key, need)
+        owed_later = balance(self.tree, self.projected, node, key)
+        owed = min(owed_later, balance(self.tree, self.actual, node, key))
+        later, have = max(owed_later, 0), max(owed, 0)
+        mode, reason = _mode(need, (have, later, most))
+        is_owned = nominal >= need or is_owned_above
+        if later < need <= most and (is_owned or oracle.while_borrowing):
+            mode, level = oracle.simulate(key, need)
+        return QuotaResult(mode, level, need, have, nominal, most, reason, debt=have - owed)
+
+    def has_room(self, node: str, amounts: Mapping[FlavorResource, int]) -> bool:
+        """Whether all of it fits in both views."""
+        return self.has_projected_room(node, amounts) and _room(
+            self.tree, self.actual, node, amounts
+        )
+
+    def has_projected_room(self, node: str, amounts: Mapping[FlavorResource, int]) -> bool:
+        """Whether all of it fits once everything leaving has left."""
+        return _room(self.tree, self.projected, node, amounts)
+
+
+def _mode(need: int, room: tuple[int, int, int]) -> tuple[Mode, str]:
+    have, later, most = room
+    if need > most:
+        return Mode.NO_FIT, "ExceedsMaxQuota"
+    if need <= have:
+        return Mode.FIT, ""
+    if need <= later:
+        return Mode.DEFERRED, "WaitingForPreemptedWorkloads"
+    return Mode.NO_FIT, "WaitingForQuota"
+
+
+def _room(tree: QuotaTree, usage: Usage, node: str, amounts: Mapping[FlavorResource, int]) -> bool:
+    return all(amount <= available(tree, usage, node, key) for key, amount in amounts.items())

@@ -9,8 +9,12 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from headgate.domain.queues.specs import FlavorFungibility, ResourceGroup
-from headgate.domain.scheduling.flavors.offers import FlavorOffer
-from headgate.domain.scheduling.flavors.refusals import asks_for_place, refusal, with_topology
+from headgate.domain.scheduling.flavors.eligibility import (
+    FlavorOffer,
+    asks_for_place,
+    refusal,
+    with_topology,
+)
 from headgate.domain.scheduling.results import FlavorAttempt, Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource, Requests, added, countable
 from headgate.domain.workloads.specs import PodSet
