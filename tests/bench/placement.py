@@ -16,12 +16,16 @@ from time import perf_counter
 import numpy as np
 
 from headgate.domain.configured import Configured
-from headgate.domain.scheduling.placement.capacity_cache import Shape, capacities_for
+from headgate.domain.scheduling.placement.capacity_cache import RequestShape, capacities_for
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.placement.place import place_pod_set
-from headgate.domain.scheduling.placement.placement_context import Ground, Placed, per_pod
-from headgate.domain.scheduling.placement.search_request import slicing_of
-from headgate.domain.scheduling.placement.topology_tree import build_hosts
+from headgate.domain.scheduling.placement.placement_context import (
+    PlacedPods,
+    PlacementContext,
+    single_pod_requests,
+)
+from headgate.domain.scheduling.placement.search_request import slice_constraints
+from headgate.domain.scheduling.placement.topology_tree import build_host_table
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
@@ -63,7 +67,7 @@ def asks(levels: tuple[str, ...], hosts: int) -> tuple[Ask, ...]:
     )
 
 
-def ground_of(hosts: int, depth: int) -> Ground:
+def ground_of(hosts: int, depth: int) -> PlacementContext:
     """Hosts in a regular tree, every other one partly used."""
     names = (*(f"level-{number}" for number in range(depth - 1)), HOSTNAME_LABEL)
     fan = FAN_OUT[depth]
@@ -72,12 +76,12 @@ def ground_of(hosts: int, depth: int) -> Ground:
         name="tas", uid="tas", created_at=NOW, spec=ResourceFlavorSpec(topology_name="tree")
     )
     tree = Configured(name="tree", uid="tree", created_at=NOW, spec=TopologySpec(levels=names))
-    table, topologies = build_hosts([(flavor, tree)], nodes)
-    ground = Ground(table, topologies["tas"], flavor.spec, (ACTUAL, PROJECTED), {})
+    table, topologies = build_host_table([(flavor, tree)], nodes)
+    context = PlacementContext(table, topologies["tas"], flavor.spec, (ACTUAL, PROJECTED), {})
     used = np.arange(0, hosts, 2)
-    for view in ground.views:
-        table.take(view, used, 1 + used % 7, {"pods": 1, **REQUESTS})
-    return ground
+    for view in context.views:
+        table.charge(view, used, 1 + used % 7, {"pods": 1, **REQUESTS})
+    return context
 
 
 def _node(number: int, names: tuple[str, ...], fan: int) -> Configured[NodeSpec]:
@@ -89,9 +93,9 @@ def _node(number: int, names: tuple[str, ...], fan: int) -> Configured[NodeSpec]
     return Configured(name=f"host-{number:06}", uid="", created_at=NOW, labels=labels, spec=spec)
 
 
-def bare_pass(ground: Ground) -> None:
+def bare_pass(context: PlacementContext) -> None:
     """The yardstick: how many pods every host could take, from numbers alone."""
-    free, lines = ground.table.free[ACTUAL], ground.table.resources
+    free, lines = context.table.free[ACTUAL], context.table.resources
     fits = [free[lines[name]] // amount for name, amount in {"pods": 1, **REQUESTS}.items()]
     np.minimum(np.minimum(fits[0], fits[1]), fits[2])
 
@@ -108,11 +112,13 @@ class Cost:
         return f"{1000 * self.seconds:7.3f} ms {self.passes:6.2f}x"
 
 
-def cost(ground: Ground, work: Callable[[], object], before: Callable[[], object]) -> Cost:
+def cost(
+    context: PlacementContext, work: Callable[[], object], before: Callable[[], object]
+) -> Cost:
     """The medians of many runs, each beside a pass, so that a slow moment is slow for both."""
     took, passes = [], []
     for _ in range(RUNS):
-        passes.append(seconds(partial(bare_pass, ground)))
+        passes.append(seconds(partial(bare_pass, context)))
         before()
         took.append(seconds(work))
     return Cost(median(took), median(took) / median(passes))
@@ -125,55 +131,57 @@ def seconds(work: Callable[[], object]) -> float:
     return perf_counter() - began
 
 
-def measure(ground: Ground, ask: Ask) -> str:
+def measure(context: PlacementContext, ask: Ask) -> str:
     """One line: cold, warm and refresh in milliseconds and in passes, and placements a second."""
     pod_set = PodSet(
         count=ask.count, scheduling=Scheduling(requests=REQUESTS), topology_request=ask.topology
     )
-    placed = place_pod_set(ground, pod_set)
+    placed = place_pod_set(context, pod_set)
     if isinstance(placed, PlacementShortfall):
         return f"  {ask.name:30} does not fit"
-    shape = Shape(pod_set, None, slicing_of(pod_set, ground.topology.levels))
-    place = partial(place_pod_set, ground, pod_set)
-    cold = cost(ground, place, ground.topology.shapes.clear)
-    live = cost(ground, place, partial(forget_answers, ground))
+    shape = RequestShape(pod_set, None, slice_constraints(pod_set, context.topology.levels))
+    place = partial(place_pod_set, context, pod_set)
+    cold = cost(context, place, context.topology.shapes.clear)
+    live = cost(context, place, partial(forget_answers, context))
     signs = iter([-1, 1] * RUNS)
-    move(ground, placed, 1)
-    refresh = cost(ground, partial(renew, ground, shape), lambda: move(ground, placed, next(signs)))
-    move(ground, placed, -1 if next(signs) < 0 else 0)
+    move(context, placed, 1)
+    refresh = cost(
+        context, partial(renew, context, shape), lambda: move(context, placed, next(signs))
+    )
+    move(context, placed, -1 if next(signs) < 0 else 0)
     rate = 1 / (live.seconds + refresh.seconds)
     figures = f"cold {cold}  warm {live}  refresh {refresh}  {rate:8,.0f} placements/s"
     return f"  {ask.name:30} {figures}"
 
 
-def forget_answers(ground: Ground) -> None:
+def forget_answers(context: PlacementContext) -> None:
     """What is measured is a search, not that the same question was asked before."""
-    for known in ground.topology.shapes.values():
+    for known in context.topology.shapes.values():
         known.capacities.answers.clear()
 
 
-def renew(ground: Ground, shape: Shape) -> None:
+def renew(context: PlacementContext, shape: RequestShape) -> None:
     """Bring the figures of a shape up to date."""
-    with capacities_for(ground, shape):
+    with capacities_for(context, shape):
         pass
 
 
-def move(ground: Ground, placed: Placed, sign: int) -> None:
+def move(context: PlacementContext, placed: PlacedPods, sign: int) -> None:
     """Admit what was placed, or let it go again."""
-    for view in ground.views:
-        requests = per_pod(PodSet(scheduling=Scheduling(requests=REQUESTS)))
-        ground.table.take(view, placed.rows, sign * placed.counts, requests)
+    for view in context.views:
+        requests = single_pod_requests(PodSet(scheduling=Scheduling(requests=REQUESTS)))
+        context.table.charge(view, placed.rows, sign * placed.counts, requests)
 
 
 def main() -> None:
     """All sizes and depths."""
     for hosts in SIZES:
         for depth in LEVELS:
-            ground = ground_of(hosts, depth)
-            took = median(seconds(partial(bare_pass, ground)) for _ in range(RUNS))
+            context = ground_of(hosts, depth)
+            took = median(seconds(partial(bare_pass, context)) for _ in range(RUNS))
             print(f"{hosts:,} hosts, {depth} levels; a pass takes {1000 * took:.3f} ms")
-            for ask in asks(ground.topology.levels, hosts):
-                print(measure(ground, ask))
+            for ask in asks(context.topology.levels, hosts):
+                print(measure(context, ask))
             sys.stdout.flush()
 
 

@@ -55,9 +55,9 @@ def _partition(cell: Cell, key: str) -> dict[str, Any]:
     partition = cell.partition(key)
     return {
         "usage": partition.usage,
-        "places": partition.hosts.places,
+        "places": partition.hosts.leaf_ids,
         "free": [view.tolist() for view in partition.hosts.free[:TRIAL]],
-        "usable": partition.hosts.usable.tolist(),
+        "usable": partition.hosts.schedulable.tolist(),
         "pending": {name: queue.members for name, queue in partition.pending.items()},
         "beside": {name: queue.beside for name, queue in partition.pending.items()},
         "holding": {name: sorted(keys) for name, keys in partition.charges.holding.items()},

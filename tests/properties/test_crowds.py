@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.configured import Configured
-from headgate.domain.scheduling.placement.admitted_index import NOBODY, Crowd, Standing
-from headgate.domain.scheduling.placement.host_table import HostTable, Place
+from headgate.domain.scheduling.placement.admitted_index import UNUSED, AdmittedIndex, AdmittedUnit
+from headgate.domain.scheduling.placement.host_table import DomainId, HostTable
 from headgate.domain.topology.specs import NodeSpec
 
 Stands = tuple[int, list[tuple[int, int, int]]]
@@ -20,30 +20,30 @@ CHANGES = st.lists(st.tuples(NAMES, st.none() | st.tuples(st.integers(-3, 3), PO
 
 def a_table() -> HostTable:
     spec = NodeSpec(allocatable={"gpu": 8, "pods": 110})
-    nodes: dict[Place, tuple[Configured[NodeSpec], ...]] = {
+    nodes: dict[DomainId, tuple[Configured[NodeSpec], ...]] = {
         (f"h{n}",): (Configured(name=f"h{n}", uid="", created_at=0, spec=spec),)
         for n in range(HOSTS)
     }
     return HostTable(nodes, {place: place for place in nodes})
 
 
-def standing(protection: int, pods: list[tuple[int, int, int]]) -> Standing:
+def standing(protection: int, pods: list[tuple[int, int, int]]) -> AdmittedUnit:
     arrays = tuple((np.array([row]), np.array([count]), {"gpu": gpus}) for row, count, gpus in pods)
-    return Standing("q", protection, is_preemptible=True, pods=arrays)
+    return AdmittedUnit("q", protection, is_preemptible=True, pods=arrays)
 
 
-def told(crowd: Crowd) -> list[tuple[str, int, int, int, int, int]]:
+def told(admitted: AdmittedIndex) -> list[tuple[str, int, int, int, int, int]]:
     entries = zip(
-        crowd.holders.tolist(),
-        crowd.rows.tolist(),
-        crowd.counts.tolist(),
-        *(line.tolist() for line in crowd.amounts),
+        admitted.holders.tolist(),
+        admitted.rows.tolist(),
+        admitted.counts.tolist(),
+        *(line.tolist() for line in admitted.amounts),
         strict=True,
     )
     return sorted(
-        (crowd.names[holder], int(crowd.protections[holder]), row, count, gpus, pods)
+        (admitted.names[holder], int(admitted.protections[holder]), row, count, gpus, pods)
         for holder, row, count, gpus, pods in entries
-        if holder != NOBODY
+        if holder != UNUSED
     )
 
 
@@ -51,17 +51,17 @@ def told(crowd: Crowd) -> list[tuple[str, int, int, int, int, int]]:
 def test_a_crowd_is_those_who_are_there_now(
     changes: list[tuple[str, Stands | None]],
 ) -> None:
-    crowd = Crowd(a_table())
+    admitted = AdmittedIndex(a_table())
     there: dict[str, Stands] = {}
     for name, found in changes:
         if found is None:
-            crowd.drop(name)
+            admitted.remove(name)
             there.pop(name, None)
         else:
-            crowd.put(name, standing(*found))
+            admitted.add(name, standing(*found))
             there[name] = found
-    assert sorted(crowd.named(crowd.through("q"))) == sorted(there)
-    assert told(crowd) == sorted(
+    assert sorted(admitted.names_in(admitted.in_cluster_queue("q"))) == sorted(there)
+    assert told(admitted) == sorted(
         (name, protection, row, count, count * gpus, count)
         for name, (protection, pods) in there.items()
         for row, count, gpus in pods

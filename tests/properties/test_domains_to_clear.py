@@ -11,8 +11,12 @@ from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED, Bools
 from headgate.domain.scheduling.placement.place import place_pod_set
-from headgate.domain.scheduling.placement.placement_context import Ground, Placed, per_pod
-from headgate.domain.scheduling.placement.subtopology import places_within
+from headgate.domain.scheduling.placement.placement_context import (
+    PlacedPods,
+    PlacementContext,
+    single_pod_requests,
+)
+from headgate.domain.scheduling.placement.subtopology import leaf_range
 from headgate.domain.scheduling.preemption.candidates import reserved_at
 from headgate.domain.scheduling.preemption.claims import Candidate, Victim
 from headgate.domain.scheduling.preemption.scoring import Score, score_of
@@ -84,7 +88,7 @@ class EveryDomain:
 
     def _in_domain(self, level: int, domain: int) -> Found | None:
         within = np.zeros(len(self.topology.paths), dtype=np.bool_)
-        within[places_within(self.topology, level, domain)] = True
+        within[leaf_range(self.topology, level, domain)] = True
         waiting = [w for w in self._evictable() if self._lies_in(w, within)]
         gone: list[Workload] = []
         while isinstance(place := self._place(within), PlacementShortfall) and waiting:
@@ -100,23 +104,23 @@ class EveryDomain:
         hosts = {d.values[-1]: d.count for d in place.assignment.domains}
         return score_of(candidates, 0, name), {w.key: True for w in victims}, hosts
 
-    def _needed(self, gone: list[Workload], place: Placed) -> list[Workload]:
-        pods = ((place.rows, place.counts, per_pod(self.pod_set)),)
+    def _needed(self, gone: list[Workload], place: PlacedPods) -> list[Workload]:
+        pods = ((place.rows, place.counts, single_pod_requests(self.pod_set)),)
         victims: list[Workload] = []
         for workload in reversed(gone):
             self.partition.charges.take(PROJECTED, self.partition.charges.held_by(workload))
-            if not self.partition.hosts.has_room(PROJECTED, pods):
+            if not self.partition.hosts.fits(PROJECTED, pods):
                 self.partition.charges.give_back(
                     PROJECTED, self.partition.charges.held_by(workload)
                 )
                 victims.insert(0, workload)
         return victims
 
-    def _place(self, within: Bools) -> Placed | PlacementShortfall:
+    def _place(self, within: Bools) -> PlacedPods | PlacementShortfall:
         flavor = self.world.cell.config.resource_flavors["tas"].spec
         hosts = self.partition.hosts
-        ground = Ground(hosts, self.topology, flavor, (PROJECTED,), {}, within)
-        return place_pod_set(ground, self.pod_set)
+        context = PlacementContext(hosts, self.topology, flavor, (PROJECTED,), {}, within)
+        return place_pod_set(context, self.pod_set)
 
     def _evictable(self) -> list[Workload]:
         holders = [self.world[key] for key in self.partition.charges.holding["q"]]
@@ -127,7 +131,7 @@ class EveryDomain:
 
     def _lies_in(self, workload: Workload, within: Bools) -> bool:
         places = [
-            self.topology.places_of(p[0]) for p in self.partition.charges.held_by(workload).pods
+            self.topology.leaves_of(p[0]) for p in self.partition.charges.held_by(workload).pods
         ]
         return any(bool(within[each].any()) for each in places)
 

@@ -330,7 +330,7 @@ class Histories(RuleBasedStateMachine):
                     room = available(partition.tree, partition.usage[view], node, quota_key)
                     assert amount <= room, f"{key} takes {amount} of {quota_key}, {room} was free"
             for view in (ACTUAL, PROJECTED):
-                assert partition.hosts.has_room(view, charge.pods), f"{key} overfills a host"
+                assert partition.hosts.fits(view, charge.pods), f"{key} overfills a host"
         finally:
             for view in (ACTUAL, PROJECTED):
                 partition.charges.take(view, charge)

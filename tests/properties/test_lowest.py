@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.scheduling.placement.host_table import ChangedRows, Lowest
+from headgate.domain.scheduling.placement.host_table import ChangedRows, MinimumFree
 
 ROWS = 400
 MOVES = st.lists(
@@ -22,11 +22,11 @@ def test_the_lesser_of_two_views_follows_every_change(
     """However much changed between two looks, and whichever view it changed in."""
     views = [np.full((2, ROWS), 9, dtype=np.int64), np.full((2, ROWS), 7, dtype=np.int64)]
     changes = [ChangedRows(ROWS), ChangedRows(ROWS)]
-    lowest = Lowest(list(zip(views, changes, strict=True)))
+    lowest = MinimumFree(list(zip(views, changes, strict=True)))
     for version, (view, first, number, amount) in enumerate(moves):
         rows = np.arange(first, min(first + number, ROWS))
         views[view][:, rows] += amount
         changes[view].note(rows)
         if version % looks == 0:
-            lowest.renew(version)
+            lowest.refresh(version)
             assert (lowest.free == np.maximum(np.minimum(*views), 0)).all()

@@ -4,14 +4,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.scheduling.placement.assignment_encoding import FEW, Naming
-from headgate.domain.scheduling.placement.size_index import LARGEST
+from headgate.domain.scheduling.placement.assignment_encoding import DIRECT_LIMIT, AssignmentEncoder
+from headgate.domain.scheduling.placement.size_index import MAX_INDEXED_SIZE
 from headgate.domain.workloads.admission import TopologyDomain
 
-PLACES = 2 * FEW
+PLACES = 2 * DIRECT_LIMIT
 NAMES = [(f"host-{number}",) for number in range(PLACES)]
 
-counts = st.one_of(st.integers(1, 12), st.integers(1, 40), st.integers(LARGEST, LARGEST + 1))
+counts = st.one_of(
+    st.integers(1, 12), st.integers(1, 40), st.integers(MAX_INDEXED_SIZE, MAX_INDEXED_SIZE + 1)
+)
 gangs = st.tuples(
     st.integers(0, PLACES - 1), st.integers(1, PLACES), st.lists(counts, min_size=1, max_size=24)
 )
@@ -19,7 +21,7 @@ gangs = st.tuples(
 
 @given(st.lists(gangs, min_size=1, max_size=6))
 def test_each_place_is_named_with_its_own_pods(asked: list[tuple[int, int, list[int]]]) -> None:
-    naming = Naming(np.fromiter(NAMES, dtype=np.object_, count=PLACES))
+    naming = AssignmentEncoder(np.fromiter(NAMES, dtype=np.object_, count=PLACES))
     for first, number, repeated in asked:
         places = np.arange(PLACES)[first : first + number]
         pods = np.resize(np.array(repeated), len(places))
@@ -31,7 +33,7 @@ def test_each_place_is_named_with_its_own_pods(asked: list[tuple[int, int, list[
 
 
 def test_what_is_said_again_is_the_same_object() -> None:
-    naming = Naming(np.fromiter(NAMES, dtype=np.object_, count=PLACES))
+    naming = AssignmentEncoder(np.fromiter(NAMES, dtype=np.object_, count=PLACES))
     places = np.arange(PLACES)
     first = naming.say(places, np.full(PLACES, 8))
     again = naming.say(places, np.full(PLACES, 8))
@@ -39,6 +41,6 @@ def test_what_is_said_again_is_the_same_object() -> None:
 
 
 def test_a_part_has_the_names_of_its_places() -> None:
-    naming = Naming(np.fromiter(NAMES, dtype=np.object_, count=PLACES))
+    naming = AssignmentEncoder(np.fromiter(NAMES, dtype=np.object_, count=PLACES))
     part = naming.part(slice(3, 5))
     assert part.say(np.array([1]), np.array([2])) == (TopologyDomain(("host-4",), 2),)

@@ -11,20 +11,28 @@ from msgspec.structs import replace
 from headgate.domain.configuration.specs import TopologyRules
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.placement.capacity_cache import (
-    Known,
-    Shape,
+    CachedCapacities,
+    RequestShape,
     capacities_for,
-    computed,
-    leaf_figures,
+    compute_capacities,
+    leaf_capacities,
 )
-from headgate.domain.scheduling.placement.domain_capacities import Capacities, refresh
+from headgate.domain.scheduling.placement.domain_capacities import DomainCapacities, refresh
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.placement.orders import plain_order, take_in_order
-from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
-from headgate.domain.scheduling.placement.placement_context import Ground, Placed, per_pod
-from headgate.domain.scheduling.placement.search_request import slicing_of, wanted_of
-from headgate.domain.scheduling.placement.size_index import LARGEST
-from headgate.domain.scheduling.placement.topology_tree import build_hosts
+from headgate.domain.scheduling.placement.place import (
+    PlacementFailure,
+    PodSetPlacement,
+    place_pod_sets,
+)
+from headgate.domain.scheduling.placement.placement_context import (
+    PlacedPods,
+    PlacementContext,
+    single_pod_requests,
+)
+from headgate.domain.scheduling.placement.search_request import search_request, slice_constraints
+from headgate.domain.scheduling.placement.size_index import MAX_INDEXED_SIZE
+from headgate.domain.scheduling.placement.topology_tree import build_host_table
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
     NodeSpec,
@@ -121,23 +129,29 @@ def _pod_set(
 profiles = st.sampled_from([TopologyRules(), TopologyRules(profile="BestFit")])
 
 
-def ground_on(hosts: list[Configured[NodeSpec]], rules: TopologyRules) -> Ground:
-    table, topologies = build_hosts([(FLAVOR, TREE)], hosts)
-    return Ground(table, topologies["tas"], FLAVOR.spec, (ACTUAL, PROJECTED), {}, rules=rules)
-
-
-def on(ground: Ground, sets: list[PodSet]) -> dict[str, Placed] | Misplaced:
-    fresh = Ground(
-        ground.table, ground.topology, ground.flavor, ground.views, {}, rules=ground.rules
+def ground_on(hosts: list[Configured[NodeSpec]], rules: TopologyRules) -> PlacementContext:
+    table, topologies = build_host_table([(FLAVOR, TREE)], hosts)
+    return PlacementContext(
+        table, topologies["tas"], FLAVOR.spec, (ACTUAL, PROJECTED), {}, rules=rules
     )
-    return place_pod_sets([Seat(fresh, pod_set) for pod_set in sets])
 
 
-def charge(ground: Ground, sets: list[PodSet], found: dict[str, Placed], sign: int = 1) -> None:
+def on(context: PlacementContext, sets: list[PodSet]) -> dict[str, PlacedPods] | PlacementFailure:
+    fresh = PlacementContext(
+        context.table, context.topology, context.flavor, context.views, {}, rules=context.rules
+    )
+    return place_pod_sets([PodSetPlacement(fresh, pod_set) for pod_set in sets])
+
+
+def charge(
+    context: PlacementContext, sets: list[PodSet], found: dict[str, PlacedPods], sign: int = 1
+) -> None:
     for pod_set in sets:
         placed = found[pod_set.name]
-        for view in ground.views:
-            ground.table.take(view, placed.rows, sign * placed.counts, per_pod(pod_set))
+        for view in context.views:
+            context.table.charge(
+                view, placed.rows, sign * placed.counts, single_pod_requests(pod_set)
+            )
 
 
 @given(hosts=nodes(), histories=st.lists(pod_sets(), min_size=1, max_size=6), rules=profiles)
@@ -145,17 +159,17 @@ def charge(ground: Ground, sets: list[PodSet], found: dict[str, Placed], sign: i
 def test_no_host_ever_holds_more_than_it_has_and_every_pod_lies_somewhere(
     hosts: list[Configured[NodeSpec]], histories: list[list[PodSet]], rules: TopologyRules
 ) -> None:
-    ground = ground_on(hosts, rules)
+    context = ground_on(hosts, rules)
     for sets in histories:
-        found = on(ground, sets)
-        if isinstance(found, Misplaced):
+        found = on(context, sets)
+        if isinstance(found, PlacementFailure):
             continue
         for pod_set in sets:
             assert int(found[pod_set.name].counts.sum()) == pod_set.count
             assert (found[pod_set.name].counts > 0).all()
-            assert ground.table.usable[found[pod_set.name].rows].all()
-        charge(ground, sets, found)
-        assert (ground.table.free[ACTUAL] >= 0).all()
+            assert context.table.schedulable[found[pod_set.name].rows].all()
+        charge(context, sets, found)
+        assert (context.table.free[ACTUAL] >= 0).all()
 
 
 @given(hosts=nodes(), sets=pod_sets(), rules=profiles)
@@ -163,11 +177,11 @@ def test_no_host_ever_holds_more_than_it_has_and_every_pod_lies_somewhere(
 def test_required_means_one_domain_and_slices_stay_together(
     hosts: list[Configured[NodeSpec]], sets: list[PodSet], rules: TopologyRules
 ) -> None:
-    ground = ground_on(hosts, rules)
-    found = on(ground, sets)
-    if isinstance(found, Misplaced):
+    context = ground_on(hosts, rules)
+    found = on(context, sets)
+    if isinstance(found, PlacementFailure):
         return
-    path_of = {path[-1]: path for path in ground.topology.paths}
+    path_of = {path[-1]: path for path in context.topology.paths}
     for pod_set in sets:
         request = pod_set.topology_request or TopologyRequest()
         domains = found[pod_set.name].assignment.domains
@@ -199,67 +213,71 @@ def test_figures_brought_up_to_date_are_those_counted_anew(
     changes: list[tuple[int, bool, int]],
     rules: TopologyRules,
 ) -> None:
-    ground = ground_on(hosts, rules)
-    held: list[tuple[list[PodSet], dict[str, Placed]]] = []
-    kept: dict[object, Known] = {}
+    context = ground_on(hosts, rules)
+    held: list[tuple[list[PodSet], dict[str, PlacedPods]]] = []
+    kept: dict[object, CachedCapacities] = {}
     for step in range(2 * len(histories)):
         sets = histories[step % len(histories)]
-        found = on(ground, sets)
-        _assert_figures_are_true(ground, histories, kept)
-        if not isinstance(found, Misplaced):
-            charge(ground, sets, found)
+        found = on(context, sets)
+        _assert_figures_are_true(context, histories, kept)
+        if not isinstance(found, PlacementFailure):
+            charge(context, sets, found)
             held.append((sets, found))
         elif held:
-            charge(ground, *held.pop(0), -1)
+            charge(context, *held.pop(0), -1)
         if step < len(changes):
-            _change(ground, hosts, changes[step])
-        _assert_figures_are_true(ground, histories, kept)
+            _change(context, hosts, changes[step])
+        _assert_figures_are_true(context, histories, kept)
     for sets, found in held:
-        charge(ground, sets, found, -1)
-    assert (ground.table.free[ACTUAL] == ground.table.capacity).all()
+        charge(context, sets, found, -1)
+    assert (context.table.free[ACTUAL] == context.table.capacity).all()
 
 
 def _change(
-    ground: Ground, hosts: list[Configured[NodeSpec]], change: tuple[int, bool, int]
+    context: PlacementContext, hosts: list[Configured[NodeSpec]], change: tuple[int, bool, int]
 ) -> None:
     number, ready, cpu = change
     node = hosts[number % len(hosts)]
     spec = NodeSpec(ready=ready, allocatable={**node.spec.allocatable, "cpu": cpu})
-    ground.table.node_changed(
+    context.table.node_changed(
         Configured(name=node.name, uid=node.uid, created_at=T0, labels=node.labels, spec=spec)
     )
 
 
 def _assert_figures_are_true(
-    ground: Ground, histories: list[list[PodSet]], kept: dict[object, Known]
+    context: PlacementContext, histories: list[list[PodSet]], kept: dict[object, CachedCapacities]
 ) -> None:
     for sets in histories:
         workers, leader = (sets[1], sets[0]) if sets[0].name == "leader" else (sets[0], None)
-        if isinstance(wanted_of(workers, LEVELS, ground.rules), str):
+        if isinstance(search_request(workers, LEVELS, context.rules), str):
             continue
-        shape = Shape(workers, leader, slicing_of(workers, LEVELS))
-        anew = computed(ground, shape)
-        with capacities_for(ground, shape) as looked_up:
+        shape = RequestShape(workers, leader, slice_constraints(workers, LEVELS))
+        anew = compute_capacities(context, shape)
+        with capacities_for(context, shape) as looked_up:
             _assert_equal(looked_up, anew)
-        _assert_equal(_brought_up_to_date(ground, shape, kept), anew)
+        _assert_equal(_brought_up_to_date(context, shape, kept), anew)
 
 
-def _assert_equal(one: Capacities, other: Capacities) -> None:
-    for figures in ("pods", "slices", "pods_led", "slices_led", "leads"):
+def _assert_equal(one: DomainCapacities, other: DomainCapacities) -> None:
+    for figures in ("pods", "slices", "pods_with_leader", "slices_with_leader", "leader_capacity"):
         for these, those in zip(getattr(one, figures), getattr(other, figures), strict=True):
             assert these.tolist() == those.tolist(), figures
 
 
-def _brought_up_to_date(ground: Ground, shape: Shape, kept: dict[object, Known]) -> Capacities:
+def _brought_up_to_date(
+    context: PlacementContext, shape: RequestShape, kept: dict[object, CachedCapacities]
+) -> DomainCapacities:
     """Figures where only what changed since the last time is counted, as on many hosts."""
-    changes = [ground.table.changes[view] for view in ground.views]
-    known = kept.setdefault(shape.key(ground), Known(computed(ground, shape), ()))
+    changes = [context.table.changes[view] for view in context.views]
+    known = kept.setdefault(
+        shape.key(context), CachedCapacities(compute_capacities(context, shape), ())
+    )
     since = [each.since(at) for each, at in zip(changes, known.positions, strict=False)]
     if None in since:
-        known.capacities = computed(ground, shape)
+        known.capacities = compute_capacities(context, shape)
     elif rows := [row for each in since if each for row in each]:
-        places = ground.topology.places_of(np.unique(np.concatenate(rows)))
-        refresh(known.capacities, places, leaf_figures(ground, shape, places))
+        places = context.topology.leaves_of(np.unique(np.concatenate(rows)))
+        refresh(known.capacities, places, leaf_capacities(context, shape, places))
     known.positions = tuple(each.position for each in changes)
     return known.capacities
 
@@ -271,7 +289,7 @@ def test_the_order_in_which_hosts_became_known_does_not_matter(
 ) -> None:
     shuffled = data.draw(st.permutations(hosts))
     one, other = on(ground_on(hosts, rules), sets), on(ground_on(shuffled, rules), sets)
-    if isinstance(one, Misplaced) or isinstance(other, Misplaced):
+    if isinstance(one, PlacementFailure) or isinstance(other, PlacementFailure):
         assert one == other
         return
     assert {name: p.assignment for name, p in one.items()} == {
@@ -283,7 +301,9 @@ def test_the_order_in_which_hosts_became_known_does_not_matter(
     slices=st.lists(st.integers(0, 6), min_size=1, max_size=30),
     spare=st.lists(st.integers(0, 3), min_size=30, max_size=30),
     need=st.integers(1, 60),
-    scale=st.sampled_from([(1, 1), (1, LARGEST), (10, 1), (10, LARGEST), (200, 1)]),
+    scale=st.sampled_from(
+        [(1, 1), (1, MAX_INDEXED_SIZE), (10, 1), (10, MAX_INDEXED_SIZE), (200, 1)]
+    ),
     best_fit=st.booleans(),
 )
 @settings(max_examples=300, deadline=None)
@@ -303,17 +323,19 @@ def test_leaving_out_what_does_not_matter_does_not_change_what_is_taken(
             assert list(zip(found[0].tolist(), found[1].tolist(), strict=True)) == plain
 
 
-def _flat(slices: list[int], spare: list[int], repeat: int) -> Capacities:
+def _flat(slices: list[int], spare: list[int], repeat: int) -> DomainCapacities:
     size = np.array(slices * repeat, dtype=np.int64)
     pods = 4 * size + np.array(spare[: len(slices)] * repeat, dtype=np.int64)
     none = np.zeros_like(size)
     topology: Any = None
-    slicing: Any = None
-    return Capacities(topology, slicing, False, [pods], [size], [pods], [size], [none], [])
+    constraints: Any = None
+    return DomainCapacities(
+        topology, constraints, False, [pods], [size], [pods], [size], [none], []
+    )
 
 
 def _one_by_one(
-    capacities: Capacities, need: int, *, best_fit: bool
+    capacities: DomainCapacities, need: int, *, best_fit: bool
 ) -> list[tuple[int, int]] | None:
     """The rule as it is written (topology.md §4.5): visit in order, the last one tightest."""
     slices = capacities.slices[0]

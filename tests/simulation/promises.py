@@ -223,7 +223,7 @@ def _fits(partition: Partition, view: int, charge: Charge) -> bool:
             amount <= available(partition.tree, partition.usage[view], node, key)
             for key, amount in charge.amounts.items()
         )
-        return has_quota and partition.hosts.has_room(view, charge.pods)
+        return has_quota and partition.hosts.fits(view, charge.pods)
     finally:
         partition.charges.take(view, charge)
 

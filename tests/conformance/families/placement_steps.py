@@ -9,26 +9,35 @@ import numpy as np
 from headgate.domain.configuration.specs import TopologyRules
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.placement.balanced import (
-    Choice,
-    best_choice,
-    in_shares,
-    tightest_set,
+    BalancedChoice,
+    best_balanced_choice,
+    distribute_shares,
+    optimal_domain_set,
 )
-from headgate.domain.scheduling.placement.domain_capacities import Capacities, Slicing
-from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology, stands_in
-from headgate.domain.scheduling.placement.host_table import ACTUAL, PODS, HostTable, Ints, is_usable
+from headgate.domain.scheduling.placement.domain_capacities import (
+    DomainCapacities,
+    SliceConstraints,
+)
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology, belongs_to_flavor
+from headgate.domain.scheduling.placement.host_table import (
+    ACTUAL,
+    PODS,
+    HostTable,
+    Ints,
+    is_schedulable,
+)
 from headgate.domain.scheduling.placement.orders import leader_order, plain_order
 from headgate.domain.scheduling.placement.placement_context import (
-    Ground,
-    Placed,
+    PlacedPods,
+    PlacementContext,
+    add_assumed_usage,
     assignment_of,
-    assume,
-    standing_at,
-    with_placed,
+    merge_placed,
+    pods_of_assignment,
 )
-from headgate.domain.scheduling.placement.search import Held
-from headgate.domain.scheduling.placement.search_request import wanted_of
-from headgate.domain.scheduling.placement.topology_tree import build_hosts
+from headgate.domain.scheduling.placement.search import DomainSelection
+from headgate.domain.scheduling.placement.search_request import search_request
+from headgate.domain.scheduling.placement.topology_tree import build_host_table
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
     NodeSpec,
@@ -63,7 +72,7 @@ def tightest_sets(case: Case) -> Iterator[str]:
     capacities = _capacities(domains, has_leader=bool(leaders))
     everything = np.arange(len(domains))
     number = _number_taken_greedily(capacities, workers)
-    found = tightest_set(capacities, 0, everything, (number, workers))
+    found = optimal_domain_set(capacities, 0, everything, (number, workers))
     names = None if found is None else sorted(_id(domains, int(domain)) for domain in found)
     yield from differences("domains", sorted(case.want["want"] or []) or None, names)
 
@@ -73,8 +82,8 @@ def balanced_shares(case: Case) -> Iterator[str]:
     domains = case.inputs["domains"]
     has_leader = bool(case.given("leaderCount"))
     capacities = _capacities(domains, case.inputs["sliceSize"], has_leader=has_leader)
-    chosen = Choice(case.inputs["threshold"], 0, capacities, np.arange(len(domains)))
-    held = in_shares(chosen, 0, case.inputs["sliceCount"])
+    chosen = BalancedChoice(case.inputs["threshold"], 0, capacities, np.arange(len(domains)))
+    held = distribute_shares(chosen, 0, case.inputs["sliceCount"])
     wanted = {
         name: (state["sliceCount"], state["leaderCount"])
         for name, state in (case.want["want"] or {}).items()
@@ -86,10 +95,10 @@ def balanced_choices(case: Case) -> Iterator[str]:
     """The group of domains that balances best, with its share and how many domains it needs."""
     asked = case.inputs["params"]
     flat = [{"domain": each, "state": each} for each in case.inputs["domains"]]
-    slicing = Slicing(asked["sliceSize"], asked["sliceLevelIdx"])
-    capacities = _tree(flat, slicing, has_leader=bool(asked.get("leaderCount")))
+    constraints = SliceConstraints(asked["sliceSize"], asked["sliceLevelIdx"])
+    capacities = _tree(flat, constraints, has_leader=bool(asked.get("leaderCount")))
     need = asked["count"] // asked["sliceSize"]
-    found = best_choice(capacities, 0, need)
+    found = best_balanced_choice(capacities, 0, need)
     yield from differences("share", case.want["wantThreshold"], found.share if found else 0)
     number = len(found.domains) if found else 0
     yield from differences("domains", case.want["wantDomainsCount"], number)
@@ -102,7 +111,7 @@ def nodes_of_flavor(case: Case) -> Iterator[str]:
     names = [
         node["metadata"]["name"]
         for node in case.shared["nc"]["nodes"].values()
-        if stands_in(_configured(node), flavor, topology)
+        if belongs_to_flavor(_configured(node), flavor, topology)
     ]
     wanted = [node["metadata"]["name"] for node in case.want["wantNodes"] or ()]
     yield from differences("nodes", sorted(wanted), sorted(names))
@@ -116,7 +125,7 @@ def usable_nodes(case: Case) -> Iterator[str]:
     if case.given("enableSchedulerLibraryIntegration"):
         kept = [node["metadata"]["name"] for node in case.want["wantNodes"]]
         yield from differences("kept", kept, list(known))
-    usable = [name for name, n in known.items() if is_usable(n.spec)]
+    usable = [name for name, n in known.items() if is_schedulable(n.spec)]
     yield from differences("usable", case.want["wantSchedulableAndReady"] or [], usable)
 
 
@@ -143,7 +152,7 @@ def known_levels(case: Case) -> Iterator[str]:
         pod_set["topologyRequest"] = asked
     read_one = read("Workload", {"metadata": {"name": "w"}, "spec": {"podSets": [pod_set]}}).spec
     levels = tuple(case.shared["levels"])
-    wanted = wanted_of(read_one.pod_sets[0], levels, TopologyRules())
+    wanted = search_request(read_one.pod_sets[0], levels, TopologyRules())
     names_one = bool(read_one.pod_sets[0].topology_request)
     yield from differences("known", case.want["want"], names_one and not isinstance(wanted, str))
 
@@ -166,7 +175,9 @@ def places_that_are_gone(case: Case) -> Iterator[str]:
     depth = len(case.inputs["tree"]["domainsPerLevel"])
     values = [tuple(d["values"]) for d in case.inputs["assignment"]["domains"]]
     table = _named_places(case.inputs["tree"]["domainsPerLevel"][-1], depth)
-    gone = [v for v in values if not len(table.rows([(v if len(v) == 1 else (FLAVOR, *v), 1)])[0])]
+    gone = [
+        v for v in values if not len(table.rows_of([(v if len(v) == 1 else (FLAVOR, *v), 1)])[0])
+    ]
     yield from differences("stale", case.want["wantStale"], bool(gone))
     name = ",".join(gone[0]) if gone else ""
     yield from differences("domain", case.want["wantStaleDomain"], name)
@@ -180,13 +191,13 @@ def assumed_usage(case: Case) -> Iterator[str]:
     domains = case.inputs["assignment"].get("domains") or []
     hosts = [_host(domain["values"][-1]) for domain in domains]
     table, topology = _hosts([HOSTNAME_LABEL], hosts)
-    ground = Ground(table, topology, ResourceFlavorSpec(), (ACTUAL,), {})
-    rows, counts = table.rows((tuple(d["values"]), d["count"]) for d in domains)
+    context = PlacementContext(table, topology, ResourceFlavorSpec(), (ACTUAL,), {})
+    rows, counts = table.rows_of((tuple(d["values"]), d["count"]) for d in domains)
     given = tuple(TopologyDomain(values=tuple(d["values"]), count=d["count"]) for d in domains)
     assignment = TopologyAssignment(levels=(HOSTNAME_LABEL,), domains=given)
-    assume(ground, Placed(rows, counts, assignment), {PODS: 1, **requests})
+    add_assumed_usage(context, PlacedPods(rows, counts, assignment), {PODS: 1, **requests})
     found = {
-        place[-1]: {name: int(taken[row]) for name, taken in sorted(ground.assumed.items())}
+        place[-1]: {name: int(taken[row]) for name, taken in sorted(context.assumed.items())}
         for place, row in table.row_of.items()
     }
     yield from differences("assumed", case.want["want"] or {}, found)
@@ -208,12 +219,12 @@ def merged_assignments(case: Case) -> Iterator[str]:
     levels = case.inputs["a"]["levels"]
     lowest = case.shared["tree"]["domainsPerLevel"][-1]
     table, topology = _hosts(levels, [_leaf(levels, path.split(",")) for path in lowest])
-    ground = Ground(table, topology, ResourceFlavorSpec(), (ACTUAL,), {})
+    context = PlacementContext(table, topology, ResourceFlavorSpec(), (ACTUAL,), {})
     pods = np.zeros(len(topology.paths), dtype=np.int64)
     for side in ("a", "b"):
-        placed = standing_at(ground, _assignment(case, side))
+        placed = pods_of_assignment(context, _assignment(case, side))
         assert placed is not None, "the tree has all domains of the case"
-        pods = with_placed(topology, pods, placed)
+        pods = merge_placed(topology, pods, placed)
     found = assignment_of(topology, pods)
     yield from differences("domains", _pairs(case.want["want"]), _told(found))
 
@@ -258,14 +269,18 @@ def _id(domains: list[Given], number: int) -> str:
 
 def _capacities(
     domains: list[Given], size: int = 1, *, has_leader: bool, with_score: bool = False
-) -> Capacities:
+) -> DomainCapacities:
     """Domains of one level with the figures that the case gives them."""
-    return _tree(domains, Slicing(size, 0), has_leader=has_leader, with_score=with_score)
+    return _tree(domains, SliceConstraints(size, 0), has_leader=has_leader, with_score=with_score)
 
 
 def _tree(
-    domains: list[Given], slicing: Slicing, *, has_leader: bool, with_score: bool = False
-) -> Capacities:
+    domains: list[Given],
+    constraints: SliceConstraints,
+    *,
+    has_leader: bool,
+    with_score: bool = False,
+) -> DomainCapacities:
     depth = max(len(each["domain"]["levelValues"]) for each in domains)
     levels = [f"level-{number}" for number in range(depth)]
     leaves = [each for each in domains if len(each["domain"]["levelValues"]) == depth]
@@ -283,9 +298,9 @@ def _tree(
         ]  # fmt: skip
 
     pods, slices = figures("podCount"), figures("sliceCount")
-    return Capacities(
+    return DomainCapacities(
         topology,
-        slicing,
+        constraints,
         has_leader,
         pods,
         slices,
@@ -296,12 +311,12 @@ def _tree(
     )
 
 
-def _number_taken_greedily(capacities: Capacities, need: int) -> int:
-    chosen = best_choice(capacities, 0, need)
+def _number_taken_greedily(capacities: DomainCapacities, need: int) -> int:
+    chosen = best_balanced_choice(capacities, 0, need)
     return chosen.number if chosen else 0
 
 
-def _shares(domains: list[Given], held: Held | None) -> dict[str, tuple[int, int]]:
+def _shares(domains: list[Given], held: DomainSelection | None) -> dict[str, tuple[int, int]]:
     if held is None:
         return {}
     return {
@@ -316,7 +331,7 @@ def _hosts(levels: list[str], nodes: Iterable[Given]) -> tuple[HostTable, Flavor
     )
     spec = TopologySpec(levels=tuple(levels))
     tree = Configured(name="tree", uid="tree", created_at=0, spec=spec)
-    table, topologies = build_hosts([(flavor, tree)], [_configured(node) for node in nodes])
+    table, topologies = build_host_table([(flavor, tree)], [_configured(node) for node in nodes])
     return table, topologies[FLAVOR]
 
 

@@ -7,10 +7,14 @@ import numpy as np
 from msgspec.structs import replace
 
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.host_table import ACTUAL, PODS, place_named
-from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
-from headgate.domain.scheduling.placement.placement_context import Ground
-from headgate.domain.scheduling.placement.scale_up import Standing, place_grown
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PODS, leaf_id
+from headgate.domain.scheduling.placement.place import (
+    PlacementFailure,
+    PodSetPlacement,
+    place_pod_sets,
+)
+from headgate.domain.scheduling.placement.placement_context import PlacementContext
+from headgate.domain.scheduling.placement.scale_up import RunningPods, place_scale_up
 from headgate.domain.workloads.specs import PodSet
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
@@ -45,13 +49,13 @@ def _figures(case: Case, installed: Installed, pod_sets: list[Given]) -> Iterato
         spec = read("Workload", workload_of(pod_sets)).spec
     except Unreadable:
         return
-    ground = ground_of(installed)
-    short = place_pod_sets([Seat(ground, pod_set) for pod_set in spec.pod_sets])
-    if not isinstance(short, Misplaced) or any(
+    context = ground_of(installed)
+    short = place_pod_sets([PodSetPlacement(context, pod_set) for pod_set in spec.pod_sets])
+    if not isinstance(short, PlacementFailure) or any(
         each.get("group") for each in case.inputs["podSets"]
     ):
         return
-    told, found = case.want[short.pod_set].get("failure") or {}, short.unplaced
+    told, found = case.want[short.pod_set].get("failure") or {}, short.shortfall
     if told.get("code") == "nofit":
         yield from differences("fits", told["fit"], found.fits)
         yield from differences("needs", told["need"], found.needs)
@@ -116,7 +120,7 @@ def judged(wanted: dict[str, Domains | None], got: dict[str, Domains | None]) ->
 
 
 def _placed(
-    installed: Installed, pod_sets: list[Given], standing: Standing | None = None
+    installed: Installed, pod_sets: list[Given], standing: RunningPods | None = None
 ) -> dict[str, Domains | None]:
     """The domains of each pod set before the first that finds no place."""
     groups = _taken_from_the_unconstrained(pod_sets)
@@ -126,10 +130,10 @@ def _placed(
         return {}
     pod_sets_left = [_in_group(pod_set, groups.get(pod_set.name)) for pod_set in spec.pod_sets]
     while True:
-        ground = ground_of(installed)
-        seats = [Seat(ground, pod_set) for pod_set in pod_sets_left]
-        placed = place_grown(seats, standing) if standing else place_pod_sets(seats)
-        if not isinstance(placed, Misplaced):
+        context = ground_of(installed)
+        seats = [PodSetPlacement(context, pod_set) for pod_set in pod_sets_left]
+        placed = place_scale_up(seats, standing) if standing else place_pod_sets(seats)
+        if not isinstance(placed, PlacementFailure):
             break
         pod_sets_left = _before(pod_sets_left, placed.pod_set)
     return {
@@ -138,7 +142,7 @@ def _placed(
     }
 
 
-def _standing(case: Case) -> Standing:
+def _standing(case: Case) -> RunningPods:
     """Where pods stand that are taken over from an earlier slice of the workload."""
     return {
         given.get("podSetName") or MAIN: topology_assignment(given["previousAssignment"])
@@ -176,10 +180,10 @@ def _group(pod_set: PodSet) -> str:
     return (request.pod_set_group_name if request else None) or f"only {pod_set.name}"
 
 
-def ground_of(installed: Installed) -> Ground:
+def ground_of(installed: Installed) -> PlacementContext:
     """All hosts of the one flavor there is."""
     partition = installed.partition_of(QUEUE)
-    return Ground(
+    return PlacementContext(
         partition.hosts,
         partition.topologies[FLAVOR],
         installed.cell.config.resource_flavors[FLAVOR].spec,
@@ -208,8 +212,8 @@ def take(partition: Partition, usage: Iterable[tuple[list[str], int, dict[str, i
     """Pods of other workloads on the hosts."""
     levels = partition.topologies[FLAVOR].levels
     for values, count, requests in usage:
-        rows, counts = partition.hosts.rows([(place_named(FLAVOR, levels, tuple(values)), count)])
-        partition.hosts.take(ACTUAL, rows, counts, {PODS: 1, **requests})
+        rows, counts = partition.hosts.rows_of([(leaf_id(FLAVOR, levels, tuple(values)), count)])
+        partition.hosts.charge(ACTUAL, rows, counts, {PODS: 1, **requests})
     assert np.all(partition.hosts.capacity >= partition.hosts.free[ACTUAL]), "usage only takes"
 
 

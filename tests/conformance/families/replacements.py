@@ -107,11 +107,11 @@ def _replaced(
     lost: str,
 ) -> dict[str, Domains | None]:
     spec = read("Workload", workload_of(pod_sets)).spec
-    ground = ground_of(installed)
+    context = ground_of(installed)
     found: dict[str, Domains | None] = {}
     for pod_set in spec.pod_sets:
         known = topology_assignment(given[pod_set.name])
-        placed = replace_hosts(ground, pod_set, known, {lost})
+        placed = replace_hosts(context, pod_set, known, {lost})
         found[pod_set.name] = None if isinstance(placed, PlacementShortfall) else _shown(placed)
     return found
 

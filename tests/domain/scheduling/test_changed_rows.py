@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.host_table import LEAST_KEPT, ChangedRows
+from headgate.domain.scheduling.placement.host_table import MIN_KEPT_ROWS, ChangedRows
 
 
 def test_rows_are_told_from_where_one_stands() -> None:
@@ -19,7 +19,7 @@ def test_rows_are_told_from_where_one_stands() -> None:
 def test_who_lags_far_behind_begins_anew() -> None:
     changes = ChangedRows(10)
     start = changes.position
-    for _ in range(LEAST_KEPT + 1):
+    for _ in range(MIN_KEPT_ROWS + 1):
         changes.note(np.array([0]))
     assert changes.since(start) is None
     assert changes.since(changes.position) == []
@@ -28,7 +28,7 @@ def test_who_lags_far_behind_begins_anew() -> None:
 def test_a_change_of_most_rows_at_once_is_not_kept() -> None:
     changes = ChangedRows(10)
     start = changes.position
-    changes.note(np.arange(LEAST_KEPT + 1))
+    changes.note(np.arange(MIN_KEPT_ROWS + 1))
     assert changes.since(start) is None
     changes.note(np.array([7]))
     assert changes.since(start) is None

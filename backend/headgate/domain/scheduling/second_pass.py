@@ -14,8 +14,12 @@ from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.explanation.placement_shortfall import shortfall_text
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED, Ints
-from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
-from headgate.domain.scheduling.placement.placement_context import Ground
+from headgate.domain.scheduling.placement.place import (
+    PlacementFailure,
+    PodSetPlacement,
+    place_pod_sets,
+)
+from headgate.domain.scheduling.placement.placement_context import PlacementContext
 from headgate.domain.scheduling.placement.replacement import add_pods, replace_hosts
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.streams import workload_stream
@@ -127,12 +131,12 @@ def _replace_failed_hosts(
         if known is None or lost.isdisjoint(",".join(d.values) for d in known.domains):
             given.append(assigned)
             continue
-        ground = _ground(partition, assigned, assumed)
-        if ground is None:
+        context = _ground(partition, assigned, assumed)
+        if context is None:
             return PlacementShortfall(NO_FLAVOR)
-        found = replace_hosts(ground, pod_set, known, lost)
+        found = replace_hosts(context, pod_set, known, lost)
         if isinstance(found, PlacementShortfall):
-            return PlacementShortfall(shortfall_text(ground.topology.flavor, found))
+            return PlacementShortfall(shortfall_text(context.topology.flavor, found))
         given.append(replace(assigned, topology_assignment=found))
     return replace(admission, pod_set_assignments=tuple(given))
 
@@ -145,19 +149,19 @@ def _assign_pending_hosts(
     places: dict[str, TopologyAssignment] = {}
     for assigned, pod_set in _with_pod_sets(workload, admission):
         if assigned.delayed_topology_request == "Pending" and assigned.count:
-            ground = _ground(partition, assigned, assumed)
-            if ground is None:
+            context = _ground(partition, assigned, assumed)
+            if context is None:
                 return PlacementShortfall(NO_FLAVOR)
             if assigned.topology_assignment is None:
-                seats.append(Seat(ground, pod_set))
+                seats.append(PodSetPlacement(context, pod_set))
                 continue
-            grown = add_pods(ground, pod_set, assigned.topology_assignment)
+            grown = add_pods(context, pod_set, assigned.topology_assignment)
             if isinstance(grown, PlacementShortfall):
-                return PlacementShortfall(shortfall_text(ground.topology.flavor, grown))
+                return PlacementShortfall(shortfall_text(context.topology.flavor, grown))
             places[assigned.name] = grown
     placed = place_pod_sets(seats)
-    if isinstance(placed, Misplaced):
-        return PlacementShortfall(shortfall_text(placed.flavor, placed.unplaced))
+    if isinstance(placed, PlacementFailure):
+        return PlacementShortfall(shortfall_text(placed.flavor, placed.shortfall))
     places.update({name: place.assignment for name, place in placed.items()})
     given = [
         replace(each, topology_assignment=places[each.name], delayed_topology_request="Ready")
@@ -179,11 +183,11 @@ def _with_pod_sets(
 
 def _ground(
     partition: Partition, given: PodSetAssignment, assumed: dict[str, Ints]
-) -> Ground | None:
+) -> PlacementContext | None:
     name = next((name for name in given.flavors.values() if name in partition.topologies), None)
     if name is None:
         return None
-    return Ground(
+    return PlacementContext(
         partition.hosts,
         partition.topologies[name],
         partition.config.resource_flavors[name].spec,

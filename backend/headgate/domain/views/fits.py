@@ -11,15 +11,15 @@ from headgate.domain.scheduling.evaluation.workload_slices import standing_pods,
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.capacity_report import (
-    LevelFit,
-    Nearest,
+    LevelCapacity,
+    NearestDomain,
     largest_gangs,
     nearest_domains,
-    pods_within,
+    pods_on_rows,
 )
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.scheduling.placement.placement_context import Ground
-from headgate.domain.scheduling.placement.scale_up import only_added
+from headgate.domain.scheduling.placement.placement_context import PlacementContext
+from headgate.domain.scheduling.placement.scale_up import added_pods
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.annotations import replaced_key
 from headgate.domain.workloads.pods.remaining import needed_pod_sets
@@ -45,11 +45,11 @@ class NearFit:
 
     pod_set: str
     flavor: str
-    nearest: Nearest
+    nearest: NearestDomain
     in_the_way: tuple[InTheWay, ...]
 
 
-def largest_fits(cell: Cell, topology: str, requests: Requests) -> tuple[LevelFit, ...]:
+def largest_fits(cell: Cell, topology: str, requests: Requests) -> tuple[LevelCapacity, ...]:
     """The largest gang of pods that ask for `requests`, for each flavor and level of a topology."""
     return tuple(
         fit
@@ -70,24 +70,24 @@ def near_fits(cell: Cell, topology: str, workload: Workload) -> tuple[NearFit, .
         NearFit(pod_set.name, flavor, near, _in_the_way(cell, partition, near, stays))
         for partition, flavor in _flavors(cell, topology)
         if partition.key == key and flavor in offered
-        for ground, pod_set in _sought(cell, partition, flavor, workload)
-        for near in nearest_domains(ground, pod_set)
+        for context, pod_set in _sought(cell, partition, flavor, workload)
+        for near in nearest_domains(context, pod_set)
     )
 
 
 def _sought(
     cell: Cell, partition: Partition, flavor: str, workload: Workload
-) -> Iterator[tuple[Ground, PodSet]]:
+) -> Iterator[tuple[PlacementContext, PodSet]]:
     """Each pod set with the ground it may lie on."""
-    ground = _ground(cell, partition, flavor, (ACTUAL, PROJECTED))
+    context = _ground(cell, partition, flavor, (ACTUAL, PROJECTED))
     pod_sets = needed_pod_sets(workload.spec.pod_sets, workload.reclaimable)
     old = taken_over(partition, cell.workloads, workload)
     standing = standing_pods(old, pod_sets) if old is not None else {}
     for pod_set in pod_sets:
         if pod_set.name in standing:
-            yield only_added(ground, pod_set, standing[pod_set.name])
+            yield added_pods(context, pod_set, standing[pod_set.name])
         else:
-            yield ground, pod_set
+            yield context, pod_set
 
 
 def _flavors(cell: Cell, topology: str) -> Iterator[tuple[Partition, str]]:
@@ -106,14 +106,18 @@ def _offered(cell: Cell, workload: Workload) -> frozenset[str]:
     return frozenset(flavor.name for group in groups for flavor in group.flavors)
 
 
-def _ground(cell: Cell, partition: Partition, flavor: str, views: tuple[int, ...]) -> Ground:
+def _ground(
+    cell: Cell, partition: Partition, flavor: str, views: tuple[int, ...]
+) -> PlacementContext:
     spec = cell.config.resource_flavors[flavor].spec
     rules = cell.config.configuration.topology
-    return Ground(partition.hosts, partition.topologies[flavor], spec, views, {}, rules=rules)
+    return PlacementContext(
+        partition.hosts, partition.topologies[flavor], spec, views, {}, rules=rules
+    )
 
 
 def _in_the_way(
-    cell: Cell, partition: Partition, near: Nearest, stays: Collection[str]
+    cell: Cell, partition: Partition, near: NearestDomain, stays: Collection[str]
 ) -> tuple[InTheWay, ...]:
     """Who takes most of what a domain is short of there, lowest priority first among equals."""
     found: list[tuple[int, InTheWay]] = []
@@ -122,7 +126,7 @@ def _in_the_way(
             if key in stays:
                 continue
             here = [
-                (pods_within(near.rows, rows, counts), requests.get(near.resource, 0))
+                (pods_on_rows(near.rows, rows, counts), requests.get(near.resource, 0))
                 for rows, counts, requests in charge.pods
             ]
             if taken := sum(pods * amount for pods, amount in here):

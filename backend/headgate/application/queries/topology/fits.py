@@ -40,7 +40,7 @@ def fits_of(cell: Cell, name: str, requests: Requests) -> list[LevelFitView]:
             with_room=fit.with_room,
             largest=fit.largest,
             domain=list(fit.domain),
-            together=fit.together,
+            together=fit.total,
             fragmentation=fit.fragmentation,
         )
         for fit in largest_fits(cell, name, requests)

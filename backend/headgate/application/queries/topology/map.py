@@ -18,8 +18,8 @@ from headgate.application.queries.views import timestamp
 from headgate.domain.cell import Cell
 from headgate.domain.configured import Configured
 from headgate.domain.rejection import NotFound
-from headgate.domain.scheduling.placement.flavor_topology import path_of, stands_in
-from headgate.domain.scheduling.placement.host_table import PODS, host_name, is_usable
+from headgate.domain.scheduling.placement.flavor_topology import belongs_to_flavor, leaf_path
+from headgate.domain.scheduling.placement.host_table import PODS, host_name, is_schedulable
 from headgate.domain.topology.specs import HOSTNAME_LABEL, NodeSpec, TopologySpec
 from headgate.domain.values.quantities import Requests, added, scaled
 from headgate.domain.workloads.deciding.leaving import holds_quota
@@ -50,7 +50,7 @@ def topology_map(
     stays = yield from _stays(cell, name)
     places: dict[Path, list[Node]] = {}
     for node in nodes:
-        places.setdefault(path_of(node, spec), []).append(node)
+        places.setdefault(leaf_path(node, spec), []).append(node)
         yield
     goes_to_hosts = spec.levels[-1] == HOSTNAME_LABEL
     leaves = (
@@ -78,7 +78,7 @@ def _nodes_of(cell: Cell, topology: str, spec: TopologySpec) -> Cooperative[list
     ]
     found = []
     for node in tuple(cell.config.nodes.values()):
-        if any(stands_in(node, flavor, spec) for flavor in flavors):
+        if any(belongs_to_flavor(node, flavor, spec) for flavor in flavors):
             found.append(node)
         yield
     return found
@@ -121,11 +121,11 @@ def _leaf(path: Path, node: Node, stays: list[_Stay], scope: NamespaceScope) -> 
     return DomainNode(
         path=list(path),
         hosts=1,
-        ready=int(is_usable(spec)),
+        ready=int(is_schedulable(spec)),
         allocatable=dict(spec.allocatable),
         used=used,
         others=others,
-        free=_free(spec.allocatable, used, others) if is_usable(spec) else {},
+        free=_free(spec.allocatable, used, others) if is_schedulable(spec) else {},
         children=[],
         host=_host(node, stays, scope),
     )

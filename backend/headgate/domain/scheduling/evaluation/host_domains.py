@@ -19,25 +19,28 @@ from headgate.domain.scheduling.evaluation.topology_assignment import (
 )
 from headgate.domain.scheduling.flavors.assignment import PodSetFlavors
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.admitted_index import Crowd
-from headgate.domain.scheduling.placement.capacity_cache import Shape
-from headgate.domain.scheduling.placement.eviction_simulation import Clearing, clearing_of
+from headgate.domain.scheduling.placement.admitted_index import AdmittedIndex
+from headgate.domain.scheduling.placement.capacity_cache import RequestShape
+from headgate.domain.scheduling.placement.eviction_simulation import (
+    EvictionSimulation,
+    eviction_simulation,
+)
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
 from headgate.domain.scheduling.placement.freeable_domains import (
-    Clearable,
-    clearable_domains,
-    has_room,
-    is_plain,
+    FreeableDomain,
+    fits_in_one_domain,
+    freeable_domains,
+    is_sum_of_hosts,
 )
 from headgate.domain.scheduling.placement.host_table import PROJECTED, Bools
-from headgate.domain.scheduling.placement.search_request import slicing_of
-from headgate.domain.scheduling.placement.subtopology import name_of, part_of
+from headgate.domain.scheduling.placement.search_request import slice_constraints
+from headgate.domain.scheduling.placement.subtopology import domain_name, subtopology_of
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.workloads.pods.surplus import owner_of
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
-Evictable: TypeAlias = tuple[Crowd, Bools]
+Evictable: TypeAlias = tuple[AdmittedIndex, Bools]
 """Everyone who holds a place, and a mask of those who may be made to leave."""
 
 Flavors = Mapping[str, Configured[ResourceFlavorSpec]]
@@ -54,7 +57,7 @@ class HostDomain(msgspec.Struct, frozen=True):
     part: FlavorTopology
     occupants: Mapping[str, bool]
     has_room: Callable[[], bool]
-    clearing: Callable[[], Clearing] | None
+    clearing: Callable[[], EvictionSimulation] | None
 
     def has(self, workload: Workload) -> bool:
         """Whether a workload is one of the occupants."""
@@ -119,26 +122,26 @@ def _domains_at(
 ) -> list[Prospect]:
     group, level = sought
     now = ground_of(partition, flavor, Where((PROJECTED,)), {})
-    shape = Shape(*group, slicing_of(group[0], now.topology.levels))
+    shape = RequestShape(*group, slice_constraints(group[0], now.topology.levels))
     most = partition.config.configuration.preemption.most_domains
-    crowd, _ = evictable
+    admitted, _ = evictable
 
-    def look(each: Clearable) -> HostDomain:
-        here = replace(now, topology=part_of(now.topology, level, each.domain))
-        is_bare = is_plain(shape, len(now.topology.levels))
+    def look(each: FreeableDomain) -> HostDomain:
+        here = replace(now, topology=subtopology_of(now.topology, level, each.domain))
+        is_bare = is_sum_of_hosts(shape, len(now.topology.levels))
         return HostDomain(
-            name=name_of(now.topology, level, each.domain),
+            name=domain_name(now.topology, level, each.domain),
             part=here.topology,
-            occupants=_owners(crowd, each.holders.tolist()),
-            has_room=partial(has_room, here, shape),
-            clearing=partial(clearing_of, here, group[0]) if is_bare else None,
+            occupants=_owners(admitted, each.holders.tolist()),
+            has_room=partial(fits_in_one_domain, here, shape),
+            clearing=partial(eviction_simulation, here, group[0]) if is_bare else None,
         )
 
-    found = clearable_domains(now, shape, level, evictable, most)
-    return [Prospect((each.least, each.weight), partial(look, each)) for each in found]
+    found = freeable_domains(now, shape, level, evictable, most)
+    return [Prospect((each.min_protection, each.min_weight), partial(look, each)) for each in found]
 
 
-def _owners(crowd: Crowd, numbers: Iterable[int]) -> dict[str, bool]:
+def _owners(admitted: AdmittedIndex, numbers: Iterable[int]) -> dict[str, bool]:
     """The workloads that these holders are, or are parts of."""
-    names = (crowd.names[number] for number in numbers)
-    return dict.fromkeys(map(owner_of, names) if crowd.parts else names, True)
+    names = (admitted.names[number] for number in numbers)
+    return dict.fromkeys(map(owner_of, names) if admitted.units_of else names, True)

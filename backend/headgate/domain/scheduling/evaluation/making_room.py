@@ -170,13 +170,13 @@ def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
     if has_place:
         return plan_victims(room, claim, rules)
     known = survey(
-        preemptor.partition.charges.crowd(),
+        preemptor.partition.charges.admitted(),
         preemptor.workloads,
         claim,
         in_reach(room, claim, rules),
         preemptor.safe_now,
     )
-    levels = wish.levels((known.crowd, known.evictable))
+    levels = wish.levels((known.admitted, known.evictable))
     if not levels:
         return plan_victims(room, claim, rules)
     for level in levels:

@@ -7,7 +7,7 @@ import msgspec
 
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.eviction_simulation import Clearing, Seating
+from headgate.domain.scheduling.placement.eviction_simulation import EvictionSimulation, LeafPods
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.claims import Candidate
 from headgate.domain.scheduling.quota.dominant_resource_share import ShareOrder, fair_share
@@ -37,7 +37,7 @@ def fits(partition: Partition, charge: Charge, views: tuple[int, ...]) -> bool:
     return (
         charge.is_whole
         and quota_fits(node, charge.amounts)
-        and all(partition.hosts.has_room(view, charge.pods) for view in views)
+        and all(partition.hosts.fits(view, charge.pods) for view in views)
     )
 
 
@@ -50,7 +50,7 @@ class Seats(msgspec.Struct, Generic[Place], frozen=True):
     has_place: Callable[[], bool]
     place: Callable[[], Place | None]
     charge_at: Callable[[Place], Charge]
-    clearing: Clearing | None = None
+    clearing: EvictionSimulation | None = None
 
 
 class ProjectedRoom(msgspec.Struct, Generic[Place], frozen=True):
@@ -173,7 +173,7 @@ def host_room(
 
     def is_free(found: Place) -> bool:
         charge = seats.charge_at(found)
-        return charge.is_whole and partition.hosts.has_room(PROJECTED, charge.pods)
+        return charge.is_whole and partition.hosts.fits(PROJECTED, charge.pods)
 
     def move(candidate: Candidate, back: bool) -> None:  # noqa: FBT001 - as the room calls it
         change = partition.charges.take if back else partition.charges.give_back
@@ -186,30 +186,30 @@ def cleared_room(
     partition: Partition,
     workloads: Workloads,
     seats: Seats[Place],
-    clearing: Clearing,
+    clearing: EvictionSimulation,
     only: Mapping[str, Sequence[Candidate]],
 ) -> ProjectedRoom[Place]:
     """Quota, and the hosts of one domain in plain numbers; the host table stays as it is."""
     tree, usage = partition.tree, partition.usage[PROJECTED]
-    seatings: list[tuple[Place, Seating | None]] = []
+    seatings: list[tuple[Place, LeafPods | None]] = []
 
     def place() -> Place | None:
-        clearing.tell()
+        clearing.write_trial_view()
         return seats.place()
 
     def is_free(found: Place) -> bool:
         if not seatings or seatings[0][0] is not found:
             charge = seats.charge_at(found)
-            seatings[:] = [(found, clearing.seats(charge.pods) if charge.is_whole else None)]
+            seatings[:] = [(found, clearing.leaf_pods(charge.pods) if charge.is_whole else None)]
         seating = seatings[0][1]
-        return seating is not None and clearing.is_free(seating)
+        return seating is not None and clearing.fits_at(seating)
 
     def move(candidate: Candidate, back: bool) -> None:  # noqa: FBT001 - as the room calls it
         change, on_hosts = (
-            (add_usage, clearing.come_back) if back else (remove_usage, clearing.leave)
+            (add_usage, clearing.restore) if back else (remove_usage, clearing.remove)
         )
         change(tree, usage, candidate.node, candidate.amounts)
         on_hosts(candidate.key, lambda: charge_of(partition, candidate).pods)
 
-    has_place = clearing.has_place
+    has_place = clearing.fits
     return ProjectedRoom(partition, workloads, has_place, place, is_free, move, only, strides=False)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
 
-from headgate.domain.scheduling.placement.admitted_index import Crowd, chosen
+from headgate.domain.scheduling.placement.admitted_index import AdmittedIndex, mask_of
 from headgate.domain.scheduling.placement.host_table import Bools
 from headgate.domain.scheduling.preemption.candidates import (
     MOST_REFUSED,
@@ -21,17 +21,17 @@ from headgate.domain.workloads.state import Workload
 class Survey:
     """A mask over the crowd of those who may be made to leave, and who was looked at."""
 
-    crowd: Crowd
+    admitted: AdmittedIndex
     evictable: Bools
     census: Census
 
     def names(self) -> list[str]:
         """All who may be made to leave."""
-        return self.crowd.named(self.evictable)
+        return self.admitted.names_in(self.evictable)
 
 
 def survey(
-    crowd: Crowd,
+    admitted: AdmittedIndex,
     workloads: Mapping[str, Workload],
     claim: Claim,
     reach: Iterable[tuple[str, Policy]],
@@ -42,36 +42,36 @@ def survey(
     Says of each what `candidates.allowed` says of one who stands in the way; `safe_now` names, for
     a ClusterQueue, those who are shielded from the claim.
     """
-    others = (claim.takes_over, *crowd.parts.get(claim.takes_over, ()))
-    there = ~chosen(crowd, (claim.preemptor.key, *others))
+    others = (claim.takes_over, *admitted.units_of.get(claim.takes_over, ()))
+    there = ~mask_of(admitted, (claim.preemptor.key, *others))
     evictable, considered = there & ~there, 0
-    singly = crowd.single_pods() if crowd.parts else evictable
+    singly = admitted.single_pods() if admitted.units_of else evictable
     safe: list[tuple[str, Policy]] = []
     for node, policy in reach:
-        asked = there & crowd.through(node.removeprefix("clusterqueue/"))
-        may = asked & _may_leave(crowd, workloads, claim, policy)
-        may &= ~chosen(crowd, safe_now(node))
+        asked = there & admitted.in_cluster_queue(node.removeprefix("clusterqueue/"))
+        may = asked & _may_leave(admitted, workloads, claim, policy)
+        may &= ~mask_of(admitted, safe_now(node))
         considered += int((asked & ~singly).sum())
         evictable |= may
-        safe.extend((name, policy) for name in crowd.named(asked & ~may & ~singly))
+        safe.extend((name, policy) for name in admitted.names_in(asked & ~may & ~singly))
     listed = [
         (name, rule_against(claim, policy, workloads[name]))
         for name, policy in nsmallest(MOST_REFUSED, safe)
     ]
     parts = int((evictable & singly).sum())
-    return Survey(crowd, evictable, Census(considered, listed, len(safe) - len(listed), parts))
+    return Survey(admitted, evictable, Census(considered, listed, len(safe) - len(listed), parts))
 
 
 def _may_leave(
-    crowd: Crowd, workloads: Mapping[str, Workload], claim: Claim, policy: Policy
+    admitted: AdmittedIndex, workloads: Mapping[str, Workload], claim: Claim, policy: Policy
 ) -> Bools:
     """By the same rule as `rule_against`; only those of equal priority are looked at singly."""
     if policy == "Any":
-        return crowd.preemptible
+        return admitted.preemptible
     mine = claim.preemptor.spec.priority
-    lower: Bools = crowd.preemptible & (crowd.protections < mine)
+    lower: Bools = admitted.preemptible & (admitted.protections < mine)
     if policy == "LowerPriority":
         return lower
-    equal = crowd.named(crowd.preemptible & (crowd.protections == mine))
+    equal = admitted.names_in(admitted.preemptible & (admitted.protections == mine))
     newer = (name for name in equal if not rule_against(claim, policy, workloads[owner_of(name)]))
-    return lower | chosen(crowd, newer)
+    return lower | mask_of(admitted, newer)

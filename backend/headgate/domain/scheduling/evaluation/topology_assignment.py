@@ -8,9 +8,13 @@ from headgate.domain.scheduling.flavors.assignment import PodSetFlavors
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
 from headgate.domain.scheduling.placement.host_table import Ints
-from headgate.domain.scheduling.placement.place import Misplaced, Seat, place_pod_sets
-from headgate.domain.scheduling.placement.placement_context import Ground, Placed
-from headgate.domain.scheduling.placement.scale_up import Standing, place_grown
+from headgate.domain.scheduling.placement.place import (
+    PlacementFailure,
+    PodSetPlacement,
+    place_pod_sets,
+)
+from headgate.domain.scheduling.placement.placement_context import PlacedPods, PlacementContext
+from headgate.domain.scheduling.placement.scale_up import RunningPods, place_scale_up
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.pods.fewer import cut_to
@@ -25,7 +29,7 @@ class Where:
 
     views: tuple[int, ...]
     part: FlavorTopology | None = None
-    standing: Standing | None = None
+    standing: RunningPods | None = None
 
 
 def seated(
@@ -34,7 +38,7 @@ def seated(
     chosen: Iterable[PodSetFlavors],
     where: Where,
     comes_later: Callable[[Iterable[str]], bool],
-) -> tuple[PodSetAssignment, ...] | Misplaced:
+) -> tuple[PodSetAssignment, ...] | PlacementFailure:
     """Every pod set with its flavors, and with places where a flavor has a topology.
 
     Leaves the partition as it was; places must be free `where` it says. Where `comes_later` says
@@ -50,12 +54,12 @@ def seated(
     ]
     later = tuple(each.pod_set.name for each, _ in to_hosts if comes_later(each.flavors.values()))
     seats = [
-        Seat(ground_of(partition, flavors[flavor], where, assumed), each.pod_set)
+        PodSetPlacement(ground_of(partition, flavors[flavor], where, assumed), each.pod_set)
         for each, flavor in to_hosts
         if each.pod_set.name not in later
     ]
     placed = _placed(seats, where) if seats else {}
-    if isinstance(placed, Misplaced):
+    if isinstance(placed, PlacementFailure):
         return placed
     return tuple(
         PodSetAssignment(
@@ -80,8 +84,8 @@ def _standing(
     return None if known is None else cut_to(known, pod_set.count)
 
 
-def _placed(seats: list[Seat], where: Where) -> dict[str, Placed] | Misplaced:
-    return place_grown(seats, where.standing) if where.standing else place_pod_sets(seats)
+def _placed(seats: list[PodSetPlacement], where: Where) -> dict[str, PlacedPods] | PlacementFailure:
+    return place_scale_up(seats, where.standing) if where.standing else place_pod_sets(seats)
 
 
 def flavor_with_topology(partition: Partition, given: PodSetFlavors) -> str:
@@ -97,9 +101,9 @@ def ground_of(
     flavor: Configured[ResourceFlavorSpec],
     where: Where,
     assumed: dict[str, Ints],
-) -> Ground:
+) -> PlacementContext:
     """The hosts of a flavor as a placement looks at them."""
-    return Ground(
+    return PlacementContext(
         partition.hosts,
         where.part or partition.topologies[flavor.name],
         flavor.spec,

@@ -39,8 +39,8 @@ from headgate.domain.scheduling.flavors.eligibility import FlavorOffer, offer_to
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, EMPTY, PROJECTED, TRIAL
-from headgate.domain.scheduling.placement.place import Misplaced
-from headgate.domain.scheduling.placement.scale_up import Standing
+from headgate.domain.scheduling.placement.place import PlacementFailure
+from headgate.domain.scheduling.placement.scale_up import RunningPods
 from headgate.domain.scheduling.preemption.claims import Victim
 from headgate.domain.scheduling.quota.usage import QuotaView
 from headgate.domain.scheduling.results import (
@@ -108,7 +108,7 @@ class Look:
         self.node = f"clusterqueue/{self.cluster_queue}"
         spec = partition.specs[self.cluster_queue]
         self.offer = offer_to(partition.offers[self.cluster_queue], workload)
-        self.standing: Standing = {}
+        self.standing: RunningPods = {}
         old = taken_over(partition, workloads, workload)
         if old is not None:
             self.offer = replace(self.offer, pinned=pinned_flavors(old), grows=True)
@@ -273,8 +273,8 @@ class Look:
         if self.standing:
             where = replace(where, standing=self.standing)
         found = seated(self.partition, self.offer.flavors, choice.pod_sets, where, later)
-        if isinstance(found, Misplaced):
-            return None, ((found.pod_set, found.flavor, found.unplaced),)
+        if isinstance(found, PlacementFailure):
+            return None, ((found.pod_set, found.flavor, found.shortfall),)
         return Admission(cluster_queue=self.cluster_queue, pod_set_assignments=found), ()
 
 

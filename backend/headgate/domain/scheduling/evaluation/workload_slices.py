@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import HostTable
-from headgate.domain.scheduling.placement.scale_up import Standing
+from headgate.domain.scheduling.placement.scale_up import RunningPods
 from headgate.domain.workloads.annotations import replaced_key
 from headgate.domain.workloads.deciding.leaving import holds_quota, is_leaving
 from headgate.domain.workloads.specs import PodSet
@@ -49,7 +49,7 @@ def pinned_flavors(old: Workload) -> dict[tuple[str, str], str]:
     }
 
 
-def standing_pods(old: Workload, pod_sets: Iterable[PodSet]) -> Standing:
+def standing_pods(old: Workload, pod_sets: Iterable[PodSet]) -> RunningPods:
     """Where the pods of the old slice stand that the same pod sets of the new one take over.
 
     Left out are pod sets that ask for something else now, and those that lost a host.
@@ -66,9 +66,9 @@ def standing_pods(old: Workload, pod_sets: Iterable[PodSet]) -> Standing:
     }
 
 
-def all_open(hosts: HostTable, standing: Standing) -> bool:
+def all_open(hosts: HostTable, standing: RunningPods) -> bool:
     """Whether every host that pods stand on takes more of them; a cordoned one does not."""
     rows = [
         hosts.row_of.get(domain.values) for known in standing.values() for domain in known.domains
     ]
-    return all(row is None or bool(hosts.usable[row]) for row in rows)
+    return all(row is None or bool(hosts.schedulable[row]) for row in rows)

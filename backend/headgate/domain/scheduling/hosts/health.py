@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from headgate.domain.config import Config
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import untolerated
-from headgate.domain.scheduling.placement.flavor_topology import stands_in
+from headgate.domain.scheduling.placement.flavor_topology import belongs_to_flavor
 from headgate.domain.scheduling.placement.host_table import HostTable
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
@@ -107,7 +107,7 @@ def _host_failure(
     nodes = [
         node
         for node in nodes_of_host(config, hosts, values)
-        if stands_in(node, tenant.flavor, tenant.topology)
+        if belongs_to_flavor(node, tenant.flavor, tenant.topology)
     ]
     if not nodes:
         return HostFailure("Removed", AT_ONCE)

@@ -13,7 +13,7 @@ from headgate.domain.scheduling.placement.host_table import (
     ACTUAL,
     HostTable,
     host_name,
-    overcommitted,
+    overcommitted_leaves,
 )
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.values.instants import Instant
@@ -107,7 +107,7 @@ class HostWatch:
 
     def overcommitted_hosts(self) -> Iterator[str]:
         """Hosts that have less than their workloads hold, whatever others use there."""
-        for place in overcommitted(self._hosts):
+        for place in overcommitted_leaves(self._hosts):
             if len(place) == 1 and self._is_overcommitted(place):
                 yield place[0]
 

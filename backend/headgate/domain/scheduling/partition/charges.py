@@ -11,16 +11,16 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.domain.scheduling.partition.claimed import claims, is_moved, is_reclaimed
-from headgate.domain.scheduling.placement.admitted_index import Crowd, Standing
+from headgate.domain.scheduling.placement.admitted_index import AdmittedIndex, AdmittedUnit
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
 from headgate.domain.scheduling.placement.host_table import (
     ACTUAL,
     PROJECTED,
     HostTable,
     Ints,
-    place_named,
+    leaf_id,
 )
-from headgate.domain.scheduling.placement.placement_context import per_pod
+from headgate.domain.scheduling.placement.placement_context import single_pod_requests
 from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
 from headgate.domain.scheduling.quota.usage import Usage, add_usage, no_usage, remove_usage
 from headgate.domain.values.quantities import FlavorResource, Requests
@@ -71,7 +71,7 @@ class Charges:
         self._tree = tree
         self._hosts = hosts
         self._topologies = topologies
-        self._crowd = Crowd(hosts)
+        self._admitted = AdmittedIndex(hosts)
         self._stirred: dict[str, Workload | None] = {}
 
     def replace(self, old: Workload | None, new: Workload | None) -> list[Move]:
@@ -112,11 +112,11 @@ class Charges:
                 domains = given.topology_assignment.domains
                 levels = given.topology_assignment.levels
                 flavor = next((f for f in given.flavors.values() if f in self._topologies), "")
-                rows, counts = self._hosts.rows(
-                    (place_named(flavor, levels, d.values), d.count) for d in domains
+                rows, counts = self._hosts.rows_of(
+                    (leaf_id(flavor, levels, d.values), d.count) for d in domains
                 )
                 is_whole = is_whole and len(rows) == len(domains)
-                pods.append((rows, counts, per_pod(pod_set)))
+                pods.append((rows, counts, single_pod_requests(pod_set)))
         return Charge(admission.cluster_queue, amounts, tuple(pods), is_whole)
 
     def held_by(self, workload: Workload) -> Charge:
@@ -131,7 +131,7 @@ class Charges:
         if node in self._tree.path:
             add_usage(self._tree, self.usage[view], node, charge.amounts)
         for rows, counts, requests in charge.pods:
-            self._hosts.take(view, rows, counts, requests)
+            self._hosts.charge(view, rows, counts, requests)
 
     def give_back(self, view: int, charge: Charge) -> None:
         """The exact opposite of `take`."""
@@ -139,7 +139,7 @@ class Charges:
         if node in self._tree.path:
             remove_usage(self._tree, self.usage[view], node, charge.amounts)
         for rows, counts, requests in charge.pods:
-            self._hosts.take(view, rows, -counts, requests)
+            self._hosts.charge(view, rows, -counts, requests)
 
     @contextmanager
     def without(self, workload: Workload | None) -> Iterator[None]:
@@ -161,29 +161,29 @@ class Charges:
             self.holding[queue] = holding
             self.known_holders.clear()
 
-    def crowd(self) -> Crowd:
+    def admitted(self) -> AdmittedIndex:
         """Everyone who holds a place and is not leaving, as arrays."""
         for key, workload in self._stirred.items():
             if workload is None or not holds_quota(workload) or is_leaving(workload):
-                self._crowd.drop(key)
+                self._admitted.remove(key)
             else:
-                self._crowd.put(key, *self._standings(workload))
+                self._admitted.add(key, *self._standings(workload))
         self._stirred.clear()
-        return self._crowd
+        return self._admitted
 
-    def _standings(self, workload: Workload) -> Iterator[Standing]:
+    def _standings(self, workload: Workload) -> Iterator[AdmittedUnit]:
         protection = protection_of(workload.spec)
         is_preemptible = workload.spec.preemptibility == "Preemptible"
         parts = self.divisible.get(workload.key)
         if parts is None:
             charge = self.held_by(workload)
-            yield Standing(charge.cluster_queue, protection, is_preemptible, charge.pods)
+            yield AdmittedUnit(charge.cluster_queue, protection, is_preemptible, charge.pods)
             return
         for part in parts:
             charge = self.charge_of(workload, part.admission)
             may_go = is_preemptible or not part.is_rest
             name = "" if part.is_rest else part.name
-            yield Standing(charge.cluster_queue, protection, may_go, charge.pods, name)
+            yield AdmittedUnit(charge.cluster_queue, protection, may_go, charge.pods, name)
 
     def _moves(
         self, old: Workload | None, new: Workload | None

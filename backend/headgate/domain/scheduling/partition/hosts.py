@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from headgate.domain.config import Config
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
 from headgate.domain.scheduling.placement.host_table import HostTable
-from headgate.domain.scheduling.placement.topology_tree import build_hosts
+from headgate.domain.scheduling.placement.topology_tree import build_host_table
 
 
 def hosts_of(
@@ -26,4 +26,4 @@ def hosts_of(
         if (flavor := config.resource_flavors.get(name)) is not None
         and flavor.spec.topology_name in config.topologies
     ]
-    return build_hosts(pairs, (node for _, node in sorted(config.nodes.items())))
+    return build_host_table(pairs, (node for _, node in sorted(config.nodes.items())))

@@ -150,7 +150,7 @@ class Partitioning:
         """A node reported or was cordoned; false if that needs everything built anew."""
         self._watch_lease(node)
         touched = [p for p in self.partitions.values() if node.name in p.hosts.node_names()]
-        if not all(partition.hosts.knows(node) for partition in touched):
+        if not all(partition.hosts.has_resources_of(node) for partition in touched):
             return False
         for partition in touched:
             partition.node_changed(node)

@@ -13,15 +13,15 @@ import numpy as np
 from headgate.domain.scheduling.placement.host_table import PODS, Bools, HostTable, Ints
 from headgate.domain.values.quantities import Requests
 
-Pods: TypeAlias = tuple[Ints, Ints, Requests]
+HostPods: TypeAlias = tuple[Ints, Ints, Requests]
 """Rows of the host table, the pods in each, and what one pod takes."""
 
-NOBODY = -1
-FIRST_ROOM = 64
+UNUSED = -1
+INITIAL_LENGTH = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class AdmittedUnit:
     """One who holds a place: through which queue, how well protected, and its pods on hosts.
 
     With a `part` these are single pods of it, under that name.
@@ -30,15 +30,15 @@ class Standing:
     queue: str
     protection: int
     is_preemptible: bool
-    pods: tuple[Pods, ...]
+    pods: tuple[HostPods, ...]
     part: str = ""
 
 
-class Crowd:
+class AdmittedIndex:
     """Arrays over numbered holders, and over their pods host by host.
 
     `names[n]` is holder `n`, empty where nobody has the number. `rows`, `holders`, `counts` and
-    `amounts` are one entry for each holder on each host; entries of `NOBODY` are void. Pods that
+    `amounts` are one entry for each holder on each host; entries of `UNUSED` are void. Pods that
     may leave singly are holders of their own.
     """
 
@@ -49,13 +49,13 @@ class Crowd:
         self._free: list[int] = []
         self._queues: dict[str, int] = {}
         self._spans: dict[int, tuple[int, int]] = {}
-        self.parts: dict[str, tuple[str, ...]] = {}
+        self.units_of: dict[str, tuple[str, ...]] = {}
         self._end = self._void = 0
-        self._protections, self._in_queue = _ints(FIRST_ROOM), _ints(FIRST_ROOM)
-        self._preemptible: Bools = np.zeros(FIRST_ROOM, dtype=np.bool_)
-        self._rows, self._holders = _ints(FIRST_ROOM), _ints(FIRST_ROOM)
-        self._counts = _ints(FIRST_ROOM)
-        self._amounts: Ints = np.zeros((len(table.resources), FIRST_ROOM), dtype=np.int64)
+        self._protections, self._in_queue = _ints(INITIAL_LENGTH), _ints(INITIAL_LENGTH)
+        self._preemptible: Bools = np.zeros(INITIAL_LENGTH, dtype=np.bool_)
+        self._rows, self._holders = _ints(INITIAL_LENGTH), _ints(INITIAL_LENGTH)
+        self._counts = _ints(INITIAL_LENGTH)
+        self._amounts: Ints = np.zeros((len(table.resources), INITIAL_LENGTH), dtype=np.int64)
 
     @property
     def protections(self) -> Ints:
@@ -87,35 +87,35 @@ class Crowd:
         """What each entry takes: a line for each resource of the host table."""
         return self._amounts[:, : self._end]
 
-    def through(self, queue: str) -> Bools:
+    def in_cluster_queue(self, queue: str) -> Bools:
         """Who holds a place through a queue."""
-        number = self._queues.get(queue, NOBODY - 1)
+        number = self._queues.get(queue, UNUSED - 1)
         found: Bools = self._in_queue[: len(self.names)] == number
         return found
 
     def single_pods(self) -> Bools:
         """Which holders are parts of others."""
-        return chosen(self, chain.from_iterable(self.parts.values()))
+        return mask_of(self, chain.from_iterable(self.units_of.values()))
 
-    def named(self, mask: Bools) -> list[str]:
+    def names_in(self, mask: Bools) -> list[str]:
         """The names of some of them."""
         return [self.names[number] for number in mask.nonzero()[0].tolist()]
 
-    def put(self, name: str, *standings: Standing) -> None:
+    def add(self, name: str, *standings: AdmittedUnit) -> None:
         """Someone holds a place, or another one than before."""
-        self.drop(name)
+        self.remove(name)
         for standing in standings:
             self._put(standing.part or name, standing)
         if len(standings) > 1:
-            self.parts[name] = tuple(standing.part for standing in standings if standing.part)
+            self.units_of[name] = tuple(standing.part for standing in standings if standing.part)
 
-    def drop(self, name: str) -> None:
+    def remove(self, name: str) -> None:
         """Someone holds no place any more."""
-        for part in self.parts.pop(name, ()):
+        for part in self.units_of.pop(name, ()):
             self._drop(part)
         self._drop(name)
 
-    def _put(self, name: str, standing: Standing) -> None:
+    def _put(self, name: str, standing: AdmittedUnit) -> None:
         number = self._free.pop() if self._free else self._new_number()
         self.numbers[name], self.names[number] = number, name
         self._protections[number] = standing.protection
@@ -131,12 +131,12 @@ class Crowd:
         if number is None:
             return
         self.names[number] = ""
-        self._preemptible[number], self._in_queue[number] = False, NOBODY
+        self._preemptible[number], self._in_queue[number] = False, UNUSED
         self._free.append(number)
         begin, end = self._spans.pop(number)
-        self._holders[begin:end] = NOBODY
+        self._holders[begin:end] = UNUSED
         self._void += end - begin
-        if self._void > max(FIRST_ROOM, self._end // 2):
+        if self._void > max(INITIAL_LENGTH, self._end // 2):
             self._close_gaps()
 
     def _new_number(self) -> int:
@@ -147,7 +147,7 @@ class Crowd:
         self.names.append("")
         return len(self.names) - 1
 
-    def _add(self, number: int, pods: Pods) -> None:
+    def _add(self, number: int, pods: HostPods) -> None:
         rows, counts, requests = pods
         begin, end = self._end, self._end + len(rows)
         while end > len(self._rows):
@@ -164,7 +164,7 @@ class Crowd:
         self._end = end
 
     def _close_gaps(self) -> None:
-        stays = self.holders != NOBODY
+        stays = self.holders != UNUSED
         moved_to = np.cumsum(stays) - stays
         count = int(stays.sum())
         for kept in (self._rows, self._holders, self._counts):
@@ -176,10 +176,10 @@ class Crowd:
         self._end, self._void = count, 0
 
 
-def chosen(crowd: Crowd, names: Iterable[str]) -> Bools:
+def mask_of(admitted: AdmittedIndex, names: Iterable[str]) -> Bools:
     """A mask of those of these names who hold a place."""
-    mask = np.zeros(len(crowd.names), dtype=np.bool_)
-    mask[[crowd.numbers[name] for name in names if name in crowd.numbers]] = True
+    mask = np.zeros(len(admitted.names), dtype=np.bool_)
+    mask[[admitted.numbers[name] for name in names if name in admitted.numbers]] = True
     return mask
 
 

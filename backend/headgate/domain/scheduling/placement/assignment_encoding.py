@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.domain.scheduling.placement.host_table import Bools, Ints
-from headgate.domain.scheduling.placement.size_index import LARGEST
+from headgate.domain.scheduling.placement.size_index import MAX_INDEXED_SIZE
 from headgate.domain.workloads.admission import TopologyDomain
 
-FEW = 256
+DIRECT_LIMIT = 256
 """So many places are named in less time than it takes to pick them out."""
-MOST_COUNTS = 16
+MAX_CACHED_COUNTS = 16
 """For so many numbers of pods it is kept what is said of places; each takes 9 bytes a place."""
 
 
-class Naming:
+class AssignmentEncoder:
     """The names of the places of a topology, and what was said of them with so many pods."""
 
     def __init__(self, values: NDArray[np.object_]) -> None:
@@ -29,11 +29,11 @@ class Naming:
 
     def say(self, places: Ints, counts: Ints) -> tuple[TopologyDomain, ...]:
         """Each of these places with its pods."""
-        lines = self._lines_of(counts) if len(places) > FEW else None
+        lines = self._lines_of(counts) if len(places) > DIRECT_LIMIT else None
         if lines is None:
             return self._anew(places, counts)
         if self._said is None:
-            self._said = np.empty((MOST_COUNTS, len(self._values)), dtype=np.object_)
+            self._said = np.empty((MAX_CACHED_COUNTS, len(self._values)), dtype=np.object_)
         missing = (~self._is_said[lines, places]).nonzero()[0]
         if len(missing):
             at = lines[missing], places[missing]
@@ -42,23 +42,23 @@ class Naming:
             self._is_said[at] = True
         return tuple(self._said[lines, places].tolist())
 
-    def part(self, places: slice) -> "Naming":
+    def part(self, places: slice) -> "AssignmentEncoder":
         """The names of a stretch of the places alone."""
-        return Naming(self._values[places])
+        return AssignmentEncoder(self._values[places])
 
     def _anew(self, places: Ints, counts: Ints) -> tuple[TopologyDomain, ...]:
         return tuple(map(TopologyDomain, self._values[places].tolist(), counts.tolist()))
 
     def _lines_of(self, counts: Ints) -> Ints | None:
         """The line that is kept for the number of each; None where there are too many numbers."""
-        if counts[counts.argmax()] >= LARGEST:
+        if counts[counts.argmax()] >= MAX_INDEXED_SIZE:
             return None
         numbers = np.bincount(counts).nonzero()[0].tolist()
-        if len(numbers) > MOST_COUNTS:
+        if len(numbers) > MAX_CACHED_COUNTS:
             return None
-        if len(self._lines.keys() | numbers) > MOST_COUNTS or not self._lines:
+        if len(self._lines.keys() | numbers) > MAX_CACHED_COUNTS or not self._lines:
             self._lines.clear()
-            self._is_said = np.zeros((MOST_COUNTS, len(self._values)), dtype=np.bool_)
+            self._is_said = np.zeros((MAX_CACHED_COUNTS, len(self._values)), dtype=np.bool_)
         for number in numbers:
             self._lines.setdefault(number, len(self._lines))
         line_of = np.zeros(numbers[-1] + 1, dtype=np.int64)

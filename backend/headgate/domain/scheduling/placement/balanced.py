@@ -15,14 +15,19 @@ import numpy as np
 from msgspec.structs import replace
 
 from headgate.domain.scheduling.placement.domain_capacities import (
-    Capacities,
-    Slicing,
-    gather,
+    DomainCapacities,
+    SliceConstraints,
+    roll_up_level,
 )
 from headgate.domain.scheduling.placement.host_table import Ints
 from headgate.domain.scheduling.placement.orders import leader_order, plain_order
-from headgate.domain.scheduling.placement.search import Found, Held, Shortfall, hand_down
-from headgate.domain.scheduling.placement.search_request import Wanted
+from headgate.domain.scheduling.placement.search import (
+    DomainSelection,
+    LeafSelection,
+    SearchShortfall,
+    distribute_to_children,
+)
+from headgate.domain.scheduling.placement.search_request import SearchRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,33 +40,35 @@ class _Greedy:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class BalancedChoice:
     """Domains of a level after those below the share were left out, and the figures then."""
 
     share: int
     number: int
-    capacities: Capacities
+    capacities: DomainCapacities
     domains: Ints
 
 
-def balanced_places(capacities: Capacities, wanted: Wanted) -> Found | None:
+def balanced_leaves(capacities: DomainCapacities, wanted: SearchRequest) -> LeafSelection | None:
     """Places in equal shares, or None if the ordinary search is to decide."""
-    need = wanted.count // capacities.slicing.size
+    need = wanted.count // capacities.constraints.size
     if not len(capacities.pods[-1]):
         return None
-    chosen = best_choice(capacities, wanted.level, need)
+    chosen = best_balanced_choice(capacities, wanted.level, need)
     if chosen is None:
         return None
-    held = in_shares(chosen, wanted.level, need)
+    held = distribute_shares(chosen, wanted.level, need)
     if held is None:
         return None
-    found = hand_down(chosen.capacities, wanted, held, capacities.slicing.size)
-    return None if isinstance(found, Shortfall) else found
+    found = distribute_to_children(chosen.capacities, wanted, held, capacities.constraints.size)
+    return None if isinstance(found, SearchShortfall) else found
 
 
-def best_choice(capacities: Capacities, level: int, need: int) -> Choice | None:
+def best_balanced_choice(
+    capacities: DomainCapacities, level: int, need: int
+) -> BalancedChoice | None:
     """The group of domains with the largest smallest share, then the fewest domains needed."""
-    best: Choice | None = None
+    best: BalancedChoice | None = None
     for domains in _groups(capacities, level):
         found = _choice(capacities, level, domains, (need, best.share if best else 0))
         if found is None:
@@ -71,7 +78,7 @@ def best_choice(capacities: Capacities, level: int, need: int) -> Choice | None:
     return best
 
 
-def _groups(capacities: Capacities, level: int) -> Iterator[Ints]:
+def _groups(capacities: DomainCapacities, level: int) -> Iterator[Ints]:
     """The domains of a level that lie in one domain of the level above."""
     if level == 0:
         yield np.arange(len(capacities.pods[0]))
@@ -82,44 +89,46 @@ def _groups(capacities: Capacities, level: int) -> Iterator[Ints]:
 
 
 def _choice(
-    capacities: Capacities, level: int, domains: Ints, goal: tuple[int, int]
-) -> Choice | None:
+    capacities: DomainCapacities, level: int, domains: Ints, goal: tuple[int, int]
+) -> BalancedChoice | None:
     """What a group offers, unless it holds too little or only shares below those known."""
     need, least = goal
     low = level
     candidates = domains
-    if level < capacities.slicing.level:
+    if level < capacities.constraints.level:
         low, candidates = level + 1, _below(capacities, level, domains)
     greedy = _taken_greedily(capacities, low, candidates, need)
     if greedy is None:
         return None
     shares = [need // greedy.number]
     if greedy.last_led >= 0:
-        shares.append(int(capacities.slices_led[low][greedy.last_led]))
+        shares.append(int(capacities.slices_with_leader[low][greedy.last_led]))
     if greedy.last >= 0:
         shares.append(int(capacities.slices[low][greedy.last]))
     tries = [min(shares)]
     if greedy.last_led >= 0 and greedy.last >= 0:
-        tries.append(min(tries[0], int(capacities.slices_led[low][greedy.last])))
+        tries.append(min(tries[0], int(capacities.slices_with_leader[low][greedy.last])))
     for share in dict.fromkeys(tries):
         if share <= 0 or share < least:
             return None
         pruned = _pruned(capacities, level, domains, share)
         again = _taken_greedily(pruned, level, domains, need)
         if again is not None:
-            return Choice(share, again.number, pruned, domains)
+            return BalancedChoice(share, again.number, pruned, domains)
     return None
 
 
-def _taken_greedily(capacities: Capacities, level: int, domains: Ints, need: int) -> _Greedy | None:
+def _taken_greedily(
+    capacities: DomainCapacities, level: int, domains: Ints, need: int
+) -> _Greedy | None:
     """Largest first until all have a place, the leader before anything else."""
     number, last_led, last = 0, -1, -1
     if capacities.has_leader:
         domains = domains[leader_order(capacities, level, domains, best_fit=True)]
         last_led = int(domains[0])
-        if not capacities.leads[level][last_led]:
+        if not capacities.leader_capacity[level][last_led]:
             return None
-        need -= int(capacities.slices_led[level][last_led])
+        need -= int(capacities.slices_with_leader[level][last_led])
         number, domains = 1, np.sort(domains[1:])
     if need > 0:
         ordered = domains[plain_order(capacities, level, domains, best_fit=True)]
@@ -131,93 +140,111 @@ def _taken_greedily(capacities: Capacities, level: int, domains: Ints, need: int
     return _Greedy(number, last_led, last)
 
 
-def _pruned(capacities: Capacities, level: int, domains: Ints, share: int) -> Capacities:
+def _pruned(
+    capacities: DomainCapacities, level: int, domains: Ints, share: int
+) -> DomainCapacities:
     """The figures without the domains that hold less than a share, and rolled up again."""
     pruned = replace(
         capacities,
-        slicing=Slicing(capacities.slicing.size, capacities.slicing.level),
+        constraints=SliceConstraints(capacities.constraints.size, capacities.constraints.level),
         pods=[each.copy() for each in capacities.pods],
         slices=[each.copy() for each in capacities.slices],
-        leads=[each.copy() for each in capacities.leads],
+        leader_capacity=[each.copy() for each in capacities.leader_capacity],
         score=[],
         sizes={},
         answers={},
     )
-    pruned.pods_led, pruned.slices_led = pruned.pods, pruned.slices
+    pruned.pods_with_leader, pruned.slices_with_leader = pruned.pods, pruned.slices
     if capacities.has_leader:
-        pruned.pods_led = [each.copy() for each in capacities.pods_led]
-        pruned.slices_led = [each.copy() for each in capacities.slices_led]
+        pruned.pods_with_leader = [each.copy() for each in capacities.pods_with_leader]
+        pruned.slices_with_leader = [each.copy() for each in capacities.slices_with_leader]
     if level + 1 < len(capacities.pods):
         _leave_out(pruned, level + 1, _below(capacities, level, domains), share)
         children, begins = capacities.topology.children_of(level, domains)
-        gather(pruned, level, domains, children, begins)
+        roll_up_level(pruned, level, domains, children, begins)
     _leave_out(pruned, level, domains, share)
     return pruned
 
 
-def _leave_out(pruned: Capacities, level: int, domains: Ints, share: int) -> None:
+def _leave_out(pruned: DomainCapacities, level: int, domains: Ints, share: int) -> None:
     too_small = domains[pruned.slices[level][domains] < share]
-    led = pruned.slices_led[level][domains] < share
-    no_host = domains[led & (pruned.leads[level][domains] > 0)] if pruned.has_leader else too_small
+    led = pruned.slices_with_leader[level][domains] < share
+    no_host = (
+        domains[led & (pruned.leader_capacity[level][domains] > 0)]
+        if pruned.has_leader
+        else too_small
+    )
     for at in range(level, len(pruned.pods)):
-        for figures in (pruned.pods, pruned.slices, pruned.pods_led, pruned.slices_led):
+        for figures in (
+            pruned.pods,
+            pruned.slices,
+            pruned.pods_with_leader,
+            pruned.slices_with_leader,
+        ):
             figures[at][too_small] = 0
-        for figures in (pruned.leads, pruned.pods_led, pruned.slices_led):
+        for figures in (pruned.leader_capacity, pruned.pods_with_leader, pruned.slices_with_leader):
             figures[at][no_host] = 0
         if at + 1 < len(pruned.pods):
             too_small, no_host = _below(pruned, at, too_small), _below(pruned, at, no_host)
 
 
-def _below(capacities: Capacities, level: int, domains: Ints) -> Ints:
+def _below(capacities: DomainCapacities, level: int, domains: Ints) -> Ints:
     return capacities.topology.children_of(level, domains)[0]
 
 
-def in_shares(chosen: Choice, level: int, need: int) -> Held | None:
+def distribute_shares(chosen: BalancedChoice, level: int, need: int) -> DomainSelection | None:
     """Each of the tightest set of domains gets a share, the first ones what is left over."""
     capacities, domains = chosen.capacities, chosen.domains
-    if level < capacities.slicing.level:
+    if level < capacities.constraints.level:
         order = _by_entropy(capacities, level, domains)
-        picked = tightest_set(capacities, level, order, _needed(capacities, level, order, need))
+        picked = optimal_domain_set(
+            capacities, level, order, _needed(capacities, level, order, need)
+        )
         if picked is None:
             return None
         domains, level = np.sort(_below(capacities, level, np.sort(picked))), level + 1
-    items = tightest_set(capacities, level, domains, _needed(capacities, level, domains, need))
+    items = optimal_domain_set(
+        capacities, level, domains, _needed(capacities, level, domains, need)
+    )
     if items is None or need < len(items) * chosen.share:
         return None
     ordered = np.sort(items)
     ordered = ordered[leader_order(capacities, level, ordered, best_fit=True)]
     room = capacities.slices[level][ordered].copy()
     if capacities.has_leader:
-        room[0] = capacities.slices_led[level][ordered[0]]
+        room[0] = capacities.slices_with_leader[level][ordered[0]]
     extra = need - len(ordered) * chosen.share
     more = np.maximum(room - chosen.share, 0)
     given = np.clip(extra - (np.cumsum(more) - more), 0, more)
     if int(given.sum()) < extra:
         return None
     leader = int(ordered[0]) if capacities.has_leader else -1
-    return Held(level, ordered, given + chosen.share, leader)
+    return DomainSelection(level, ordered, given + chosen.share, leader)
 
 
-def _needed(capacities: Capacities, level: int, domains: Ints, need: int) -> tuple[int, int]:
+def _needed(capacities: DomainCapacities, level: int, domains: Ints, need: int) -> tuple[int, int]:
     """How many domains the set has at best, and how many slices they are to hold."""
     greedy = _taken_greedily(capacities, level, np.sort(domains), need)
     return (greedy.number if greedy else 0), need
 
 
-def _by_entropy(capacities: Capacities, level: int, domains: Ints) -> Ints:
+def _by_entropy(capacities: DomainCapacities, level: int, domains: Ints) -> Ints:
     """Who can host the leader, most slices with it, most evenly filled children, path."""
     bounds, pods = capacities.topology.first_child[level], capacities.pods[level + 1]
     spread = np.array([entropy_of(pods[bounds[each] : bounds[each + 1]]) for each in domains])
-    slices, leads = capacities.slices_led[level][domains], capacities.leads[level][domains]
-    return domains[np.lexsort([domains, -spread, -slices, -leads])]
+    slices, leader_capacity = (
+        capacities.slices_with_leader[level][domains],
+        capacities.leader_capacity[level][domains],
+    )
+    return domains[np.lexsort([domains, -spread, -slices, -leader_capacity])]
 
 
-State = tuple[int, int]
+OpenNeed = tuple[int, int]
 """Leaders and pods that still lie nowhere."""
 
 
-def tightest_set(
-    capacities: Capacities, level: int, domains: Ints, goal: tuple[int, int]
+def optimal_domain_set(
+    capacities: DomainCapacities, level: int, domains: Ints, goal: tuple[int, int]
 ) -> Ints | None:
     """Exactly `goal[0]` of the domains for `goal[1]` slices, tightest in pods; None if none do.
 
@@ -227,8 +254,8 @@ def tightest_set(
     number, slices = goal
     if number == 0:
         return None
-    start = (int(capacities.has_leader), slices * capacities.slicing.size)
-    reached: list[dict[State, tuple[int, ...]]] = [{start: ()}, *({} for _ in range(number))]
+    start = (int(capacities.has_leader), slices * capacities.constraints.size)
+    reached: list[dict[OpenNeed, tuple[int, ...]]] = [{start: ()}, *({} for _ in range(number))]
     for domain in domains.tolist():
         for used in range(number - 1, -1, -1):
             for state, members in tuple(reached[used].items()):
@@ -239,17 +266,19 @@ def tightest_set(
     return np.array(done[max(done)], dtype=np.int64) if done else None
 
 
-def _following(capacities: Capacities, level: int, domain: int, state: State) -> list[State]:
+def _following(
+    capacities: DomainCapacities, level: int, domain: int, state: OpenNeed
+) -> list[OpenNeed]:
     leaders, pods = state
     found = []
-    if leaders and capacities.leads[level][domain]:
-        found.append((leaders - 1, pods - int(capacities.pods_led[level][domain])))
+    if leaders and capacities.leader_capacity[level][domain]:
+        found.append((leaders - 1, pods - int(capacities.pods_with_leader[level][domain])))
     if capacities.slices[level][domain] > 0:
         found.append((leaders, pods - int(capacities.pods[level][domain])))
     return found
 
 
-BITS = 40
+ENTROPY_BITS = 40
 
 
 def entropy_of(pods: Ints) -> int:
@@ -266,11 +295,11 @@ def entropy_of(pods: Ints) -> int:
 def logarithm(number: int) -> int:
     """The binary logarithm of a positive number, in units of 2**-40, rounded down."""
     whole = number.bit_length() - 1
-    fraction, found = (number << BITS) >> whole, whole
-    for _ in range(BITS):
-        fraction = fraction * fraction >> BITS
+    fraction, found = (number << ENTROPY_BITS) >> whole, whole
+    for _ in range(ENTROPY_BITS):
+        fraction = fraction * fraction >> ENTROPY_BITS
         found <<= 1
-        if fraction >> BITS >= 2:  # noqa: PLR2004 - the base of the logarithm
+        if fraction >> ENTROPY_BITS >= 2:  # noqa: PLR2004 - the base of the logarithm
             fraction >>= 1
             found |= 1
     return found

@@ -9,10 +9,14 @@ from headgate.domain.scheduling.placement.by_size import (
     choose_by_size,
     shared_out,
 )
-from headgate.domain.scheduling.placement.domain_capacities import NEVER, Capacities, sizes_of
+from headgate.domain.scheduling.placement.domain_capacities import (
+    UNREACHABLE,
+    DomainCapacities,
+    size_index_of,
+)
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
 from headgate.domain.scheduling.placement.host_table import Ints
-from headgate.domain.scheduling.placement.size_index import tightest_of
+from headgate.domain.scheduling.placement.size_index import best_fit_domains
 
 FEW = 32
 """Going through so many domains takes less time than the arrays of them do."""
@@ -21,14 +25,19 @@ FEW_PARENTS = 12
 
 
 def take_down(
-    capacities: Capacities, level: int, domains: Sequence[int] | Ints, *, best_fit: bool, need: int
+    capacities: DomainCapacities,
+    level: int,
+    domains: Sequence[int] | Ints,
+    *,
+    best_fit: bool,
+    need: int,
 ) -> Share:
     """From ascending domains of `level`, which take `need` slices, to those of the slice level.
 
     Each level is taken in plain order among all children of those above it; how much one above
     takes does not matter.
     """
-    topology, lowest = capacities.topology, capacities.slicing.level
+    topology, lowest = capacities.topology, capacities.constraints.level
     slices_of, pods_of = capacities.slices, capacities.pods
     while True:
         inside = _side_by_side(topology, level, domains)
@@ -44,17 +53,17 @@ def take_down(
             return domains, shared_out(slices, chosen)[1]
 
 
-def smallest_that_takes(capacities: Capacities, level: int, need: int) -> int:
+def smallest_that_takes(capacities: DomainCapacities, level: int, need: int) -> int:
     """The smallest domain that takes all, with fewest pods, by path; or -1."""
     slices = capacities.slices[level]
     if len(slices) <= FEW:
         alike: list[int] | Ints = _smallest_of_few(slices.tolist(), need)
-    elif (sizes := sizes_of(capacities, level)) is not None:
-        alike = tightest_of(sizes, need)
+    elif (sizes := size_index_of(capacities, level)) is not None:
+        alike = best_fit_domains(sizes, need)
     elif slices[slices.argmax()] < need:
         return -1
     else:
-        smallest = np.where(slices >= need, slices, NEVER).argmin()
+        smallest = np.where(slices >= need, slices, UNREACHABLE).argmin()
         alike = (slices == slices[smallest]).nonzero()[0]
     if not len(alike):
         return -1
@@ -72,7 +81,7 @@ def _smallest_of_few(sizes: list[int], need: int) -> list[int]:
     return [number for number, size in enumerate(sizes) if size == smallest]
 
 
-def children(capacities: Capacities, level: int, domains: Ints) -> Ints:
+def children(capacities: DomainCapacities, level: int, domains: Ints) -> Ints:
     """The domains below those of `level`, in order of their paths."""
     inside = _side_by_side(capacities.topology, level, np.sort(domains))
     return np.arange(inside.start, inside.stop) if isinstance(inside, slice) else inside

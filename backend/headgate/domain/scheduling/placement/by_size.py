@@ -12,7 +12,11 @@ import msgspec
 import numpy as np
 
 from headgate.domain.scheduling.placement.host_table import Bools, Ints
-from headgate.domain.scheduling.placement.size_index import LARGEST, Sizes, first_of
+from headgate.domain.scheduling.placement.size_index import (
+    MAX_INDEXED_SIZE,
+    SizeIndex,
+    first_of_size,
+)
 
 FEW = 96
 """Putting so many domains in line takes less time than counting them does."""
@@ -76,7 +80,7 @@ def shared_out(slices: Ints, chosen: Chosen) -> Share:
     return chosen.domains, units
 
 
-def take_counted(sizes: Sizes, pods: Ints, need: int, *, best_fit: bool) -> Share | None:
+def take_counted(sizes: SizeIndex, pods: Ints, need: int, *, best_fit: bool) -> Share | None:
     """The same of domains that are kept by size."""
     slices, numbers = sizes.of, sizes.numbers
     cut = cut_of(_listed(numbers), need, best_fit=best_fit)
@@ -112,7 +116,7 @@ def cut_of(census: Census, need: int, *, best_fit: bool) -> Cut | None:
 
 
 def _counted(slices: Ints) -> Census:
-    if slices[slices.argmax()] >= LARGEST:
+    if slices[slices.argmax()] >= MAX_INDEXED_SIZE:
         found, numbers = np.unique(slices, return_counts=True)
         return found.tolist(), numbers.tolist()
     return _listed(np.bincount(slices))
@@ -134,16 +138,16 @@ def _in_order(alike: Ints, slices: Ints, pods: Ints) -> Ints:
     if pods is slices:
         return alike
     key = pods[alike]
-    if len(key) > SHORT and key[key.argmax()] < LARGEST:
+    if len(key) > SHORT and key[key.argmax()] < MAX_INDEXED_SIZE:
         key = key.astype(np.uint16)
     ordered: Ints = alike[key.argsort(kind="stable")]
     return ordered
 
 
-def _first_of(sizes: Sizes, pods: Ints, size: int, number: int) -> Ints:
+def _first_of(sizes: SizeIndex, pods: Ints, size: int, number: int) -> Ints:
     if pods is sizes.of:
-        return first_of(sizes, size, number)
-    return _in_order(first_of(sizes, size, sizes.count(size)), sizes.of, pods)
+        return first_of_size(sizes, size, number)
+    return _in_order(first_of_size(sizes, size, sizes.count(size)), sizes.of, pods)
 
 
 def _choose_in_line(slices: Ints, pods: Ints, need: int, *, best_fit: bool) -> Chosen | None:

@@ -5,20 +5,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headgate.domain.scheduling.placement.capacity_cache import Shape, capacities_for
-from headgate.domain.scheduling.placement.domain_capacities import Slicing
+from headgate.domain.scheduling.placement.capacity_cache import RequestShape, capacities_for
+from headgate.domain.scheduling.placement.domain_capacities import SliceConstraints
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
 from headgate.domain.scheduling.placement.host_table import PODS, Ints
-from headgate.domain.scheduling.placement.placement_context import Ground, free_of
-from headgate.domain.scheduling.placement.search_request import slicing_of, wanted_of
+from headgate.domain.scheduling.placement.placement_context import PlacementContext, free_at
+from headgate.domain.scheduling.placement.search_request import search_request, slice_constraints
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.specs import PodSet, Scheduling
 
-MOST_DOMAINS = 8
+MAX_DOMAINS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class LevelFit:
+class LevelCapacity:
     """The most pods of one kind that one domain of a level takes now, and all of them together."""
 
     flavor: str
@@ -27,7 +27,7 @@ class LevelFit:
     with_room: int
     largest: int
     domain: tuple[str, ...]
-    together: int
+    total: int
 
     @property
     def fragmentation(self) -> int:
@@ -37,11 +37,11 @@ class LevelFit:
         fit in the largest domain, of those that fit anywhere. 0 where nothing fits at all, for
         there is nothing that could be fragmented.
         """
-        return 1000 * (self.together - self.largest) // self.together if self.together else 0
+        return 1000 * (self.total - self.largest) // self.total if self.total else 0
 
 
 @dataclass(frozen=True, slots=True)
-class Nearest:
+class NearestDomain:
     """How many units of a pod set a domain takes, what it is shortest of, and its rows."""
 
     level: str
@@ -53,69 +53,69 @@ class Nearest:
     rows: frozenset[int]
 
 
-def largest_gangs(ground: Ground, requests: Requests) -> Iterator[LevelFit]:
+def largest_gangs(context: PlacementContext, requests: Requests) -> Iterator[LevelCapacity]:
     """The largest gang of pods that ask for `requests`, widest level first."""
-    topology = ground.topology
+    topology = context.topology
     if not topology.paths:
         return
     pod_set = PodSet(scheduling=Scheduling(requests=requests))
-    shape = Shape(pod_set, None, Slicing(1, len(topology.levels) - 1))
-    with capacities_for(ground, shape) as capacities:
+    shape = RequestShape(pod_set, None, SliceConstraints(1, len(topology.levels) - 1))
+    with capacities_for(context, shape) as capacities:
         for level, name in enumerate(topology.levels):
             pods = capacities.pods[level]
             best = int(np.argmax(pods))
-            yield LevelFit(
+            yield LevelCapacity(
                 flavor=topology.flavor,
                 level=name,
                 domains=len(pods),
                 with_room=int((pods > 0).sum()),
                 largest=int(pods[best]),
                 domain=topology.domain_path(level, best) if pods[best] else (),
-                together=int(pods.sum()),
+                total=int(pods.sum()),
             )
 
 
-def nearest_domains(ground: Ground, pod_set: PodSet) -> Iterator[Nearest]:
+def nearest_domains(context: PlacementContext, pod_set: PodSet) -> Iterator[NearestDomain]:
     """The domains of the level a pod set asks for that come nearest to taking it, nearest first.
 
     Who may lie anywhere is told of all hosts together, as of a domain without a name.
     """
-    topology = ground.topology
-    wanted = wanted_of(pod_set, topology.levels, ground.rules)
+    topology = context.topology
+    wanted = search_request(pod_set, topology.levels, context.rules)
     if isinstance(wanted, str) or not topology.paths:
         return
-    slicing = slicing_of(pod_set, topology.levels)
-    with capacities_for(ground, Shape(pod_set, None, slicing)) as capacities:
-        unit = "slices" if slicing.size > 1 else "pods"
-        if wanted.spreads:
-            yield Nearest(
+    constraints = slice_constraints(pod_set, topology.levels)
+    with capacities_for(context, RequestShape(pod_set, None, constraints)) as capacities:
+        unit = "slices" if constraints.size > 1 else "pods"
+        if wanted.may_split:
+            yield NearestDomain(
                 level="",
                 domain=(),
                 unit=unit,
                 fits=int(capacities.slices[0].sum()),
-                needs=pod_set.count // slicing.size,
-                resource=_shortest_of(ground, pod_set, np.arange(len(topology.paths))),
+                needs=pod_set.count // constraints.size,
+                resource=_shortest_of(context, pod_set, np.arange(len(topology.paths))),
                 rows=frozenset(topology.rows.tolist()),
             )
             return
         slices, pods = capacities.slices[wanted.level], capacities.pods[wanted.level]
         order = np.lexsort([np.arange(len(slices)), -pods, -slices])
-        for domain in order[:MOST_DOMAINS].tolist():
+        for domain in order[:MAX_DOMAINS].tolist():
             places = _places(topology, wanted.level, domain)
-            if ground.within is not None and not ground.within[places].any():
+            if context.within is not None and not context.within[places].any():
                 continue
-            yield Nearest(
+            yield NearestDomain(
                 level=topology.levels[wanted.level],
                 domain=topology.domain_path(wanted.level, domain),
                 unit=unit,
                 fits=int(slices[domain]),
-                needs=pod_set.count // slicing.size,
-                resource=_shortest_of(ground, pod_set, places),
+                needs=pod_set.count // constraints.size,
+                resource=_shortest_of(context, pod_set, places),
                 rows=frozenset(topology.rows[places].tolist()),
             )
 
 
-def pods_within(rows: frozenset[int], places: Ints, counts: Ints) -> int:
+def pods_on_rows(rows: frozenset[int], places: Ints, counts: Ints) -> int:
     """How many of the pods that lie so lie in these rows."""
     held = zip(places.tolist(), counts.tolist(), strict=True)
     return sum(count for row, count in held if row in rows)
@@ -127,9 +127,9 @@ def _places(topology: FlavorTopology, level: int, domain: int) -> Ints:
     return np.arange(int(starts[domain]), end)
 
 
-def _shortest_of(ground: Ground, pod_set: PodSet, places: Ints) -> str:
+def _shortest_of(context: PlacementContext, pod_set: PodSet, places: Ints) -> str:
     """The resource that the fewest pods fit in, all hosts of the domain taken together."""
     asked = {n: a for n, a in sorted(pod_set.scheduling.requests.items()) if a > 0}
-    free = free_of(ground, asked, places)
+    free = free_at(context, asked, places)
     pods = {name: int(free[name].sum()) // amount for name, amount in asked.items()}
     return min(pods, key=lambda name: (pods[name], name), default=PODS)

@@ -12,14 +12,14 @@ import numpy as np
 
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
 from headgate.domain.scheduling.placement.host_table import Ints
-from headgate.domain.scheduling.placement.size_index import Sizes, counted, moved
+from headgate.domain.scheduling.placement.size_index import SizeIndex, size_index, update_sizes
 
-NEVER = np.iinfo(np.int64).max
-MANY = 2048
+UNREACHABLE = np.iinfo(np.int64).max
+MIN_INDEXED_DOMAINS = 2048
 """From so many domains on, finding the next in order costs less than sorting everything."""
 
 
-class Slicing(msgspec.Struct, frozen=True, gc=False):
+class SliceConstraints(msgspec.Struct, frozen=True, gc=False):
     """How pods hold together: every `size` in one domain of `level`, below it in multiples.
 
     `inner` pairs levels below the slice level with the multiple that their domains take.
@@ -34,19 +34,19 @@ class Slicing(msgspec.Struct, frozen=True, gc=False):
         return self.size == 1 and self.level == lowest and not self.inner
 
 
-class LeafFigures(msgspec.Struct, frozen=True, gc=False):
+class LeafCapacities(msgspec.Struct, frozen=True, gc=False):
     """Pods for each place; with a leader, pods beside it and whether the place can host it.
 
     `score` sums the preferred terms that a place meets; None where they do not count.
     """
 
     pods: Ints
-    pods_led: Ints | None = None
-    leads: Ints | None = None
+    pods_with_leader: Ints | None = None
+    leader_capacity: Ints | None = None
     score: Ints | None = None
 
 
-class Summed:
+class LazySums:
     """A figure of every level; a level is added up from the one below when first looked at."""
 
     __slots__ = ("_known", "_lowest", "_topology")
@@ -82,80 +82,84 @@ class Summed:
         return self._known[level] is not None
 
 
-Levels: TypeAlias = list[Ints] | tuple[Ints, ...] | Summed
+LevelArrays: TypeAlias = list[Ints] | tuple[Ints, ...] | LazySums
 """One array a level."""
 
 
-class Capacities(msgspec.Struct):
+class DomainCapacities(msgspec.Struct):
     """Per level one array over its domains; `_led` is with the leader in the domain as well.
 
-    Without a leader the figures with and without are the same arrays, and nobody `leads`. Without
-    slices those of slices are the same arrays as those of pods. `sizes` keeps what `sizes_of` has
+    Without a leader the figures with and without are the same arrays, and nobody `leader_capacity`. Without
+    slices those of slices are the same arrays as those of pods. `sizes` keeps what `size_index_of` has
     counted, `answers` what was found with the figures as they are.
     """
 
     topology: FlavorTopology
-    slicing: Slicing
+    constraints: SliceConstraints
     has_leader: bool
-    pods: Levels
-    slices: Levels
-    pods_led: Levels
-    slices_led: Levels
-    leads: Levels
+    pods: LevelArrays
+    slices: LevelArrays
+    pods_with_leader: LevelArrays
+    slices_with_leader: LevelArrays
+    leader_capacity: LevelArrays
     score: list[Ints]
-    sizes: dict[int, Sizes] = {}
+    sizes: dict[int, SizeIndex] = {}
     answers: dict[object, Any] = {}
 
 
-def roll_up(topology: FlavorTopology, slicing: Slicing, leaves: LeafFigures) -> Capacities:
+def roll_up(
+    topology: FlavorTopology, constraints: SliceConstraints, leaves: LeafCapacities
+) -> DomainCapacities:
     """The figures of every domain of every level."""
-    if not (slicing.inner or leaves.pods_led is not None or leaves.score is not None):
-        return _summed(topology, slicing, leaves.pods)
+    if not (constraints.inner or leaves.pods_with_leader is not None or leaves.score is not None):
+        return _summed(topology, constraints, leaves.pods)
     sizes = [len(starts) for starts in topology.starts]
     last = len(sizes) - 1
-    is_unsliced = slicing.is_none(last)
+    is_unsliced = constraints.is_none(last)
     pods = _blank(sizes)
     slices = pods if is_unsliced else _blank(sizes)
-    has_leader = leaves.pods_led is not None
-    pods_led = _blank(sizes) if has_leader else pods
-    slices_led = slices
+    has_leader = leaves.pods_with_leader is not None
+    pods_with_leader = _blank(sizes) if has_leader else pods
+    slices_with_leader = slices
     if has_leader:
-        slices_led = pods_led if is_unsliced else _blank(sizes)
-    found = Capacities(
+        slices_with_leader = pods_with_leader if is_unsliced else _blank(sizes)
+    found = DomainCapacities(
         topology,
-        slicing,
+        constraints,
         has_leader,
         pods,
         slices,
-        pods_led,
-        slices_led,
+        pods_with_leader,
+        slices_with_leader,
         _blank(sizes),
         _blank(sizes) if leaves.score is not None else [],
     )
     set_leaves(found, slice(None), leaves)
     for level in range(last - 1, -1, -1):
         begins = topology.first_child[level][:-1]
-        gather(found, level, slice(None), slice(None), begins)
+        roll_up_level(found, level, slice(None), slice(None), begins)
     return found
 
 
-def _summed(topology: FlavorTopology, slicing: Slicing, leaves: Ints) -> Capacities:
+def _summed(
+    topology: FlavorTopology, constraints: SliceConstraints, leaves: Ints
+) -> DomainCapacities:
     """Where sums are all there is, levels that nobody looks at need not be added up."""
     last = len(topology.starts) - 1
-    pods = Summed(topology, last, leaves)
+    pods = LazySums(topology, last, leaves)
     slices = pods
-    if not slicing.is_none(last):
-        sliced = whole_units(pods[slicing.level], slicing.size)
-        slices = Summed(topology, slicing.level, sliced)
-    return Capacities(
+    if not constraints.is_none(last):
+        sliced = whole_units(pods[constraints.level], constraints.size)
+        slices = LazySums(topology, constraints.level, sliced)
+    return DomainCapacities(
         topology,
-        slicing,
+        constraints,
         has_leader=False,
         pods=pods,
         slices=slices,
-        pods_led=pods,
-        slices_led=slices,
-        leads=topology.nothing,
+        pods_with_leader=pods,
+        slices_with_leader=slices,
+        leader_capacity=topology.nothing,
         score=[],
     )
 
@@ -170,24 +174,24 @@ def whole_units(amounts: Ints, unit: int, out: Ints | None = None) -> Ints:
     return np.right_shift(amounts, unit.bit_length() - 1, out=out)
 
 
-def sizes_of(capacities: Capacities, level: int) -> Sizes | None:
+def size_index_of(capacities: DomainCapacities, level: int) -> SizeIndex | None:
     """The domains of a level by their slices; None where they are few or scores come first."""
     known = capacities.sizes.get(level)
     if known is not None:
         return known
     slices = capacities.slices[level]
-    if len(slices) < MANY or capacities.score:
+    if len(slices) < MIN_INDEXED_DOMAINS or capacities.score:
         return None
-    sizes = counted(slices)
+    sizes = size_index(slices)
     if sizes is not None:
         capacities.sizes[level] = sizes
     return sizes
 
 
-def refresh(found: Capacities, places: Ints, leaves: LeafFigures) -> None:
+def refresh(found: DomainCapacities, places: Ints, leaves: LeafCapacities) -> None:
     """Take new figures of some places, ascending, into account, with the domains above them."""
     found.answers.clear()
-    if not (found.has_leader or found.slicing.inner or found.score):
+    if not (found.has_leader or found.constraints.inner or found.score):
         _add_differences(found, places, leaves.pods)
         return
     found.sizes.clear()
@@ -197,12 +201,12 @@ def refresh(found: Capacities, places: Ints, leaves: LeafFigures) -> None:
         parents = found.topology.parent[level][touched]
         touched = parents[_firsts(parents)]
         children, offsets = found.topology.children_of(level, touched)
-        gather(found, level, touched, children, offsets)
+        roll_up_level(found, level, touched, children, offsets)
 
 
-def _add_differences(found: Capacities, places: Ints, pods: Ints) -> None:
+def _add_differences(found: DomainCapacities, places: Ints, pods: Ints) -> None:
     """The same where sums are all there is: only what changed is added, level by level."""
-    touched, slice_level = places, found.slicing.level
+    touched, slice_level = places, found.constraints.level
     more = pods - found.pods[-1][places]
     cut = more
     for level in range(len(found.pods) - 1, -1, -1):
@@ -223,14 +227,14 @@ def _add_differences(found: Capacities, places: Ints, pods: Ints) -> None:
         else:
             if level == slice_level:
                 pods, before = found.pods[level][touched], found.slices[level][touched]
-                cut = pods // found.slicing.size - before
+                cut = pods // found.constraints.size - before
             found.slices[level][touched] += cut
-        if level in found.sizes and not moved(found.sizes[level], touched, cut):
+        if level in found.sizes and not update_sizes(found.sizes[level], touched, cut):
             del found.sizes[level]
 
 
-def _is_known(levels: Levels, level: int) -> bool:
-    return not isinstance(levels, Summed) or levels.is_known(level)
+def _is_known(levels: LevelArrays, level: int) -> bool:
+    return not isinstance(levels, LazySums) or levels.is_known(level)
 
 
 def _firsts(numbers: Ints) -> Ints:
@@ -240,16 +244,16 @@ def _firsts(numbers: Ints) -> Ints:
     return np.flatnonzero(is_first)
 
 
-def set_leaves(found: Capacities, places: "slice | Ints", leaves: LeafFigures) -> None:
+def set_leaves(found: DomainCapacities, places: "slice | Ints", leaves: LeafCapacities) -> None:
     """The figures of places themselves."""
-    last, slicing = len(found.pods) - 1, found.slicing
+    last, constraints = len(found.pods) - 1, found.constraints
     found.pods[last][places] = leaves.pods
-    if leaves.pods_led is not None and leaves.leads is not None:
-        found.pods_led[last][places] = leaves.pods_led
-        found.leads[last][places] = leaves.leads
+    if leaves.pods_with_leader is not None and leaves.leader_capacity is not None:
+        found.pods_with_leader[last][places] = leaves.pods_with_leader
+        found.leader_capacity[last][places] = leaves.leader_capacity
     if leaves.score is not None:
         found.score[last][places] = leaves.score
-    if slicing.level == last and found.slices is not found.pods:
+    if constraints.level == last and found.slices is not found.pods:
         _cut(found, last, places)
 
 
@@ -257,8 +261,8 @@ def _blank(sizes: list[int]) -> list[Ints]:
     return [np.zeros(size, dtype=np.int64) for size in sizes]
 
 
-def gather(
-    found: Capacities,
+def roll_up_level(
+    found: DomainCapacities,
     level: int,
     parents: "slice | Ints",
     children: "slice | Ints",
@@ -269,46 +273,53 @@ def gather(
     pods = _whole(found, below, found.pods[below][children])
     found.pods[level][parents] = np.add.reduceat(pods, begins)
     is_sliced = found.slices is not found.pods
-    if is_sliced and level < found.slicing.level:
+    if is_sliced and level < found.constraints.level:
         found.slices[level][parents] = np.add.reduceat(found.slices[below][children], begins)
     if found.score:
         found.score[level][parents] = np.add.reduceat(found.score[below][children], begins)
     if found.has_leader:
         _gather_led(found, level, (parents, children, begins), pods)
-    if is_sliced and level == found.slicing.level:
+    if is_sliced and level == found.constraints.level:
         _cut(found, level, parents)
 
 
 def _gather_led(
-    found: Capacities, level: int, family: tuple["slice | Ints", "slice | Ints", Ints], pods: Ints
+    found: DomainCapacities,
+    level: int,
+    family: tuple["slice | Ints", "slice | Ints", Ints],
+    pods: Ints,
 ) -> None:
     """With the leader below the child in which it costs least."""
     parents, children, begins = family
     below = level + 1
-    leads = found.leads[below][children]
-    some = np.maximum.reduceat(leads, begins)
-    found.leads[level][parents] = some
-    pods_led = _whole(found, below, found.pods_led[below][children])
-    cost = np.minimum.reduceat(np.where(leads > 0, pods - pods_led, NEVER), begins)
-    found.pods_led[level][parents] = np.where(some > 0, found.pods[level][parents] - cost, 0)
-    if found.slices_led is not found.pods_led and level < found.slicing.level:
-        spent = found.slices[below][children] - found.slices_led[below][children]
-        cost = np.minimum.reduceat(np.where(leads > 0, spent, NEVER), begins)
-        found.slices_led[level][parents] = np.where(
+    leader_capacity = found.leader_capacity[below][children]
+    some = np.maximum.reduceat(leader_capacity, begins)
+    found.leader_capacity[level][parents] = some
+    pods_with_leader = _whole(found, below, found.pods_with_leader[below][children])
+    cost = np.minimum.reduceat(
+        np.where(leader_capacity > 0, pods - pods_with_leader, UNREACHABLE), begins
+    )
+    found.pods_with_leader[level][parents] = np.where(
+        some > 0, found.pods[level][parents] - cost, 0
+    )
+    if found.slices_with_leader is not found.pods_with_leader and level < found.constraints.level:
+        spent = found.slices[below][children] - found.slices_with_leader[below][children]
+        cost = np.minimum.reduceat(np.where(leader_capacity > 0, spent, UNREACHABLE), begins)
+        found.slices_with_leader[level][parents] = np.where(
             some > 0, found.slices[level][parents] - cost, 0
         )
 
 
-def _whole(found: Capacities, level: int, pods: Ints) -> Ints:
+def _whole(found: DomainCapacities, level: int, pods: Ints) -> Ints:
     """Only what makes whole groups of the layer of slices that this level belongs to."""
-    for inner, unit in found.slicing.inner:
+    for inner, unit in found.constraints.inner:
         if inner == level and unit > 1:
             return pods - pods % unit
     return pods
 
 
-def _cut(found: Capacities, level: int, domains: "slice | Ints") -> None:
-    size = found.slicing.size
+def _cut(found: DomainCapacities, level: int, domains: "slice | Ints") -> None:
+    size = found.constraints.size
     found.slices[level][domains] = found.pods[level][domains] // size
     if found.has_leader:
-        found.slices_led[level][domains] = found.pods_led[level][domains] // size
+        found.slices_with_leader[level][domains] = found.pods_with_leader[level][domains] // size

@@ -9,12 +9,16 @@ import numpy as np
 
 from headgate.domain.priorities.rules import FIRST_PRIORITY
 from headgate.domain.scheduling.placement.host_table import Ints
-from headgate.domain.scheduling.placement.placement_context import Ground, free_of, per_pod
+from headgate.domain.scheduling.placement.placement_context import (
+    PlacementContext,
+    free_at,
+    single_pod_requests,
+)
 from headgate.domain.workloads.specs import PodSet
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
+class EvictableEntries:
     """Pods that can be made to leave, host by host, by domain and the least protected first.
 
     `places` are those of the flavor, `amounts` what all `counts` pods of an entry take.
@@ -28,8 +32,12 @@ class Entries:
     amounts: Ints
 
 
-def least_weight(
-    now: Ground, pod_set: PodSet, wanted: tuple[int, Ints], pods: Ints, entries: Entries
+def eviction_cost_bound(
+    now: PlacementContext,
+    pod_set: PodSet,
+    wanted: tuple[int, Ints],
+    pods: Ints,
+    entries: EvictableEntries,
 ) -> Ints:
     """For some domains of a level the least weight of pods whose hosts could hold the pod set.
 
@@ -52,7 +60,11 @@ def least_weight(
 
 
 def _pods_that_leave(
-    now: Ground, pod_set: PodSet, wanted: tuple[int, Ints, Ints], pods: Ints, entries: Entries
+    now: PlacementContext,
+    pod_set: PodSet,
+    wanted: tuple[int, Ints, Ints],
+    pods: Ints,
+    entries: EvictableEntries,
 ) -> Ints:
     """How many pods leave each domain at least."""
     level, found, begins = wanted
@@ -61,11 +73,11 @@ def _pods_that_leave(
     is_held[entries.places] = True
     firsts = np.flatnonzero(np.concatenate([[True], entries.domains[1:] != entries.domains[:-1]]))
     of = np.minimum(np.searchsorted(entries.domains[firsts], found), len(firsts) - 1)
-    for name, amount in sorted(per_pod(pod_set).items()):
+    for name, amount in sorted(single_pod_requests(pod_set).items()):
         line = now.table.resources.get(name)
         if line is None or amount <= 0:
             continue
-        free = free_of(now, (name,), slice(0, len(pods)))[name]
+        free = free_at(now, (name,), slice(0, len(pods)))[name]
         serves = np.where(is_held, free, pods * amount)
         lacks = pod_set.count * amount - np.add.reduceat(serves, now.topology.starts[level])[found]
         largest = np.maximum.reduceat(

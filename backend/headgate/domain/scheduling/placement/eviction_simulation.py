@@ -10,27 +10,31 @@ from operator import add, floordiv, sub
 import msgspec
 import numpy as np
 
-from headgate.domain.scheduling.placement.admitted_index import Pods
-from headgate.domain.scheduling.placement.eligibility import eligible_hosts
+from headgate.domain.scheduling.placement.admitted_index import HostPods
+from headgate.domain.scheduling.placement.eligibility import eligible_leaves
 from headgate.domain.scheduling.placement.host_table import PODS, PROJECTED, TRIAL
-from headgate.domain.scheduling.placement.placement_context import Ground, open_places, per_pod
+from headgate.domain.scheduling.placement.placement_context import (
+    PlacementContext,
+    schedulable_leaves,
+    single_pod_requests,
+)
 from headgate.domain.workloads.specs import PodSet
 
-Frees = tuple[tuple[int, tuple[int, ...]], ...]
+FreedAmounts = tuple[tuple[int, tuple[int, ...]], ...]
 """What someone's leaving frees on each host of the domain, resource by resource."""
 
-Seating = list[tuple[int, int]]
+LeafPods = list[tuple[int, int]]
 """Hosts of the domain, and how many pods go to each."""
 
 
-class Clearing(msgspec.Struct, gc=False):
+class EvictionSimulation(msgspec.Struct, gc=False):
     """What is free on each host of a domain, in what one kind of pod asks for.
 
     `lines` are the resources that a pod asks for, as lines of the host table, `asked` the amounts,
     `free` and `room` what each host has of them and how many pods it has room for.
     """
 
-    ground: Ground
+    context: PlacementContext
     count: int
     lines: tuple[int, ...]
     asked: tuple[int, ...]
@@ -39,13 +43,13 @@ class Clearing(msgspec.Struct, gc=False):
     takes: list[bool]
     room: list[int]
     total: int
-    known: dict[str, Frees]
+    known: dict[str, FreedAmounts]
 
-    def has_place(self) -> bool:
+    def fits(self) -> bool:
         """Whether all pods fit somewhere in the domain."""
         return self.total >= self.count
 
-    def seats(self, pods: tuple[Pods, ...]) -> Seating | None:
+    def leaf_pods(self, pods: tuple[HostPods, ...]) -> LeafPods | None:
         """Where in the domain so many pods go; None if some of these hosts are not in it."""
         pairs = [
             (self.at.get(row), count)
@@ -55,23 +59,23 @@ class Clearing(msgspec.Struct, gc=False):
         found = [(place, count) for place, count in pairs if place is not None]
         return found if len(found) == len(pairs) else None
 
-    def is_free(self, seats: Seating) -> bool:
+    def fits_at(self, seats: LeafPods) -> bool:
         """Whether so many pods fit on exactly these hosts; they are all that want a place."""
-        return self.has_place() and all(self.room[place] >= count for place, count in seats)
+        return self.fits() and all(self.room[place] >= count for place, count in seats)
 
-    def leave(self, name: str, pods: Callable[[], tuple[Pods, ...]]) -> None:
+    def remove(self, name: str, pods: Callable[[], tuple[HostPods, ...]]) -> None:
         """Someone with these pods leaves."""
         for place, amounts in self._frees(name, pods):
             self._set(place, list(map(add, self.free[place], amounts)))
 
-    def come_back(self, name: str, pods: Callable[[], tuple[Pods, ...]]) -> None:
+    def restore(self, name: str, pods: Callable[[], tuple[HostPods, ...]]) -> None:
         """The opposite."""
         for place, amounts in self._frees(name, pods):
             self._set(place, list(map(sub, self.free[place], amounts)))
 
-    def tell(self) -> None:
+    def write_trial_view(self) -> None:
         """Make the trial view of the domain's hosts show what is free here."""
-        table, rows = self.ground.table, self.ground.topology.rows
+        table, rows = self.context.table, self.context.topology.rows
         amounts = np.array(self.free, dtype=np.int64)
         for number, line in enumerate(self.lines):
             table.free[TRIAL][line, rows] = amounts[:, number]
@@ -84,7 +88,7 @@ class Clearing(msgspec.Struct, gc=False):
             self.total += room - self.room[place]
             self.room[place] = room
 
-    def _frees(self, name: str, pods: Callable[[], tuple[Pods, ...]]) -> Frees:
+    def _frees(self, name: str, pods: Callable[[], tuple[HostPods, ...]]) -> FreedAmounts:
         """The pods are asked for only when someone is moved for the first time."""
         known = self.known.get(name)
         if known is None:
@@ -92,18 +96,20 @@ class Clearing(msgspec.Struct, gc=False):
         return known
 
 
-def clearing_of(ground: Ground, pod_set: PodSet) -> Clearing:
+def eviction_simulation(context: PlacementContext, pod_set: PodSet) -> EvictionSimulation:
     """The domain as it will be once everyone leaving has left; the topology is a part of one."""
-    wanted = {name: amount for name, amount in sorted(per_pod(pod_set).items()) if amount > 0}
-    table, rows = ground.table, ground.topology.rows
+    wanted = {
+        name: amount for name, amount in sorted(single_pod_requests(pod_set).items()) if amount > 0
+    }
+    table, rows = context.table, context.topology.rows
     lines = tuple(table.resources[name] for name in wanted if name in table.resources)
-    takes = open_places(ground, slice(0, len(rows)))
-    takes = takes & eligible_hosts(ground, pod_set.scheduling).mask & (len(lines) == len(wanted))
+    takes = schedulable_leaves(context, slice(0, len(rows)))
+    takes = takes & eligible_leaves(context, pod_set.scheduling).mask & (len(lines) == len(wanted))
     asked = tuple(amount for name, amount in wanted.items() if name in table.resources)
     free = table.free[PROJECTED].take(rows, axis=1).take(lines, axis=0)
     room = np.maximum((free.T // np.array(asked)).min(axis=1), 0) * takes
-    return Clearing(
-        ground=ground,
+    return EvictionSimulation(
+        context=context,
         count=pod_set.count,
         lines=lines,
         asked=asked,
@@ -116,8 +122,10 @@ def clearing_of(ground: Ground, pod_set: PodSet) -> Clearing:
     )
 
 
-def _frees(clearing: Clearing, pods: tuple[Pods, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    resources = clearing.ground.table.resources
+def _frees(
+    clearing: EvictionSimulation, pods: tuple[HostPods, ...]
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    resources = clearing.context.table.resources
     for rows, counts, requests in pods:
         taken = {resources[name]: n for name, n in requests.items() if name in resources}
         taken.setdefault(resources[PODS], 1)

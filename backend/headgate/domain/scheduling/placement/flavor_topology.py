@@ -11,8 +11,8 @@ import numpy as np
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import node_is_of_flavor
-from headgate.domain.scheduling.placement.assignment_encoding import Naming
-from headgate.domain.scheduling.placement.host_table import Ints, Place, host_name
+from headgate.domain.scheduling.placement.assignment_encoding import AssignmentEncoder
+from headgate.domain.scheduling.placement.host_table import DomainId, Ints, host_name
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
     NodeSpec,
@@ -30,7 +30,7 @@ class FlavorTopology:
     assignment says of places. `starts[l]` are the places at which the domains of level `l` begin,
     `first_child[l]` the domains of level `l + 1` at which they begin, with the end as last entry,
     and `bounds[l]` the same as a list; `parent[l]` are the domains of level `l` that those of level
-    `l + 1` lie in. `place_of_row` is -1 for rows of no place. `numbers` count up from 0, for
+    `l + 1` lie in. `leaf_of_row` is -1 for rows of no place. `numbers` count up from 0, for
     stretches to be cut out of; `nothing[l]` is a 0 for each domain of level `l`.
     `first_row` is the row of the first place where all lie in order from there on, else -1.
     `eligible` and `shapes` keep what `eligibility` and `figures` have found out about the places,
@@ -41,14 +41,14 @@ class FlavorTopology:
     topology: str
     levels: tuple[str, ...]
     assigned_levels: tuple[str, ...]
-    paths: tuple[Place, ...]
-    naming: Naming
+    paths: tuple[DomainId, ...]
+    naming: AssignmentEncoder
     rows: Ints
     starts: tuple[Ints, ...]
     first_child: tuple[Ints, ...]
     bounds: tuple[list[int], ...]
     parent: tuple[Ints, ...]
-    place_of_row: Ints
+    leaf_of_row: Ints
     numbers: Ints
     nothing: tuple[Ints, ...]
     first_row: int
@@ -79,12 +79,12 @@ class FlavorTopology:
         children += self.numbers[:number]
         return children, offsets
 
-    def places_of(self, rows: Ints) -> Ints:
+    def leaves_of(self, rows: Ints) -> Ints:
         """The flavor's places among these rows, ascending."""
-        places = self.place_of_row[rows]
+        places = self.leaf_of_row[rows]
         return np.sort(places[places >= 0])
 
-    def domain_path(self, level: int, domain: int) -> Place:
+    def domain_path(self, level: int, domain: int) -> DomainId:
         """The values that name a domain."""
         return self.paths[int(self.starts[level][domain])][: level + 1]
 
@@ -94,7 +94,7 @@ def first_row_of(rows: Ints) -> int:
     return int(rows[0]) if len(rows) and (np.diff(rows) == 1).all() else -1
 
 
-def path_of(node: Configured[NodeSpec], topology: TopologySpec) -> Place:
+def leaf_path(node: Configured[NodeSpec], topology: TopologySpec) -> DomainId:
     """The values of all levels, down to the host name where that is the lowest."""
     upper = topology.levels[:-1]
     last = topology.levels[-1]
@@ -102,7 +102,7 @@ def path_of(node: Configured[NodeSpec], topology: TopologySpec) -> Place:
     return (*(node.labels[level] for level in upper), lowest)
 
 
-def stands_in(
+def belongs_to_flavor(
     node: Configured[NodeSpec], flavor: ResourceFlavorSpec, topology: TopologySpec
 ) -> bool:
     """Whether the node is of the flavor and has a value for every level."""

@@ -9,31 +9,46 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from headgate.domain.scheduling.placement.admitted_index import Crowd
-from headgate.domain.scheduling.placement.capacity_cache import Shape, capacities_for, computed
-from headgate.domain.scheduling.placement.domain_capacities import Capacities
-from headgate.domain.scheduling.placement.eligibility import eligible_hosts
-from headgate.domain.scheduling.placement.eviction_cost_bound import Entries, least_weight
+from headgate.domain.scheduling.placement.admitted_index import AdmittedIndex
+from headgate.domain.scheduling.placement.capacity_cache import (
+    RequestShape,
+    capacities_for,
+    compute_capacities,
+)
+from headgate.domain.scheduling.placement.domain_capacities import DomainCapacities
+from headgate.domain.scheduling.placement.eligibility import eligible_leaves
+from headgate.domain.scheduling.placement.eviction_cost_bound import (
+    EvictableEntries,
+    eviction_cost_bound,
+)
 from headgate.domain.scheduling.placement.host_table import PROJECTED, TRIAL, Bools, Ints
-from headgate.domain.scheduling.placement.placement_context import Ground, open_places, per_pod
+from headgate.domain.scheduling.placement.placement_context import (
+    PlacementContext,
+    schedulable_leaves,
+    single_pod_requests,
+)
 
 
-class Clearable(msgspec.Struct, frozen=True, gc=False):
+class FreeableDomain(msgspec.Struct, frozen=True, gc=False):
     """A domain that could hold the shape if everyone left who can be made to.
 
-    Whoever leaves, one of them is protected by at least `least`, and all their pods weigh at least
-    `weight`. `holders` are the numbers, in the crowd, of those in it, once for each of their hosts.
+    Whoever leaves, one of them is protected by at least `min_protection`, and all their pods weigh at least
+    `min_weight`. `holders` are the numbers, in the crowd, of those in it, once for each of their hosts.
     """
 
     domain: int
-    least: int
-    weight: int
+    min_protection: int
+    min_weight: int
     holders: Ints
 
 
-def clearable_domains(
-    now: Ground, shape: Shape, level: int, evictable: tuple[Crowd, Bools], most: int
-) -> list[Clearable]:
+def freeable_domains(
+    now: PlacementContext,
+    shape: RequestShape,
+    level: int,
+    evictable: tuple[AdmittedIndex, Bools],
+    most: int,
+) -> list[FreeableDomain]:
     """The domains of a level with the most room now, at most so many of them."""
     if not len(now.topology.paths):
         return []
@@ -42,45 +57,49 @@ def clearable_domains(
         can, pods = _pods(figures, level), figures.pods[-1].copy()
     steps = _steps(now, shape, pods, entries)
     room = np.add.reduceat(pods, now.topology.starts[level])
-    could, least = _reached(room, shape.workers.count, entries, steps)
-    if not is_plain(shape, len(now.topology.levels)):
+    could, min_protection = _reached(room, shape.workers.count, entries, steps)
+    if not is_sum_of_hosts(shape, len(now.topology.levels)):
         could = _could(now, shape, level, entries)
     found = np.flatnonzero(could)
     found = found[np.lexsort([found, -can[found]])][:most]
-    weight = least_weight(now, shape.workers, (level, found), pods, entries)
+    min_weight = eviction_cost_bound(now, shape.workers, (level, found), pods, entries)
     begins = np.searchsorted(entries.domains, found)
     ends = np.searchsorted(entries.domains, found, side="right")
-    listed = (found, least[found], weight, begins, ends)
+    listed = (found, min_protection[found], min_weight, begins, ends)
     return [
-        Clearable(domain, lowest, weighs, entries.holders[begin:end])
+        FreeableDomain(domain, lowest, weighs, entries.holders[begin:end])
         for domain, lowest, weighs, begin, end in zip(*(n.tolist() for n in listed), strict=True)
     ]
 
 
-def is_plain(shape: Shape, levels: int) -> bool:
+def is_sum_of_hosts(shape: RequestShape, levels: int) -> bool:
     """Whether the room of a domain is no more than the sum of that of its hosts."""
-    slicing = shape.slicing
-    return shape.leader is None and slicing.size == 1 and slicing.level == levels - 1
+    constraints = shape.constraints
+    return shape.leader is None and constraints.size == 1 and constraints.level == levels - 1
 
 
-def _entries(now: Ground, level: int, crowd: Crowd, mask: Bools) -> Entries:
-    places = now.topology.place_of_row[crowd.rows]
-    of = np.flatnonzero((crowd.holders >= 0) & (places >= 0) & mask[crowd.holders])
-    places, protections = places[of], crowd.protections[crowd.holders[of]]
+def _entries(
+    now: PlacementContext, level: int, admitted: AdmittedIndex, mask: Bools
+) -> EvictableEntries:
+    places = now.topology.leaf_of_row[admitted.rows]
+    of = np.flatnonzero((admitted.holders >= 0) & (places >= 0) & mask[admitted.holders])
+    places, protections = places[of], admitted.protections[admitted.holders[of]]
     domains = np.searchsorted(now.topology.starts[level], places, side="right") - 1
     order = np.lexsort([protections, domains])
     of = of[order]
-    return Entries(
-        crowd.holders[of],
+    return EvictableEntries(
+        admitted.holders[of],
         places[order],
         domains[order],
         protections[order],
-        crowd.counts[of],
-        crowd.amounts[:, of],
+        admitted.counts[of],
+        admitted.amounts[:, of],
     )
 
 
-def _steps(now: Ground, shape: Shape, pods: Ints, entries: Entries) -> Ints:
+def _steps(
+    now: PlacementContext, shape: RequestShape, pods: Ints, entries: EvictableEntries
+) -> Ints:
     """How many more pods fit on its place when each entry leaves, the least protected first."""
     order = np.argsort(entries.places, kind="stable")
     places = entries.places[order]
@@ -92,7 +111,9 @@ def _steps(now: Ground, shape: Shape, pods: Ints, entries: Entries) -> Ints:
     begins = np.flatnonzero(is_first)
     rows = now.topology.rows[places]
     fits = np.full(len(places), np.iinfo(np.int64).max)
-    asked = {name: amount for name, amount in per_pod(shape.workers).items() if amount > 0}
+    asked = {
+        name: amount for name, amount in single_pod_requests(shape.workers).items() if amount > 0
+    }
     for name, amount in sorted(asked.items()):
         line = now.table.resources.get(name)
         if line is None:
@@ -101,7 +122,10 @@ def _steps(now: Ground, shape: Shape, pods: Ints, entries: Entries) -> Ints:
         before = freed[begins] - entries.amounts[line, order[begins]]
         free = now.table.free[PROJECTED][line, rows] + freed - before[group]
         np.minimum(fits, free // amount, out=fits)
-    may = open_places(now, places) & eligible_hosts(now, shape.workers.scheduling).mask[places]
+    may = (
+        schedulable_leaves(now, places)
+        & eligible_leaves(now, shape.workers.scheduling).mask[places]
+    )
     fits = np.maximum(fits, 0) * may
     more = fits.copy()
     more[1:] -= fits[:-1]
@@ -111,9 +135,9 @@ def _steps(now: Ground, shape: Shape, pods: Ints, entries: Entries) -> Ints:
     return steps
 
 
-def _reached(room: Ints, count: int, entries: Entries, steps: Ints) -> tuple[Bools, Ints]:
+def _reached(room: Ints, count: int, entries: EvictableEntries, steps: Ints) -> tuple[Bools, Ints]:
     """Which domains come to `count` pods, and the protection of the one with whom they do."""
-    reached, least = room >= count, np.zeros(len(room), dtype=np.int64)
+    reached, min_protection = room >= count, np.zeros(len(room), dtype=np.int64)
     grown = np.cumsum(steps)
     begins = np.searchsorted(entries.domains, np.arange(len(room)))
     before = np.concatenate([np.zeros(1, dtype=np.int64), grown])[begins]
@@ -121,30 +145,32 @@ def _reached(room: Ints, count: int, entries: Entries, steps: Ints) -> tuple[Boo
     if len(enough):
         of = entries.domains[enough]
         firsts = np.flatnonzero(np.concatenate([np.ones(1, dtype=np.bool_), of[1:] != of[:-1]]))
-        least[of[firsts]] = entries.protections[enough[firsts]]
+        min_protection[of[firsts]] = entries.protections[enough[firsts]]
         reached[of] = True
-    return reached, least
+    return reached, min_protection
 
 
-def _could(now: Ground, shape: Shape, level: int, entries: Entries) -> Bools:
+def _could(
+    now: PlacementContext, shape: RequestShape, level: int, entries: EvictableEntries
+) -> Bools:
     """Which domains have room for pods that hold together, if all leave."""
     free = now.table.free[TRIAL]
     free[:] = now.table.free[PROJECTED]
     rows = now.topology.rows[entries.places]
     for line in range(len(free)):
         np.add.at(free[line], rows, entries.amounts[line])
-    figures = computed(replace(now, views=(TRIAL,)), shape)
+    figures = compute_capacities(replace(now, views=(TRIAL,)), shape)
     could: Bools = _pods(figures, level) >= shape.workers.count
     return could
 
 
-def has_room(now: Ground, shape: Shape) -> bool:
+def fits_in_one_domain(now: PlacementContext, shape: RequestShape) -> bool:
     """Whether the topology, a part of one, has room for the shape in its widest domain."""
     with capacities_for(now, shape) as figures:
         return int(_pods(figures, 0).max(initial=0)) >= shape.workers.count
 
 
-def _pods(figures: Capacities, level: int) -> Ints:
+def _pods(figures: DomainCapacities, level: int) -> Ints:
     """How many pods the domains of a level can take, the leader among them if there is one."""
-    pods: Ints = figures.slices_led[level] * figures.slicing.size
-    return pods * (figures.leads[level] > 0) if figures.has_leader else pods
+    pods: Ints = figures.slices_with_leader[level] * figures.constraints.size
+    return pods * (figures.leader_capacity[level] > 0) if figures.has_leader else pods

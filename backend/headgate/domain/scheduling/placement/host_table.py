@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from headgate.domain.configured import Configured
 from headgate.domain.topology.specs import HOSTNAME_LABEL, NodeSpec
 
-LEAST_KEPT = 256
+MIN_KEPT_ROWS = 256
 
 
 class ChangedRows:
     """A log of rows; who lags behind by more than part of the table is told to begin anew."""
 
     def __init__(self, rows: int) -> None:
-        self._most = max(LEAST_KEPT, rows // 8)
+        self._most = max(MIN_KEPT_ROWS, rows // 8)
         self._kept: list[NDArray[np.int64]] = []
         self._number = 0
         self._begin = 0
@@ -46,7 +46,7 @@ class ChangedRows:
         return self._kept[position - self._begin :]
 
 
-class Lowest:
+class MinimumFree:
     """The least of some views, resource by row, and nothing where more is taken than there is.
 
     Whoever looks at it says how new it must be.
@@ -60,7 +60,7 @@ class Lowest:
         self._positions: tuple[int, ...] = ()
         self.free = self._views[0]
 
-    def renew(self, version: int) -> None:
+    def refresh(self, version: int) -> None:
         """Take into account what changed up to a version of the table."""
         if version == self._version:
             return
@@ -93,7 +93,7 @@ def _least(views: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
-Place: TypeAlias = tuple[str, ...]
+DomainId: TypeAlias = tuple[str, ...]
 PODS = "pods"
 
 ACTUAL = 0
@@ -112,7 +112,7 @@ def host_name(node: Configured[NodeSpec]) -> str:
     return node.labels.get(HOSTNAME_LABEL, node.name)
 
 
-def place_named(flavor: str, levels: tuple[str, ...], values: Place) -> Place:
+def leaf_id(flavor: str, levels: tuple[str, ...], values: DomainId) -> DomainId:
     """What a place of a flavor is called: the host alone, or the flavor with the path above hosts.
 
     `values` are its path, or what an assignment names of it.
@@ -120,12 +120,12 @@ def place_named(flavor: str, levels: tuple[str, ...], values: Place) -> Place:
     return values[-1:] if levels[-1] == HOSTNAME_LABEL else (flavor, *values)
 
 
-def is_usable(spec: NodeSpec) -> bool:
+def is_schedulable(spec: NodeSpec) -> bool:
     """Whether the node takes new pods."""
     return spec.ready and not spec.unschedulable
 
 
-def offered(spec: NodeSpec) -> dict[str, int]:
+def free_capacity(spec: NodeSpec) -> dict[str, int]:
     """What the node offers to workloads: allocatable less what others use, never clamped."""
     return {
         resource: amount - spec.used_by_others.get(resource, 0)
@@ -137,11 +137,13 @@ class HostTable:
     """Free capacity per place and resource; changed in place, exactly undone by the opposite."""
 
     def __init__(
-        self, members: Mapping[Place, Iterable[Configured[NodeSpec]]], names: Mapping[Place, Place]
+        self,
+        members: Mapping[DomainId, Iterable[Configured[NodeSpec]]],
+        names: Mapping[DomainId, DomainId],
     ) -> None:
         """`names` are all names of the places, each with the one that `members` has."""
-        self.places = tuple(members)
-        numbers = {place: row for row, place in enumerate(self.places)}
+        self.leaf_ids = tuple(members)
+        numbers = {place: row for row, place in enumerate(self.leaf_ids)}
         self.row_of = {name: numbers[place] for name, place in names.items()}
         self._nodes = {place: {n.name: n for n in nodes} for place, nodes in members.items()}
         self._rows_of_node: dict[str, list[int]] = {}
@@ -152,35 +154,35 @@ class HostTable:
             r for nodes in self._nodes.values() for n in nodes.values() for r in n.spec.allocatable
         }
         self.resources = {name: row for row, name in enumerate(sorted({*resources, PODS}))}
-        self.capacity: Ints = np.zeros((len(self.resources), len(self.places)), dtype=np.int64)
-        self.usable: Bools = np.zeros(len(self.places), dtype=np.bool_)
-        for row, place in enumerate(self.places):
-            self.usable[row], self.capacity[:, row] = self._sum(place)
+        self.capacity: Ints = np.zeros((len(self.resources), len(self.leaf_ids)), dtype=np.int64)
+        self.schedulable: Bools = np.zeros(len(self.leaf_ids), dtype=np.bool_)
+        for row, place in enumerate(self.leaf_ids):
+            self.schedulable[row], self.capacity[:, row] = self._sum(place)
         self.free = tuple(self.capacity.copy() for _ in VIEWS)
-        self.changes = tuple(ChangedRows(len(self.places)) for _ in VIEWS)
+        self.changes = tuple(ChangedRows(len(self.leaf_ids)) for _ in VIEWS)
         self.version = 0
-        self.usable_version = 0
-        self._lowest: dict[tuple[int, ...], Lowest] = {}
+        self.schedulable_version = 0
+        self._minimum_free: dict[tuple[int, ...], MinimumFree] = {}
 
     def node_changed(self, node: Configured[NodeSpec]) -> bool:
         """Take a report, cordon or uncordon into account; whether any place now offers more."""
         more = False
         for row in self._rows_of_node.get(node.name, ()):
-            place = self.places[row]
+            place = self.leaf_ids[row]
             self._nodes[place][node.name] = node
             usable, capacity = self._sum(place)
             change = capacity - self.capacity[:, row]
-            more = more or bool((change > 0).any()) or (usable and not self.usable[row])
-            self.usable[row] = usable
+            more = more or bool((change > 0).any()) or (usable and not self.schedulable[row])
+            self.schedulable[row] = usable
             self.capacity[:, row] = capacity
             for view, changes in zip(self.free, self.changes, strict=True):
                 view[:, row] += change
                 changes.note(np.array([row]))
         self.version += 1
-        self.usable_version += 1
+        self.schedulable_version += 1
         return more
 
-    def knows(self, node: Configured[NodeSpec]) -> bool:
+    def has_resources_of(self, node: Configured[NodeSpec]) -> bool:
         """Whether every resource of the node has its row here."""
         return all(resource in self.resources for resource in node.spec.allocatable)
 
@@ -188,11 +190,11 @@ class HostTable:
         """The nodes that stand behind the places."""
         return tuple(sorted(self._rows_of_node))
 
-    def nodes_at(self, place: Place) -> tuple[Configured[NodeSpec], ...]:
+    def nodes_at(self, place: DomainId) -> tuple[Configured[NodeSpec], ...]:
         """The nodes behind one place."""
         return tuple(node for _, node in sorted(self._nodes[place].items()))
 
-    def take(self, view: int, rows: Ints, counts: Ints, requests: Mapping[str, int]) -> None:
+    def charge(self, view: int, rows: Ints, counts: Ints, requests: Mapping[str, int]) -> None:
         """Charge `counts` pods in `rows`; negative counts give back."""
         # Numbers of one place are reckoned with several times as fast as arrays of one number.
         at, pods = (rows, counts) if len(rows) != 1 else (rows.item(), counts.item())
@@ -206,21 +208,21 @@ class HostTable:
         self.changes[view].note(rows)
         self.version += 1
 
-    def lowest(self, views: tuple[int, ...]) -> Ints:
+    def minimum_free(self, views: tuple[int, ...]) -> Ints:
         """What is free in all of some views, nowhere less than nothing; not to be written to."""
-        known = self._lowest.get(views)
+        known = self._minimum_free.get(views)
         if known is None or TRIAL in views:
             pairs = [(self.free[view], self.changes[view]) for view in views]
-            known = self._lowest[views] = Lowest(pairs)
-        known.renew(self.version)
+            known = self._minimum_free[views] = MinimumFree(pairs)
+        known.refresh(self.version)
         return known.free
 
-    def has_room(self, view: int, pods: Iterable[tuple[Ints, Ints, Mapping[str, int]]]) -> bool:
+    def fits(self, view: int, pods: Iterable[tuple[Ints, Ints, Mapping[str, int]]]) -> bool:
         """Whether these pods fit where they are meant to go, on places that take pods."""
         asked = tuple(pods)
         taken = np.zeros_like(self.capacity) if len(asked) > 1 else None
         for rows, counts, requests in asked:
-            if not self.usable[rows].all():
+            if not self.schedulable[rows].all():
                 return False
             for resource, amount in requests.items():
                 line = self.resources.get(resource)
@@ -236,28 +238,28 @@ class HostTable:
                     return False
         return True
 
-    def rows(self, places: Iterable[tuple[Place, int]]) -> tuple[Ints, Ints]:
+    def rows_of(self, places: Iterable[tuple[DomainId, int]]) -> tuple[Ints, Ints]:
         """Rows and pod counts of those places that exist here; others are gone and hold nothing."""
         found = [(self.row_of[p], count) for p, count in places if p in self.row_of]
         pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
         return pairs[:, 0], pairs[:, 1]
 
-    def _sum(self, place: Place) -> tuple[bool, Ints]:
+    def _sum(self, place: DomainId) -> tuple[bool, Ints]:
         total = np.zeros(len(self.resources), dtype=np.int64)
         usable = False
         alone = len(self._nodes[place]) == 1
         for _, node in sorted(self._nodes[place].items()):
-            if not (alone or is_usable(node.spec)):
+            if not (alone or is_schedulable(node.spec)):
                 continue
-            usable = usable or is_usable(node.spec)
-            for resource, amount in offered(node.spec).items():
+            usable = usable or is_schedulable(node.spec)
+            for resource, amount in free_capacity(node.spec).items():
                 line = self.resources.get(resource)
                 if line is not None:
                     total[line] += amount
         return usable, total
 
 
-def overcommitted(table: HostTable) -> list[Place]:
+def overcommitted_leaves(table: HostTable) -> list[DomainId]:
     """The places with less than nothing free of some resource, in order of the table."""
     short = np.flatnonzero((table.free[ACTUAL] < 0).any(axis=0))
-    return [table.places[int(row)] for row in short]
+    return [table.leaf_ids[int(row)] for row in short]

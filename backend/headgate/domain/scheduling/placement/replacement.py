@@ -13,14 +13,14 @@ import numpy as np
 from msgspec.structs import replace as with_fields
 
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
-from headgate.domain.scheduling.placement.host_table import Bools, Ints, Place, place_named
+from headgate.domain.scheduling.placement.host_table import Bools, DomainId, Ints, leaf_id
 from headgate.domain.scheduling.placement.place import place_pod_set
 from headgate.domain.scheduling.placement.placement_context import (
-    Ground,
+    PlacementContext,
+    add_assumed_usage,
     assignment_of,
-    assume,
-    per_pod,
-    with_placed,
+    merge_placed,
+    single_pod_requests,
 )
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.workloads.admission import TopologyAssignment
@@ -28,13 +28,13 @@ from headgate.domain.workloads.specs import PodSet, TopologyRequest
 
 
 @dataclass(frozen=True, slots=True)
-class _Swap:
+class _Replacement:
     """A replacement under way: `pods` stand in each place of the flavor, `missing` do not yet.
 
     `may_serve` is false for the places that failed.
     """
 
-    ground: Ground
+    context: PlacementContext
     pod_set: PodSet
     request: TopologyRequest
     pods: Ints
@@ -43,7 +43,7 @@ class _Swap:
 
     @property
     def topology(self) -> FlavorTopology:
-        return self.ground.topology
+        return self.context.topology
 
     def level_of(self, name: str) -> int:
         return self.topology.levels.index(name)
@@ -54,11 +54,11 @@ class _Swap:
         return counts
 
 
-_Way = Callable[[_Swap], "_Swap | PlacementShortfall"]
+_Attempt = Callable[[_Replacement], "_Replacement | PlacementShortfall"]
 
 
 def replace_hosts(
-    ground: Ground, pod_set: PodSet, given: TopologyAssignment, lost: Collection[str]
+    context: PlacementContext, pod_set: PodSet, given: TopologyAssignment, lost: Collection[str]
 ) -> TopologyAssignment | PlacementShortfall:
     """`given` without the hosts `lost`, their pods placed anew; the other pods do not move.
 
@@ -66,44 +66,46 @@ def replace_hosts(
     pods of the lost hosts may still be charged there; the others must be charged. What is placed
     is assumed on the ground.
     """
-    if not ground.topology.goes_to_hosts:
+    if not context.topology.goes_to_hosts:
         return PlacementShortfall(
             "only hosts can be replaced, and this topology does not go down to them"
         )
-    return _carried_out(_begun(ground, pod_set, given, lost))
+    return _first_success(_started(context, pod_set, given, lost))
 
 
 def add_pods(
-    ground: Ground, pod_set: PodSet, given: TopologyAssignment
+    context: PlacementContext, pod_set: PodSet, given: TopologyAssignment
 ) -> TopologyAssignment | PlacementShortfall:
     """`given` with so many more pods that it has all of the pod set; those in it do not move.
 
     Fails like `replace_hosts`. Those in it must be assumed or charged; what is added is assumed.
     """
-    swap = _begun(ground, pod_set, given, ())
+    swap = _started(context, pod_set, given, ())
     if isinstance(swap, PlacementShortfall):
         return swap
     missing = pod_set.count - int(swap.pods.sum())
-    return _carried_out(replace(swap, missing=missing)) if missing > 0 else given
+    return _first_success(replace(swap, missing=missing)) if missing > 0 else given
 
 
-def _carried_out(swap: _Swap | PlacementShortfall) -> TopologyAssignment | PlacementShortfall:
+def _first_success(
+    swap: _Replacement | PlacementShortfall,
+) -> TopologyAssignment | PlacementShortfall:
     if isinstance(swap, PlacementShortfall):
         return swap
     failure = PlacementShortfall("there is no room for a slice in its own domain")
-    for way in _ways(swap):
+    for way in _attempts(swap):
         found = way(swap)
         if not isinstance(found, PlacementShortfall):
-            swap.ground.assumed.update(found.ground.assumed)
+            swap.context.assumed.update(found.context.assumed)
             return assignment_of(swap.topology, found.pods)
         failure = found
     return failure
 
 
-def _begun(
-    ground: Ground, pod_set: PodSet, given: TopologyAssignment, lost: Collection[str]
-) -> _Swap | PlacementShortfall:
-    topology = ground.topology
+def _started(
+    context: PlacementContext, pod_set: PodSet, given: TopologyAssignment, lost: Collection[str]
+) -> _Replacement | PlacementShortfall:
+    topology = context.topology
     asked = pod_set.topology_request or TopologyRequest()
     named = (asked.required, asked.preferred, *(layer.level for layer in asked.slice_layers))
     if gone := [name for name in named if name is not None and name not in topology.levels]:
@@ -113,27 +115,27 @@ def _begun(
     missing = 0
     for domain in given.domains:
         host = domain.values[-1]
-        place = _place_of(ground, domain.values)
+        place = _leaf_of(context, domain.values)
         if host in lost:
             missing += domain.count
         elif place >= 0:
             pods[place] += domain.count
         else:
             return PlacementShortfall(f"{'/'.join(domain.values)} is not in the topology any more")
-    places = (_place_of(ground, (host,)) for host in lost)
+    places = (_leaf_of(context, (host,)) for host in lost)
     may_serve[[place for place in places if place >= 0]] = False
     request = with_fields(asked, pod_set_group_name=None, balanced=False)
-    return _Swap(ground, pod_set, request, pods, missing, may_serve)
+    return _Replacement(context, pod_set, request, pods, missing, may_serve)
 
 
-def _place_of(ground: Ground, values: Place) -> int:
+def _leaf_of(context: PlacementContext, values: DomainId) -> int:
     """The place of those values among those of the flavor; -1 if it is none of them."""
-    topology = ground.topology
-    row = ground.table.row_of.get(place_named(topology.flavor, topology.levels, values))
-    return -1 if row is None else int(ground.topology.place_of_row[row])
+    topology = context.topology
+    row = context.table.row_of.get(leaf_id(topology.flavor, topology.levels, values))
+    return -1 if row is None else int(context.topology.leaf_of_row[row])
 
 
-def _ways(swap: _Swap) -> tuple[_Way, ...]:
+def _attempts(swap: _Replacement) -> tuple[_Attempt, ...]:
     """How to go about it, best first."""
     if not swap.pods.any():
         return (_wherever_allowed,)
@@ -142,14 +144,14 @@ def _ways(swap: _Swap) -> tuple[_Way, ...]:
     return (_near_the_rest, _wherever_allowed)
 
 
-def _is_broken(swap: _Swap) -> bool:
+def _is_broken(swap: _Replacement) -> bool:
     return any(
         bool((swap.inside(swap.level_of(layer.level)) % layer.size).any())
         for layer in swap.request.slice_layers
     )
 
 
-def _into_the_broken_domain(swap: _Swap) -> _Swap | PlacementShortfall:
+def _into_the_broken_domain(swap: _Replacement) -> _Replacement | PlacementShortfall:
     """All of them into the one domain that they make whole again."""
     for layer in reversed(swap.request.slice_layers):
         if swap.missing % layer.size:
@@ -159,11 +161,13 @@ def _into_the_broken_domain(swap: _Swap) -> _Swap | PlacementShortfall:
                 break
             fitting = [each for each in swap.request.slice_layers if not swap.missing % each.size]
             request = with_fields(swap.request, slice_layers=tuple(fitting[-1:]))
-            return _put(swap, swap.missing, request, _domain(swap, level, int(np.argmax(whole))))
+            return _placed_in(
+                swap, swap.missing, request, _domain(swap, level, int(np.argmax(whole)))
+            )
     return PlacementShortfall("its slices are broken in several domains")
 
 
-def _slice_by_slice(swap: _Swap) -> _Swap | PlacementShortfall:
+def _slice_by_slice(swap: _Replacement) -> _Replacement | PlacementShortfall:
     """Innermost layers first, each broken domain gets what it lacks; whole slices come last."""
     layers = swap.request.slice_layers
     for number in range(len(layers) - 1, -1, -1):
@@ -171,52 +175,52 @@ def _slice_by_slice(swap: _Swap) -> _Swap | PlacementShortfall:
         request = with_fields(swap.request, slice_layers=layers[number + 1 :])
         for domain in np.flatnonzero(swap.inside(level) % size):
             lacks = size - int(swap.inside(level)[domain]) % size
-            mended = _put(swap, lacks, request, _domain(swap, level, int(domain)))
+            mended = _placed_in(swap, lacks, request, _domain(swap, level, int(domain)))
             if isinstance(mended, PlacementShortfall):
                 return mended
             swap = mended
     return _wherever_allowed(swap) if swap.missing else swap
 
 
-def _near_the_rest(swap: _Swap) -> _Swap | PlacementShortfall:
+def _near_the_rest(swap: _Replacement) -> _Replacement | PlacementShortfall:
     """In the smallest domain around most of the rest, from the preferred level upwards."""
     preferred = swap.request.preferred
     if preferred is None or swap.request.required is not None:
         return PlacementShortfall("no level is preferred")
-    found: _Swap | PlacementShortfall = PlacementShortfall("there is no level above")
+    found: _Replacement | PlacementShortfall = PlacementShortfall("there is no level above")
     for level in range(swap.level_of(preferred), -1, -1):
         most = int(np.argmax(swap.inside(level)))
-        found = _put(swap, swap.missing, swap.request, _domain(swap, level, most))
+        found = _placed_in(swap, swap.missing, swap.request, _domain(swap, level, most))
         if not isinstance(found, PlacementShortfall):
             break
     return found
 
 
-def _wherever_allowed(swap: _Swap) -> _Swap | PlacementShortfall:
+def _wherever_allowed(swap: _Replacement) -> _Replacement | PlacementShortfall:
     """Anywhere, or within the required domain that the rest stands in."""
     within = np.ones(len(swap.pods), dtype=np.bool_)
     if swap.request.required is not None and swap.pods.any():
         level = swap.level_of(swap.request.required)
         within = _domain(swap, level, int(np.flatnonzero(swap.inside(level))[0]))
-    return _put(swap, swap.missing, swap.request, within)
+    return _placed_in(swap, swap.missing, swap.request, within)
 
 
-def _put(
-    swap: _Swap, count: int, request: TopologyRequest, within: Bools
-) -> _Swap | PlacementShortfall:
+def _placed_in(
+    swap: _Replacement, count: int, request: TopologyRequest, within: Bools
+) -> _Replacement | PlacementShortfall:
     """The swap with `count` more pods standing within those places."""
     pod_set = with_fields(swap.pod_set, count=count, topology_request=request)
-    assumed = {resource: taken.copy() for resource, taken in swap.ground.assumed.items()}
-    ground = replace(swap.ground, assumed=assumed, within=swap.may_serve & within)
-    placed = place_pod_set(ground, pod_set)
+    assumed = {resource: taken.copy() for resource, taken in swap.context.assumed.items()}
+    context = replace(swap.context, assumed=assumed, within=swap.may_serve & within)
+    placed = place_pod_set(context, pod_set)
     if isinstance(placed, PlacementShortfall):
         return placed
-    assume(ground, placed, per_pod(pod_set))
-    pods = with_placed(swap.topology, swap.pods, placed)
-    return replace(swap, ground=ground, pods=pods, missing=swap.missing - count)
+    add_assumed_usage(context, placed, single_pod_requests(pod_set))
+    pods = merge_placed(swap.topology, swap.pods, placed)
+    return replace(swap, context=context, pods=pods, missing=swap.missing - count)
 
 
-def _domain(swap: _Swap, level: int, domain: int) -> Bools:
+def _domain(swap: _Replacement, level: int, domain: int) -> Bools:
     """The places of one domain."""
     starts = swap.topology.starts[level]
     end = int(starts[domain + 1]) if domain + 1 < len(starts) else len(swap.pods)

@@ -5,62 +5,64 @@ from itertools import pairwise
 import msgspec
 
 from headgate.domain.configuration.specs import TopologyRules
-from headgate.domain.scheduling.placement.domain_capacities import Slicing
+from headgate.domain.scheduling.placement.domain_capacities import SliceConstraints
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 
-NOTHING = TopologyRequest()
+NO_REQUEST = TopologyRequest()
 
 
-class Wanted(msgspec.Struct, frozen=True, gc=False):
+class SearchRequest(msgspec.Struct, frozen=True, gc=False):
     """How many pods, and at which level they search.
 
-    `climbs` lets the search go up and take several domains at the top, `spreads` take several at
+    `may_move_up` lets the search go up and take several domains at the top, `may_split` take several at
     once; `best_fit` takes large domains first and the tightest last, otherwise small ones first.
     `balanced` asks for equal shares where possible.
     """
 
     count: int
     level: int
-    climbs: bool = False
-    spreads: bool = False
+    may_move_up: bool = False
+    may_split: bool = False
     best_fit: bool = True
     balanced: bool = False
 
 
-def wanted_of(pod_set: PodSet, levels: tuple[str, ...], rules: TopologyRules) -> Wanted | str:
+def search_request(
+    pod_set: PodSet, levels: tuple[str, ...], rules: TopologyRules
+) -> SearchRequest | str:
     """Where the search begins and how far it may go; a text if the request cannot be met at all.
 
     Who asks for no level searches hosts, or with slices the widest domains, and spreads (trap 4);
     `unconstrained: false` asks for nothing (trap 5).
     """
-    request = pod_set.topology_request or NOTHING
+    request = pod_set.topology_request or NO_REQUEST
     broken = _broken(pod_set.count, request, levels)
     if broken:
         return broken
     asked = request.required or request.preferred
     lowest = 0 if request.slice_layers else len(levels) - 1
-    climbs = request.required is None and request.preferred is not None
-    return Wanted(
+    may_move_up = request.required is None and request.preferred is not None
+    return SearchRequest(
         count=pod_set.count,
         level=levels.index(asked) if asked else lowest,
-        climbs=climbs,
-        spreads=asked is None,
+        may_move_up=may_move_up,
+        may_split=asked is None,
         best_fit=asked is not None or rules.profile == "BestFit",
-        balanced=request.balanced and climbs,
+        balanced=request.balanced and may_move_up,
     )
 
 
-def slicing_of(pod_set: PodSet, levels: tuple[str, ...]) -> Slicing:
+def slice_constraints(pod_set: PodSet, levels: tuple[str, ...]) -> SliceConstraints:
     """How the pods of a set hold together; without slices each of them on any host."""
     layers = pod_set.topology_request.slice_layers if pod_set.topology_request else ()
     if not layers:
-        return Slicing(1, len(levels) - 1)
+        return SliceConstraints(1, len(levels) - 1)
     inner = [
         (level, layer.size)
         for above, layer in pairwise(layers)
         for level in range(levels.index(above.level) + 1, levels.index(layer.level) + 1)
     ]
-    return Slicing(layers[0].size, levels.index(layers[0].level), tuple(inner))
+    return SliceConstraints(layers[0].size, levels.index(layers[0].level), tuple(inner))
 
 
 def _broken(count: int, request: TopologyRequest, levels: tuple[str, ...]) -> str:

@@ -10,14 +10,14 @@ import numpy as np
 
 from headgate.domain.scheduling.placement.host_table import Ints
 
-LARGEST = 1 << 16
+MAX_INDEXED_SIZE = 1 << 16
 """Numbers from here on are too many to be counted one by one."""
 BLOCK_BITS = 7
 BLOCK = np.arange(1 << BLOCK_BITS)
 
 
 @dataclass(slots=True)
-class Sizes:
+class SizeIndex:
     """How many domains there are of each size; `blocks` of one size has the number in each block.
 
     `of` are the figures of the domains themselves, changed by whoever keeps them.
@@ -32,19 +32,19 @@ class Sizes:
         return int(self.numbers[size])
 
 
-def counted(figures: Ints) -> Sizes | None:
+def size_index(figures: Ints) -> SizeIndex | None:
     """The domains with these figures by size; None where sizes are too large for that."""
-    if not len(figures) or int(figures.max()) >= LARGEST:
+    if not len(figures) or int(figures.max()) >= MAX_INDEXED_SIZE:
         return None
-    return Sizes(figures, np.bincount(figures))
+    return SizeIndex(figures, np.bincount(figures))
 
 
-def moved(sizes: Sizes, domains: Ints, changes: Ints) -> bool:
+def update_sizes(sizes: SizeIndex, domains: Ints, changes: Ints) -> bool:
     """Take changes of some domains into account; False if that cannot be done any more."""
     after = sizes.of[domains]
     before = after - changes
     largest = int(after.max())
-    if largest >= LARGEST:
+    if largest >= MAX_INDEXED_SIZE:
         return False
     if largest >= len(sizes.numbers):
         more = np.zeros(largest + 1 - len(sizes.numbers), dtype=np.int64)
@@ -57,7 +57,7 @@ def moved(sizes: Sizes, domains: Ints, changes: Ints) -> bool:
     return True
 
 
-def first_of(sizes: Sizes, size: int, number: int) -> Ints:
+def first_of_size(sizes: SizeIndex, size: int, number: int) -> Ints:
     """The first so many domains of a size, ascending."""
     blocks = sizes.blocks.get(size)
     if blocks is None:
@@ -73,10 +73,10 @@ def first_of(sizes: Sizes, size: int, number: int) -> Ints:
     return found
 
 
-def tightest_of(sizes: Sizes, need: int) -> Ints:
+def best_fit_domains(sizes: SizeIndex, need: int) -> Ints:
     """All domains of the smallest size that suffices; none if there are none."""
     enough: Ints = sizes.numbers[need:].nonzero()[0]
     if not len(enough):
         return enough
     size = need + int(enough[0])
-    return first_of(sizes, size, sizes.count(size))
+    return first_of_size(sizes, size, sizes.count(size))

@@ -9,7 +9,7 @@ from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology,
 from headgate.domain.scheduling.placement.host_table import Ints
 
 
-def part_of(topology: FlavorTopology, level: int, domain: int) -> FlavorTopology:
+def subtopology_of(topology: FlavorTopology, level: int, domain: int) -> FlavorTopology:
     """The places of one domain under all levels; kept, for a topology never changes."""
     known: FlavorTopology | None = topology.parts.get((level, domain))
     if known is None:
@@ -17,12 +17,12 @@ def part_of(topology: FlavorTopology, level: int, domain: int) -> FlavorTopology
     return known
 
 
-def name_of(topology: FlavorTopology, level: int, domain: int) -> str:
+def domain_name(topology: FlavorTopology, level: int, domain: int) -> str:
     """The values that name a domain, as one text."""
     return "/".join(topology.domain_path(level, domain))
 
 
-def places_within(topology: FlavorTopology, level: int, domain: int) -> slice:
+def leaf_range(topology: FlavorTopology, level: int, domain: int) -> slice:
     """The places of a domain, which lie side by side."""
     starts = topology.starts[level]
     end = int(starts[domain + 1]) if domain + 1 < len(starts) else len(topology.paths)
@@ -30,14 +30,14 @@ def places_within(topology: FlavorTopology, level: int, domain: int) -> slice:
 
 
 def _cut_out(topology: FlavorTopology, level: int, domain: int) -> FlavorTopology:
-    places = places_within(topology, level, domain)
+    places = leaf_range(topology, level, domain)
     starts = [_begins_in(begins, places) for begins in topology.starts]
     rows = topology.rows[places]
     first_child = tuple(
         np.append(np.searchsorted(below, above), len(below)) for above, below in pairwise(starts)
     )
-    place_of_row = np.full(len(topology.place_of_row), -1, dtype=np.int64)
-    place_of_row[rows] = np.arange(len(rows))
+    leaf_of_row = np.full(len(topology.leaf_of_row), -1, dtype=np.int64)
+    leaf_of_row[rows] = np.arange(len(rows))
     return replace(
         topology,
         paths=topology.paths[places],
@@ -47,7 +47,7 @@ def _cut_out(topology: FlavorTopology, level: int, domain: int) -> FlavorTopolog
         first_child=first_child,
         bounds=tuple(begins.tolist() for begins in first_child),
         parent=tuple(np.repeat(np.arange(len(b) - 1), np.diff(b)) for b in first_child),
-        place_of_row=place_of_row,
+        leaf_of_row=leaf_of_row,
         nothing=tuple(np.zeros_like(begins) for begins in starts),
         first_row=first_row_of(rows),
         eligible={},

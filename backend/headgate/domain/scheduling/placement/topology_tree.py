@@ -10,23 +10,23 @@ from itertools import pairwise
 import numpy as np
 
 from headgate.domain.configured import Configured
-from headgate.domain.scheduling.placement.assignment_encoding import Naming
+from headgate.domain.scheduling.placement.assignment_encoding import AssignmentEncoder
 from headgate.domain.scheduling.placement.flavor_topology import (
     FlavorTopology,
+    belongs_to_flavor,
     first_row_of,
-    path_of,
-    stands_in,
+    leaf_path,
 )
-from headgate.domain.scheduling.placement.host_table import HostTable, Ints, Place, place_named
+from headgate.domain.scheduling.placement.host_table import DomainId, HostTable, Ints, leaf_id
 from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
 
 Node = Configured[NodeSpec]
-Aware = tuple[Configured[ResourceFlavorSpec], Configured[TopologySpec]]
+FlavorWithTopology = tuple[Configured[ResourceFlavorSpec], Configured[TopologySpec]]
 """A flavor with its topology."""
 
 
-def build_hosts(
-    aware: Sequence[Aware], nodes: Iterable[Node]
+def build_host_table(
+    aware: Sequence[FlavorWithTopology], nodes: Iterable[Node]
 ) -> tuple[HostTable, dict[str, FlavorTopology]]:
     """One table for all, rows in order of their paths, and the topology of each flavor.
 
@@ -34,9 +34,9 @@ def build_hosts(
     """
     known = tuple(nodes)
     seen = {flavor.name: _members(flavor, topology, known) for flavor, topology in aware}
-    members: dict[Place, dict[str, Node]] = {}
-    row_names: dict[tuple[Place, frozenset[str]], Place] = {}
-    names: dict[Place, Place] = {}
+    members: dict[DomainId, dict[str, Node]] = {}
+    row_names: dict[tuple[DomainId, frozenset[str]], DomainId] = {}
+    names: dict[DomainId, DomainId] = {}
     for flavor, topology in aware:
         for place, (path, found) in seen[flavor.name].items():
             same = place if topology.spec.goes_to_hosts else path
@@ -53,13 +53,13 @@ def _members(
     flavor: Configured[ResourceFlavorSpec],
     topology: Configured[TopologySpec],
     nodes: Iterable[Node],
-) -> dict[Place, tuple[Place, dict[str, Node]]]:
+) -> dict[DomainId, tuple[DomainId, dict[str, Node]]]:
     """The places of a flavor: by name in the table the path in its topology, and the nodes."""
-    found: dict[Place, tuple[Place, dict[str, Node]]] = {}
+    found: dict[DomainId, tuple[DomainId, dict[str, Node]]] = {}
     for node in nodes:
-        if stands_in(node, flavor.spec, topology.spec):
-            path = path_of(node, topology.spec)
-            place = place_named(flavor.name, topology.spec.levels, path)
+        if belongs_to_flavor(node, flavor.spec, topology.spec):
+            path = leaf_path(node, topology.spec)
+            place = leaf_id(flavor.name, topology.spec.levels, path)
             first, others = found.get(place, (path, {}))
             found[place] = (min(path, first), {**others, node.name: node})
     return dict(sorted(found.items(), key=lambda item: (item[1][0], item[0])))
@@ -68,26 +68,26 @@ def _members(
 def _topology(
     flavor: Configured[ResourceFlavorSpec],
     topology: Configured[TopologySpec],
-    members: dict[Place, tuple[Place, dict[str, Node]]],
+    members: dict[DomainId, tuple[DomainId, dict[str, Node]]],
     table: HostTable,
 ) -> FlavorTopology:
     paths = tuple(path for path, _ in members.values())
     rows = np.array([table.row_of[place] for place in members], dtype=np.int64)
     levels = topology.spec.levels
-    named = [table.places[row] for row in rows] if topology.spec.goes_to_hosts else paths
+    named = [table.leaf_ids[row] for row in rows] if topology.spec.goes_to_hosts else paths
     starts = tuple(_starts(paths, level) for level in range(len(levels)))
     first_child = tuple(
         np.append(np.searchsorted(below, above), len(below)) for above, below in pairwise(starts)
     )
-    place_of_row = np.full(len(table.places), -1, dtype=np.int64)
-    place_of_row[rows] = np.arange(len(rows))
+    leaf_of_row = np.full(len(table.leaf_ids), -1, dtype=np.int64)
+    leaf_of_row[rows] = np.arange(len(rows))
     return FlavorTopology(
         flavor=flavor.name,
         topology=topology.name,
         levels=levels,
         assigned_levels=levels[-1:] if topology.spec.goes_to_hosts else levels,
         paths=paths,
-        naming=Naming(np.fromiter(named, dtype=np.object_, count=len(paths))),
+        naming=AssignmentEncoder(np.fromiter(named, dtype=np.object_, count=len(paths))),
         rows=rows,
         starts=starts,
         first_child=first_child,
@@ -95,14 +95,14 @@ def _topology(
         parent=tuple(
             np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)) for bounds in first_child
         ),
-        place_of_row=place_of_row,
+        leaf_of_row=leaf_of_row,
         numbers=np.arange(len(rows)),
         nothing=tuple(np.zeros_like(begins) for begins in starts),
         first_row=first_row_of(rows),
     )
 
 
-def _starts(paths: tuple[Place, ...], level: int) -> Ints:
+def _starts(paths: tuple[DomainId, ...], level: int) -> Ints:
     begins = [
         place
         for place, path in enumerate(paths)

@@ -182,7 +182,7 @@ def _invalidation_cause(cycle: CycleContext, found: Round) -> InvalidatedBy:
     partition.charges.give_back(PROJECTED, charge)
     try:
         with partition.charges.without(old):
-            has_hosts = charge.is_whole and partition.hosts.has_room(PROJECTED, charge.pods)
+            has_hosts = charge.is_whole and partition.hosts.fits(PROJECTED, charge.pods)
     finally:
         partition.charges.take(PROJECTED, charge)
     return "QuotaChanged" if has_hosts else "HostLost"
