@@ -7,8 +7,8 @@ from typing import Any
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.evaluation.partial_admission import largest_that_works
-from headgate.domain.scheduling.flavors.assignment import FlavorChoice, choose_flavors
-from headgate.domain.scheduling.flavors.eligibility import offer_to, offer_to_all
+from headgate.domain.scheduling.flavors.assignment import FlavorAssignment, assign_flavors
+from headgate.domain.scheduling.flavors.eligibility import flavor_options, options_for_workload
 from headgate.domain.scheduling.quota.usage import Oracle, QuotaView, add_usage, borrowing_level
 from headgate.domain.scheduling.results import FlavorAttempt, Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource
@@ -81,13 +81,13 @@ def assignment_of_allowed(case: Case) -> Iterator[str]:
     (workload,) = installed.cell.workloads.values()
     partition = installed.partition_of(queue)
     quota = QuotaView(partition.tree, *partition.usage)
-    offer = offer_to(partition.offers[queue], workload)
+    offer = options_for_workload(partition.offers[queue], workload)
     nobody = Oracle(lambda *_: (Mode.NO_CANDIDATES, 0), while_borrowing=False)
 
     def ask(key: FlavorResource, need: int) -> QuotaResult:
         return quota.answer(f"clusterqueue/{queue}", key, need, nobody)
 
-    choice = choose_flavors(offer, workload.spec.pod_sets, ask)
+    choice = assign_flavors(offer, workload.spec.pod_sets, ask)
     found = choice.pod_sets[0].flavors.get("cpu", "")
     yield from differences("mode", case.want["wantRepMode"], MODES[choice.mode])
     yield from differences("flavor", case.want["wantFlavor"], found)
@@ -159,7 +159,7 @@ def _installed(case: Case) -> Installed:
     return installed
 
 
-def _choice(case: Case, installed: Installed, pod_sets: list[Given]) -> FlavorChoice:
+def _choice(case: Case, installed: Installed, pod_sets: list[Given]) -> FlavorAssignment:
     """What the flavor family chooses, told by quota alone that preemption may be possible."""
     name = (case.given("clusterQueue") or {"metadata": {"name": QUEUE}})["metadata"]["name"]
     _use(installed, name, case.given("clusterQueueUsage") or case.given("testClusterQueueUsage"))
@@ -192,8 +192,10 @@ def _choice(case: Case, installed: Installed, pod_sets: list[Given]) -> FlavorCh
     value = {"metadata": {"name": "wl"}, "spec": {"podSets": pod_sets}}
     installed.add("Workload", value)
     (workload,) = installed.cell.workloads.values()
-    offer = replace(offer_to(offer_to_all(config, spec), workload), pinned=_pinned(case))
-    return choose_flavors(offer, workload.spec.pod_sets, ask)
+    offer = replace(
+        options_for_workload(flavor_options(config, spec), workload), fixed_flavors=_pinned(case)
+    )
+    return assign_flavors(offer, workload.spec.pod_sets, ask)
 
 
 def _pinned(case: Case) -> dict[tuple[str, str], str]:
@@ -214,7 +216,7 @@ def _use(installed: Installed, name: str, usage: Given | None) -> None:
             add_usage(partition.tree, view, f"clusterqueue/{name}", amounts_of(usage))
 
 
-def _given(choice: FlavorChoice, name: str) -> dict[str, tuple[str, str]]:
+def _given(choice: FlavorAssignment, name: str) -> dict[str, tuple[str, str]]:
     """The flavor of each resource of a pod set, and how it fits there."""
     tries: dict[str, FlavorAttempt] = {t.flavor: t for t in choice.tries if t.pod_set == name}
     return {

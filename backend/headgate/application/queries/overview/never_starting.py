@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.flavors.eligibility import BESIDE_OTHERS
+from headgate.domain.scheduling.flavors.eligibility import HOSTS_OF_OTHER_FLAVOR
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.ordering.order import Shape, shape_of
 from headgate.domain.scheduling.pending_reasons import evaluated_reason, recorded_reason
@@ -83,7 +83,10 @@ def _with_fewest_pods(workload: Workload) -> Workload:
 
 def _is_for_good(blocker: Blocker) -> bool:
     """Hosts that are out may come back, and other choices may leave other hosts to its pods."""
-    return UNUSABLE_HOSTS not in blocker.excluded_hosts and BESIDE_OTHERS not in blocker.message
+    return (
+        UNUSABLE_HOSTS not in blocker.excluded_hosts
+        and HOSTS_OF_OTHER_FLAVOR not in blocker.message
+    )
 
 
 def _has_a_way(found: Explanation) -> bool:

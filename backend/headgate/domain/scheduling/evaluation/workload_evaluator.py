@@ -32,10 +32,10 @@ from headgate.domain.scheduling.evaluation.workload_slices import (
     taken_over,
 )
 from headgate.domain.scheduling.flavors.assignment import (
-    FlavorChoice,
-    choose_flavors,
+    FlavorAssignment,
+    assign_flavors,
 )
-from headgate.domain.scheduling.flavors.eligibility import FlavorOffer, offer_to
+from headgate.domain.scheduling.flavors.eligibility import FlavorOptions, options_for_workload
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, EMPTY, PROJECTED, TRIAL
@@ -107,11 +107,11 @@ class Look:
         self.cluster_queue = local.spec.cluster_queue
         self.node = f"clusterqueue/{self.cluster_queue}"
         spec = partition.specs[self.cluster_queue]
-        self.offer = offer_to(partition.offers[self.cluster_queue], workload)
+        self.offer = options_for_workload(partition.offers[self.cluster_queue], workload)
         self.standing: RunningPods = {}
         old = taken_over(partition, workloads, workload)
         if old is not None:
-            self.offer = replace(self.offer, pinned=pinned_flavors(old), grows=True)
+            self.offer = replace(self.offer, fixed_flavors=pinned_flavors(old), is_scale_up=True)
             self.standing = standing_pods(old, pod_sets)
         self.quota = QuotaView(partition.tree, *partition.usage)
         self.immunity = Immunity(partition, workloads, workload, self.cluster_queue, spec)
@@ -124,14 +124,16 @@ class Look:
         """
         preempts = may_preempt and self.preemptor.may_preempt and self._may_clear_hosts()
         offer = (
-            replace(self.offer, pinned=pinned) if pinned and not self.offer.grows else self.offer
+            replace(self.offer, fixed_flavors=pinned)
+            if pinned and not self.offer.is_scale_up
+            else self.offer
         )
         choice = self._choose(offer, preempts=preempts)
         found = first = self._evaluate_choice(choice, offer, preempts=preempts)
         vain = [first]
         while found.mode == Mode.NO_FIT and ((barren := _barren(choice, found)) or found.nowhere):
             nowhere = offer.unplaceable + found.nowhere
-            offer = replace(offer, barren=offer.barren + barren, unplaceable=nowhere)
+            offer = replace(offer, no_victims_in=offer.no_victims_in + barren, unplaceable=nowhere)
             choice = self._choose(offer, preempts=preempts)
             found = self._evaluate_choice(choice, offer, preempts=preempts)
             vain.append(found)
@@ -148,7 +150,7 @@ class Look:
         )
 
     def _evaluate_choice(
-        self, choice: FlavorChoice, offer: FlavorOffer, *, preempts: bool
+        self, choice: FlavorAssignment, offer: FlavorOptions, *, preempts: bool
     ) -> Evaluation:
         if choice.mode == Mode.NO_FIT:
             return self._failed(choice, ())
@@ -171,16 +173,16 @@ class Look:
             return self._failed(choice, taken, wanted=wanted)
         return self._with_victims(choice, taken, wanted)
 
-    def _choose(self, offer: FlavorOffer, *, preempts: bool) -> FlavorChoice:
+    def _choose(self, offer: FlavorOptions, *, preempts: bool) -> FlavorAssignment:
         oracle = oracle_of(self.preemptor, preempts=preempts)
 
         def ask(key: FlavorResource, need: int) -> QuotaResult:
             return self.immunity.bounded(self.quota.answer(self.node, key, need, oracle), key, need)
 
-        return choose_flavors(offer, self.pod_sets, ask)
+        return assign_flavors(offer, self.pod_sets, ask)
 
     def _first_that_fits(
-        self, choice: FlavorChoice, offer: FlavorOffer, *, preempts: bool
+        self, choice: FlavorAssignment, offer: FlavorOptions, *, preempts: bool
     ) -> tuple[Evaluation | None, NotPlaced]:
         """The first choice with room in quota and a place on hosts, and where there was none.
 
@@ -198,7 +200,7 @@ class Look:
         return None, failed
 
     def _with_victims(
-        self, choice: FlavorChoice, unplaced: NotPlaced, wanted: Admission
+        self, choice: FlavorAssignment, unplaced: NotPlaced, wanted: Admission
     ) -> Evaluation:
         def seats_in(domain: HostDomain | None) -> Seats[Admission]:
             clearing = domain.clearing() if domain and domain.clearing else None
@@ -232,7 +234,7 @@ class Look:
 
     def _found(
         self,
-        choice: FlavorChoice,
+        choice: FlavorAssignment,
         mode: Mode,
         admission: Admission,
         unplaced: NotPlaced = (),
@@ -249,7 +251,7 @@ class Look:
 
     def _failed(
         self,
-        choice: FlavorChoice,
+        choice: FlavorAssignment,
         unplaced: NotPlaced,
         search: VictimSearch | None = None,
         wanted: Admission | None = None,
@@ -268,7 +270,7 @@ class Look:
     def _charge_at(self, admission: Admission) -> Charge:
         return self.partition.charges.charge_of(self.workload, admission)
 
-    def _place(self, choice: FlavorChoice, where: Where) -> tuple[Admission | None, NotPlaced]:
+    def _place(self, choice: FlavorAssignment, where: Where) -> tuple[Admission | None, NotPlaced]:
         later = partial(has_provisioning_check, self.partition.config, self.cluster_queue)
         if self.standing:
             where = replace(where, standing=self.standing)
@@ -311,7 +313,7 @@ def _must_share_domain(pod_sets: tuple[PodSet, ...]) -> bool:
     return any(request is not None and bool(request.required) for request in requests)
 
 
-def _barren(choice: FlavorChoice, found: Evaluation) -> tuple[tuple[str, str], ...]:
+def _barren(choice: FlavorAssignment, found: Evaluation) -> tuple[tuple[str, str], ...]:
     """Pod sets with flavors in which there was nobody to make room, in vain searched for victims.
 
     The oracle looks at one resource at a time and at no hosts; what it promised and the search for

@@ -10,16 +10,16 @@ import msgspec
 
 from headgate.domain.queues.specs import FlavorFungibility, ResourceGroup
 from headgate.domain.scheduling.flavors.eligibility import (
-    FlavorOffer,
-    asks_for_place,
-    refusal,
-    with_topology,
+    FlavorOptions,
+    flavor_with_hosts,
+    ineligibility,
+    placement_request,
 )
 from headgate.domain.scheduling.results import FlavorAttempt, Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource, Requests, added, countable
 from headgate.domain.workloads.specs import PodSet
 
-Ask = Callable[[FlavorResource, int], QuotaResult]
+QuotaCheck = Callable[[FlavorResource, int], QuotaResult]
 
 PODS = "pods"
 """Each pod is charged as one of this resource besides."""
@@ -33,7 +33,7 @@ class PodSetFlavors(msgspec.Struct, frozen=True, gc=False):
     usage: Requests
 
 
-class FlavorChoice(msgspec.Struct, frozen=True, gc=False):
+class FlavorAssignment(msgspec.Struct, frozen=True, gc=False):
     """The choice for a whole workload with everything that was looked at on the way."""
 
     mode: Mode
@@ -51,7 +51,7 @@ class FlavorChoice(msgspec.Struct, frozen=True, gc=False):
         return total
 
 
-class _Group(msgspec.Struct, frozen=True, gc=False):
+class _PodSetGroup(msgspec.Struct, frozen=True, gc=False):
     """Pod sets that share their flavors, what each needs, and what has been chosen for them."""
 
     pod_sets: tuple[PodSet, ...]
@@ -66,7 +66,7 @@ class _Group(msgspec.Struct, frozen=True, gc=False):
         return total
 
 
-class _Best(msgspec.Struct, frozen=True, gc=False):
+class _RatedFlavor(msgspec.Struct, frozen=True, gc=False):
     """A flavor that would serve a group, and how well."""
 
     flavor: str
@@ -74,13 +74,15 @@ class _Best(msgspec.Struct, frozen=True, gc=False):
     level: int
 
 
-def choose_flavors(offer: FlavorOffer, pod_sets: tuple[PodSet, ...], ask: Ask) -> FlavorChoice:
+def assign_flavors(
+    offer: FlavorOptions, pod_sets: tuple[PodSet, ...], ask: QuotaCheck
+) -> FlavorAssignment:
     """The flavors a workload gets; the amounts of earlier pod sets count for later ones."""
     tries: list[FlavorAttempt] = []
     taken: dict[FlavorResource, int] = {}
     per_pod = {pod_set.name: offer.per_pod(pod_set) for pod_set in pod_sets}
-    groups = _groups(pod_sets, per_pod)
-    best_of_all: list[_Best] = []
+    groups = _pod_set_groups(pod_sets, per_pod)
+    best_of_all: list[_RatedFlavor] = []
     is_short = False
     for group in groups:
         needed = group.together()
@@ -89,31 +91,35 @@ def choose_flavors(offer: FlavorOffer, pod_sets: tuple[PodSet, ...], ask: Ask) -
             requests = {name: amount for name, amount in needed.items() if name in covered}
             if not requests:
                 continue
-            best = _choose(offer, (number, resources), (group, requests), (taken, ask), tries)
+            best = _find_flavor(offer, (number, resources), (group, requests), (taken, ask), tries)
             if best is None:
                 is_short = True
                 continue
             best_of_all.append(best)
-            _give(group, best.flavor, requests, taken)
-    chosen = _chosen(groups, pod_sets)
+            _record_assignment(group, best.flavor, requests, taken)
+    chosen = _assigned_pod_sets(groups, pod_sets)
     unserved = _undeclared(offer, per_pod)
     if not is_short:
         unserved += _without_hosts(offer, chosen)
     tries.extend(unserved)
     if unserved or is_short:
-        return FlavorChoice(Mode.NO_FIT, 0, chosen, tuple(tries))
+        return FlavorAssignment(Mode.NO_FIT, 0, chosen, tuple(tries))
     mode = min([best.mode for best in best_of_all], default=Mode.FIT)
     level = max([best.level for best in best_of_all], default=0)
-    return FlavorChoice(mode, level, chosen, tuple(tries))
+    return FlavorAssignment(mode, level, chosen, tuple(tries))
 
 
-def _give(group: _Group, flavor: str, requests: Requests, taken: dict[FlavorResource, int]) -> None:
+def _record_assignment(
+    group: _PodSetGroup, flavor: str, requests: Requests, taken: dict[FlavorResource, int]
+) -> None:
     for resource, amount in requests.items():
         group.flavors[resource] = flavor
         taken[flavor, resource] = taken.get((flavor, resource), 0) + amount
 
 
-def _groups(pod_sets: tuple[PodSet, ...], per_pod: Mapping[str, Requests]) -> list[_Group]:
+def _pod_set_groups(
+    pod_sets: tuple[PodSet, ...], per_pod: Mapping[str, Requests]
+) -> list[_PodSetGroup]:
     """The groups in the order of their first pod sets; one that names no group is alone."""
     members: dict[tuple[str, str], list[PodSet]] = {}
     for pod_set in pod_sets:
@@ -122,7 +128,7 @@ def _groups(pod_sets: tuple[PodSet, ...], per_pod: Mapping[str, Requests]) -> li
         key = ("group", name) if name else ("alone", pod_set.name)
         members.setdefault(key, []).append(pod_set)
     return [
-        _Group(tuple(found), tuple(_amounts(per_pod[p.name], p.count) for p in found), {})
+        _PodSetGroup(tuple(found), tuple(_amounts(per_pod[p.name], p.count) for p in found), {})
         for found in members.values()
     ]
 
@@ -134,7 +140,9 @@ def _amounts(per_pod: Requests, count: int) -> Requests:
     return dict(sorted(amounts.items()))
 
 
-def _chosen(groups: list[_Group], pod_sets: tuple[PodSet, ...]) -> tuple[PodSetFlavors, ...]:
+def _assigned_pod_sets(
+    groups: list[_PodSetGroup], pod_sets: tuple[PodSet, ...]
+) -> tuple[PodSetFlavors, ...]:
     """Every pod set with the flavors of its group and its own part of the amounts."""
     found = {
         pod_set.name: PodSetFlavors(
@@ -148,7 +156,7 @@ def _chosen(groups: list[_Group], pod_sets: tuple[PodSet, ...]) -> tuple[PodSetF
     return tuple(found[pod_set.name] for pod_set in pod_sets)
 
 
-def _undeclared(offer: FlavorOffer, per_pod: Mapping[str, Requests]) -> list[FlavorAttempt]:
+def _undeclared(offer: FlavorOptions, per_pod: Mapping[str, Requests]) -> list[FlavorAttempt]:
     return [
         FlavorAttempt(
             pod_set,
@@ -161,31 +169,31 @@ def _undeclared(offer: FlavorOffer, per_pod: Mapping[str, Requests]) -> list[Fla
     ]
 
 
-def _without_hosts(offer: FlavorOffer, chosen: tuple[PodSetFlavors, ...]) -> list[FlavorAttempt]:
+def _without_hosts(offer: FlavorOptions, chosen: tuple[PodSetFlavors, ...]) -> list[FlavorAttempt]:
     """Pod sets that ask for places and got no flavor that has hosts."""
     why = "none of its resources comes from a flavor with a topology"
     return [
         FlavorAttempt(given.pod_set.name, "", why)
         for given in chosen
         if given.pod_set.count
-        and asks_for_place(given.pod_set)
-        and not with_topology(offer, given.flavors)
+        and placement_request(given.pod_set)
+        and not flavor_with_hosts(offer, given.flavors)
     ]
 
 
-def _choose(
-    offer: FlavorOffer,
+def _find_flavor(
+    offer: FlavorOptions,
     resources: tuple[int, ResourceGroup],
-    wanted: tuple[_Group, Requests],
-    quota: tuple[Mapping[FlavorResource, int], Ask],
+    wanted: tuple[_PodSetGroup, Requests],
+    quota: tuple[Mapping[FlavorResource, int], QuotaCheck],
     tries: list[FlavorAttempt],
-) -> _Best | None:
+) -> _RatedFlavor | None:
     group, requests = wanted
     taken, ask = quota
     fungibility = offer.spec.flavor_fungibility
-    best: _Best | None = None
+    best: _RatedFlavor | None = None
     for flavor in resources[1].flavors:
-        refused = refusal(offer, flavor.name, group.pod_sets, group.flavors, requests)
+        refused = ineligibility(offer, flavor.name, group.pod_sets, group.flavors, requests)
         why, remedy = (refused.why, refused.remedy) if refused else ("", "")
         answers = {}
         if refused is None:
@@ -200,15 +208,15 @@ def _choose(
         mode = looked_at[0].mode
         if mode == Mode.NO_FIT:
             continue
-        here = _Best(flavor.name, mode, looked_at[0].level)
-        if best is None or _is_better(here, best, fungibility):
+        here = _RatedFlavor(flavor.name, mode, looked_at[0].level)
+        if best is None or _is_preferred(here, best, fungibility):
             best = here
-        if not _should_try_next(here, fungibility):
+        if not _should_try_next_flavor(here, fungibility):
             return here
     return best
 
 
-def _should_try_next(here: _Best, fungibility: FlavorFungibility) -> bool:
+def _should_try_next_flavor(here: _RatedFlavor, fungibility: FlavorFungibility) -> bool:
     """The table of queueing.md §3.5."""
     if here.mode == Mode.NO_CANDIDATES:
         return True
@@ -219,7 +227,7 @@ def _should_try_next(here: _Best, fungibility: FlavorFungibility) -> bool:
     return fungibility.when_can_preempt == "TryNextFlavor"
 
 
-def _is_better(here: _Best, best: _Best, fungibility: FlavorFungibility) -> bool:
+def _is_preferred(here: _RatedFlavor, best: _RatedFlavor, fungibility: FlavorFungibility) -> bool:
     if Mode.NO_CANDIDATES in {here.mode, best.mode}:
         return here.mode > best.mode
     if fungibility.preference == "PreemptionOverBorrowing":

@@ -17,17 +17,17 @@ from headgate.domain.workloads.annotations import allowed_flavors
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 from headgate.domain.workloads.state import Workload
 
-NO_RULES = ResourceRules()
+DEFAULT_RESOURCE_RULES = ResourceRules()
 
 
 @dataclass(frozen=True, slots=True)
-class FlavorOffer:
+class FlavorOptions:
     """What a ClusterQueue has to choose from.
 
     `unplaceable` pairs pod sets with flavors whose hosts were found to have no place for them,
-    `barren` with flavors in which nobody could be found to make room. `allowed` are the only
-    flavors the workload may have; empty means any. `pinned` is the flavor of each resource of each
-    pod set where it is not free to choose; `grows` says that it takes over pods that run there.
+    `no_victims_in` with flavors in which nobody could be found to make room. `allowed` are the only
+    flavors the workload may have; empty means any. `fixed_flavors` is the flavor of each resource of each
+    pod set where it is not free to choose; `is_scale_up` says that it takes over pods that run there.
     `covered` are the resources that the ClusterQueue has quota for.
     """
 
@@ -35,11 +35,11 @@ class FlavorOffer:
     flavors: Mapping[str, Configured[ResourceFlavorSpec]]
     topologies: Mapping[str, Configured[TopologySpec]]
     unplaceable: tuple[tuple[str, str], ...] = ()
-    barren: tuple[tuple[str, str], ...] = ()
-    resources: ResourceRules = NO_RULES
+    no_victims_in: tuple[tuple[str, str], ...] = ()
+    resources: ResourceRules = DEFAULT_RESOURCE_RULES
     allowed: tuple[str, ...] = ()
-    pinned: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    grows: bool = False
+    fixed_flavors: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    is_scale_up: bool = False
     covered: frozenset[str] = frozenset()
 
     def is_topology_only(self) -> bool:
@@ -64,9 +64,9 @@ class FlavorOffer:
         return tuple(name for name in needed if name not in self.covered)
 
 
-def offer_to_all(config: Config, spec: ClusterQueueSpec) -> FlavorOffer:
+def flavor_options(config: Config, spec: ClusterQueueSpec) -> FlavorOptions:
     """What the ClusterQueue of that spec offers to whoever names no flavors."""
-    return FlavorOffer(
+    return FlavorOptions(
         spec,
         config.resource_flavors,
         config.topologies,
@@ -77,60 +77,62 @@ def offer_to_all(config: Config, spec: ClusterQueueSpec) -> FlavorOffer:
     )
 
 
-def offer_to(offer: FlavorOffer, workload: Workload) -> FlavorOffer:
+def options_for_workload(offer: FlavorOptions, workload: Workload) -> FlavorOptions:
     """What of it a workload may have."""
     allowed = allowed_flavors(workload.annotations) if workload.annotations else ()
     return replace(offer, allowed=allowed) if allowed else offer
 
 
-Given = Mapping[str, str]
+FlavorByResource = Mapping[str, str]
 """The flavors chosen so far, by resource."""
 
 
-BESIDE_OTHERS = "its pods lie on the hosts of"
+HOSTS_OF_OTHER_FLAVOR = "its pods lie on the hosts of"
 """How a refusal begins that another choice for the other resources could spare it."""
 
 
-class Refusal(msgspec.Struct, frozen=True, gc=False):
+class Ineligibility(msgspec.Struct, frozen=True, gc=False):
     """Why not, as the end of a sentence, and what would end it, where something would."""
 
     why: str
     remedy: str = ""
 
 
-def refusal(
-    offer: FlavorOffer,
+def ineligibility(
+    offer: FlavorOptions,
     name: str,
     pod_sets: tuple[PodSet, ...],
-    given: Given,
+    given: FlavorByResource,
     resources: Iterable[str],
-) -> Refusal | None:
+) -> Ineligibility | None:
     """Why these pod sets may not have the resources from the flavor; None if all of them may."""
     if name not in offer.flavors:
-        return Refusal("the flavor does not exist", f"a ResourceFlavor {name}")
+        return Ineligibility("the flavor does not exist", f"a ResourceFlavor {name}")
     if offer.allowed and name not in offer.allowed:
         allowed = f"flavor {name} among those that the workload allows"
-        return Refusal("the workload does not allow it", allowed)
-    pinned = _pinned_elsewhere(offer, name, pod_sets, resources)
-    if pinned:
-        return Refusal(f"it is bound to flavor {pinned}")
+        return Ineligibility("the workload does not allow it", allowed)
+    fixed_flavors = _fixed_elsewhere(offer, name, pod_sets, resources)
+    if fixed_flavors:
+        return Ineligibility(f"it is bound to flavor {fixed_flavors}")
     for pod_set in pod_sets:
-        reason = _refusal_of_one(offer, name, pod_set, given)
+        reason = _pod_set_ineligibility(offer, name, pod_set, given)
         if reason is not None:
             return reason
     return None
 
 
-def _pinned_elsewhere(
-    offer: FlavorOffer, name: str, pod_sets: tuple[PodSet, ...], resources: Iterable[str]
+def _fixed_elsewhere(
+    offer: FlavorOptions, name: str, pod_sets: tuple[PodSet, ...], resources: Iterable[str]
 ) -> str:
-    if not offer.pinned:
+    if not offer.fixed_flavors:
         return ""
-    pinned = (offer.pinned.get((p.name, r), name) for p in pod_sets for r in sorted(resources))
-    return next((flavor for flavor in pinned if flavor != name), "")
+    fixed_flavors = (
+        offer.fixed_flavors.get((p.name, r), name) for p in pod_sets for r in sorted(resources)
+    )
+    return next((flavor for flavor in fixed_flavors if flavor != name), "")
 
 
-def asks_for_place(pod_set: PodSet) -> TopologyRequest | None:
+def placement_request(pod_set: PodSet) -> TopologyRequest | None:
     """Its request for places; a request that only names its group asks for none."""
     request = pod_set.topology_request
     if request is None:
@@ -139,20 +141,24 @@ def asks_for_place(pod_set: PodSet) -> TopologyRequest | None:
     return request if any(asks) else None
 
 
-def _refusal_of_one(offer: FlavorOffer, name: str, pod_set: PodSet, given: Given) -> Refusal | None:
+def _pod_set_ineligibility(
+    offer: FlavorOptions, name: str, pod_set: PodSet, given: FlavorByResource
+) -> Ineligibility | None:
     if (pod_set.name, name) in offer.unplaceable:
-        return Refusal("no place on its hosts")
-    if (pod_set.name, name) in offer.barren:
-        return Refusal("nobody there may be preempted")
+        return Ineligibility("no place on its hosts")
+    if (pod_set.name, name) in offer.no_victims_in:
+        return Ineligibility("nobody there may be preempted")
     flavor = offer.flavors[name].spec
-    if flavor.topology_name or asks_for_place(pod_set):
-        reason = _refusal_of_topology(offer, name, pod_set, given)
+    if flavor.topology_name or placement_request(pod_set):
+        reason = _topology_ineligibility(offer, name, pod_set, given)
         if reason is not None:
             return reason
-    return _refusal_of_flavor(name, flavor, pod_set)
+    return _flavor_ineligibility(name, flavor, pod_set)
 
 
-def _refusal_of_flavor(name: str, flavor: ResourceFlavorSpec, pod_set: PodSet) -> Refusal | None:
+def _flavor_ineligibility(
+    name: str, flavor: ResourceFlavorSpec, pod_set: PodSet
+) -> Ineligibility | None:
     """As the flavor's own taints and labels have it."""
     pod = pod_set.scheduling
     why = flavor_refusal(flavor, pod)
@@ -163,46 +169,46 @@ def _refusal_of_flavor(name: str, flavor: ResourceFlavorSpec, pod_set: PodSet) -
         wanted = f"a toleration of {written(taint)}"
     else:
         wanted = f"no such {'node affinity' if why == 'node affinity' else why}"
-    return Refusal(why, f"{wanted} in pod set {pod_set.name}, for flavor {name}")
+    return Ineligibility(why, f"{wanted} in pod set {pod_set.name}, for flavor {name}")
 
 
-def _refusal_of_topology(
-    offer: FlavorOffer, name: str, pod_set: PodSet, given: Given
-) -> Refusal | None:
+def _topology_ineligibility(
+    offer: FlavorOptions, name: str, pod_set: PodSet, given: FlavorByResource
+) -> Ineligibility | None:
     topology = offer.flavors[name].spec.topology_name
-    request = asks_for_place(pod_set)
+    request = placement_request(pod_set)
     if not topology:
         if _needs_no_hosts(offer, name):
             return None
         remedy = f"a topology for flavor {name}, or no topology request in pod set {pod_set.name}"
-        return Refusal("the flavor has no topology", remedy)
+        return Ineligibility("the flavor has no topology", remedy)
     if request is None and not offer.is_topology_only():
         remedy = f"a topology request in pod set {pod_set.name}, for flavor {name}"
-        return Refusal("the flavor is for pods that ask for a topology", remedy)
+        return Ineligibility("the flavor is for pods that ask for a topology", remedy)
     if topology not in offer.topologies:
-        return Refusal(f"the topology {topology} does not exist", f"a Topology {topology}")
-    other = with_topology(offer, given)
+        return Ineligibility(f"the topology {topology} does not exist", f"a Topology {topology}")
+    other = flavor_with_hosts(offer, given)
     if other and other != name:
-        return Refusal(f"{BESIDE_OTHERS} {other} already")
+        return Ineligibility(f"{HOSTS_OF_OTHER_FLAVOR} {other} already")
     return None if request is None else _missing_level(offer, topology, pod_set, request)
 
 
 def _missing_level(
-    offer: FlavorOffer, topology: str, pod_set: PodSet, request: TopologyRequest
-) -> Refusal | None:
+    offer: FlavorOptions, topology: str, pod_set: PodSet, request: TopologyRequest
+) -> Ineligibility | None:
     levels = offer.topologies[topology].spec.levels
     asked = (request.required, request.preferred, *(s.level for s in request.slice_layers))
     missing = next((level for level in asked if level and level not in levels), None)
     if not missing:
         return None
     there = ", ".join(levels)
-    return Refusal(
+    return Ineligibility(
         f"the topology {topology} has no level {missing}, only {there}",
         f"another level than {missing} in pod set {pod_set.name}: {there}",
     )
 
 
-def _needs_no_hosts(offer: FlavorOffer, name: str) -> bool:
+def _needs_no_hosts(offer: FlavorOptions, name: str) -> bool:
     """Whether its group serves things like credits or licences, while another one brings hosts."""
     with_hosts = [
         {flavor.name for flavor in group.flavors}
@@ -215,6 +221,6 @@ def _needs_no_hosts(offer: FlavorOffer, name: str) -> bool:
     return bool(with_hosts) and not any(name in flavors for flavors in with_hosts)
 
 
-def with_topology(offer: FlavorOffer, given: Given) -> str:
+def flavor_with_hosts(offer: FlavorOptions, given: FlavorByResource) -> str:
     """The flavor among those given that has hosts; empty if none has."""
     return next((f for f in given.values() if offer.flavors[f].spec.topology_name), "")

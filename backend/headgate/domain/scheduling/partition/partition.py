@@ -12,7 +12,7 @@ from headgate.domain.configured import Configured
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.due.timers import Timers, due_at
-from headgate.domain.scheduling.flavors.eligibility import offer_to_all
+from headgate.domain.scheduling.flavors.eligibility import flavor_options
 from headgate.domain.scheduling.hosts.watch import HostWatch
 from headgate.domain.scheduling.lines.competing import competes, keeps_room, may_wait, waiting_of
 from headgate.domain.scheduling.lines.standing import (
@@ -65,7 +65,7 @@ class Partition:
         self.cluster_queues = tuple(sorted(cluster_queues))
         self.tree: QuotaTree = build_tree(config, self.cluster_queues)
         self.specs = {name: effective_spec(config, name) for name in self.cluster_queues}
-        self.offers = {name: offer_to_all(config, spec) for name, spec in self.specs.items()}
+        self.offers = {name: flavor_options(config, spec) for name, spec in self.specs.items()}
         self.obstacles: dict[str, Obstacle | None] = {
             name: cluster_queue_obstacle(config, name) for name in self.cluster_queues
         }
