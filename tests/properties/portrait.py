@@ -64,7 +64,7 @@ def _partition(cell: Cell, key: str) -> dict[str, Any]:
         "largest": [
             (name, key, top_holders(partition, name, key))
             for name in partition.cluster_queues
-            for key in sorted(partition.tree.subtree[f"clusterqueue/{name}"])
+            for key in sorted(partition.tree.subtree_quota[f"clusterqueue/{name}"])
         ],
         "timers": partition.timers.due,
         "leases": partition.leases.due,

@@ -77,7 +77,7 @@ def test_what_is_foreseen_for_one_resource_is_the_plan_for_it(
         anew = preemptor_of(world, partition, workload)
         knowing = preemptor_of(world, partition, workload)
         oracle = oracle_of(knowing, preempts=True)
-        QuotaView(partition.tree, *partition.usage).answer(anew.node, GPU, amount, oracle)
+        QuotaView(partition.tree, *partition.usage).check(anew.node, GPU, amount, oracle)
         if knowing.foreseen:
             wish = anywhere(amount)
             assert victims_for(knowing, wish) == victims_for(anew, wish)

@@ -12,7 +12,7 @@ from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.order import Shape
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.scheduling.quota.usage import add_usage, available, no_usage
+from headgate.domain.scheduling.quota.usage import add_usage, available, empty_usage
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.workloads.events import WorkloadQuotaReserved
 from tests.builders.world import World
@@ -139,7 +139,7 @@ def _is_settled(world: World) -> None:
 def _usage_adds_up(cell: Cell, partition: Partition) -> None:
     """Usage kept by increments is usage counted from those who hold quota."""
     for view in (ACTUAL, PROJECTED):
-        counted = no_usage(partition.tree)
+        counted = empty_usage(partition.tree)
         for name in partition.cluster_queues:
             for workload in partition.charges.holding[name]:
                 charge = partition.charges.held_by(cell.workloads[workload])

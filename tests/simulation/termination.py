@@ -31,17 +31,17 @@ from headgate.domain.scheduling.preemption.fair import Strategies
 from headgate.domain.scheduling.preemption.guard import closes_circle
 from headgate.domain.scheduling.preemption.plan import SearchRules, plan_victims
 from headgate.domain.scheduling.preemption.precedents import Epoch, Precedents
-from headgate.domain.scheduling.quota.dominant_resource_share import fair_share
+from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
 from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import (
-    Usage,
+    QuotaUsage,
     add_usage,
     available,
     borrowing_level,
-    is_within_quota,
-    no_usage,
+    empty_usage,
+    is_within_nominal,
+    quantities_fit_in_quota,
     remove_usage,
-    serve,
 )
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
@@ -61,7 +61,7 @@ class Yard:
     """A cohort tree with its usage, as the search for victims sees it (`removal.Room`)."""
 
     tree: QuotaTree
-    usage: Usage
+    usage: QuotaUsage
     held: dict[str, dict[str, Candidate]] = field(default_factory=dict)
 
     @property
@@ -82,13 +82,13 @@ class Yard:
         return available(self.tree, self.usage, node, key)
 
     def is_within(self, node: str, keys: Iterable[FlavorResource], /) -> bool:
-        return is_within_quota(self.tree, self.usage, node, keys)
+        return is_within_nominal(self.tree, self.usage, node, keys)
 
     def serve(self, node: str, asked: Amounts, /) -> tuple[bool, Amounts]:
-        return serve(self.tree, self.usage, node, asked)
+        return quantities_fit_in_quota(self.tree, self.usage, node, asked)
 
     def share(self, node: str, /) -> ShareOrder:
-        return fair_share(self.tree, self.usage, node).order
+        return dominant_resource_share(self.tree, self.usage, node).order
 
     def level(self, node: str, amounts: Amounts, /) -> int:
         return borrowing_level(self.tree, self.usage, node, GPU, amounts[GPU])[0]
@@ -131,7 +131,7 @@ class Cohort:
     """
 
     yard: Yard
-    actual: Usage
+    actual: QuotaUsage
     policies: dict[str, ClusterQueuePreemption]
     workloads: dict[str, Workload]
     asks: dict[str, Candidate]
@@ -178,7 +178,7 @@ def a_cohort(random: Random) -> Cohort:
     for name in names:
         config.cluster_queues[name] = _queue(random, name)
     tree = build_tree(config, names)
-    yard = Yard(tree, no_usage(tree))
+    yard = Yard(tree, empty_usage(tree))
     policies = {f"clusterqueue/{n}": config.cluster_queues[n].spec.preemption for n in names}
     workloads, asks = {}, {}
     for number in range(random.randint(3, 9)):
@@ -193,7 +193,7 @@ def a_cohort(random: Random) -> Cohort:
         size = random.randint(1, max(1, most))
         asks[key] = Candidate(workloads[key], f"clusterqueue/{queue}", {GPU: size})
     strategies: Strategies = DEFAULT_FAIR_STRATEGIES if random.random() < 0.5 else ()
-    cohort = Cohort(yard, no_usage(tree), policies, workloads, asks, strategies)
+    cohort = Cohort(yard, empty_usage(tree), policies, workloads, asks, strategies)
     cohort.stands = dict.fromkeys(workloads, WAITING)
     for key in sorted(workloads, key=lambda _: random.random()):
         if random.random() < 0.7 and _fits(cohort, key):

@@ -85,7 +85,7 @@ def assignment_of_allowed(case: Case) -> Iterator[str]:
     nobody = Oracle(lambda *_: (Mode.NO_CANDIDATES, 0), while_borrowing=False)
 
     def ask(key: FlavorResource, need: int) -> QuotaResult:
-        return quota.answer(f"clusterqueue/{queue}", key, need, nobody)
+        return quota.check(f"clusterqueue/{queue}", key, need, nobody)
 
     choice = assign_flavors(offer, workload.spec.pod_sets, ask)
     found = choice.pod_sets[0].flavors.get("cpu", "")
@@ -187,7 +187,7 @@ def _choice(case: Case, installed: Installed, pod_sets: list[Given]) -> FlavorAs
     oracle = Oracle(foreseen, while_borrowing=borrows or bool(shares))
 
     def ask(key: FlavorResource, need: int) -> QuotaResult:
-        return quota.answer(node, key, need, oracle)
+        return quota.check(node, key, need, oracle)
 
     value = {"metadata": {"name": "wl"}, "spec": {"podSets": pod_sets}}
     installed.add("Workload", value)

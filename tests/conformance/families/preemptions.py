@@ -13,7 +13,7 @@ from headgate.domain.scheduling.preemption.candidates import in_turn, rule_again
 from headgate.domain.scheduling.preemption.claims import Candidate, Claim
 from headgate.domain.scheduling.preemption.contest import Contest
 from headgate.domain.scheduling.preemption.plan import SearchRules, plan_victims
-from headgate.domain.scheduling.quota.tree import Amounts
+from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.values.quantities import FlavorResource, scaled
 from headgate.domain.workloads.preemption.accommodating import accommodated, preemption_message
 from headgate.domain.workloads.state import Workload
@@ -70,11 +70,11 @@ def _victims(case: Case, rules: SearchRules) -> Iterator[str]:
 
 def _chosen(
     case: Case, preemptor: Workload, spec: ClusterQueueSpec
-) -> tuple[Amounts, tuple[FlavorResource, ...]]:
+) -> tuple[FlavorResourceQuantities, tuple[FlavorResource, ...]]:
     """What the incoming workload asks for by flavor, and in which of it others stand in the way."""
     covered = {name for group in spec.resource_groups for name in group.covered_resources}
     assigned = (case.given("assignment") or {}).get("podSets") or ONE_POD_SET
-    amounts: Amounts = {}
+    amounts: FlavorResourceQuantities = {}
     contested: dict[FlavorResource, None] = {}
     for pod_set, given in zip(preemptor.spec.pod_sets, assigned, strict=True):
         requests = scaled(pod_set.scheduling.requests, pod_set.count)

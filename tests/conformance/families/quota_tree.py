@@ -9,8 +9,13 @@ from headgate.domain.queues.activity import cluster_queue_activity, cohort_cycle
 from headgate.domain.queues.events import ClusterQueueDeletionRequested
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.quota.dominant_resource_share import fair_share
-from headgate.domain.scheduling.quota.usage import add_usage, available, no_usage, potential
+from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
+from headgate.domain.scheduling.quota.usage import (
+    add_usage,
+    available,
+    empty_usage,
+    potential_available,
+)
 from headgate.domain.uses import cluster_queues_with_check, cluster_queues_with_flavor
 from headgate.domain.values.amounts import amount_of
 from headgate.domain.values.quantities import FlavorUsage
@@ -28,7 +33,7 @@ def available_amounts(case: Case) -> Iterator[str]:
     for name, wanted in case.want["wantPotentiallyAvailable"].items():
         partition = installed.partition_of(name)
         node = f"clusterqueue/{name}"
-        most = {key: potential(partition.tree, node, key) for key in _keys(wanted)}
+        most = {key: potential_available(partition.tree, node, key) for key in _keys(wanted)}
         yield from differences(f"potential.{name}", amounts_of(wanted), most)
     used: dict[str, Any] = {}
     for name, wanted in case.want["wantAvailable"].items():
@@ -48,7 +53,7 @@ def shares(case: Case) -> Iterator[str]:
     for wanted in case.want["want"]:
         node = f"{'cohort' if wanted['nodeType'] else 'clusterqueue'}/{wanted['name']}"
         on_top = extra if node == "clusterqueue/cq" else {}
-        found = fair_share(partition.tree, usage, node, on_top)
+        found = dominant_resource_share(partition.tree, usage, node, on_top)
         expected = (wanted["borrowing"], wanted.get("drName", ""), wanted["drValue"])
         got = (found.ratio > 0, found.dominant, found.weighted_share)
         yield from differences(node, expected, got)
@@ -185,7 +190,7 @@ def snapshot(case: Case) -> Iterator[str]:
 
 
 def _node(partition: Partition, node: str, wanted: dict[str, Any]) -> Iterator[str]:
-    subtree = partition.tree.subtree[node]
+    subtree = partition.tree.subtree_quota[node]
     yield from differences(f"{node}.quota", amounts_of(wanted.get("subtreeQuota") or {}), subtree)
     usage = {key: amount for key, amount in amounts_of(wanted.get("usage") or {}).items() if amount}
     yield from differences(f"{node}.usage", usage, partition.usage[ACTUAL][node])
@@ -218,7 +223,7 @@ def _beyond_its_own(installed: Installed, cluster_queue: str) -> FlavorUsage:
 
 
 def _usage(partition: Partition, usage: dict[str, Any]) -> dict[str, FlavorUsage]:
-    used = no_usage(partition.tree)
+    used = empty_usage(partition.tree)
     for name, amounts in usage.items():
         if f"clusterqueue/{name}" in partition.tree.path:
             add_usage(partition.tree, used, f"clusterqueue/{name}", amounts_of(amounts))

@@ -10,10 +10,10 @@ from headgate.application.queries.queues.status import status_of, weighted_share
 from headgate.domain.queues.specs import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.scheduling.quota.dominant_resource_share import (
     UNBOUNDED_SHARE,
-    FairShare,
-    fair_share,
+    DominantResourceShare,
+    dominant_resource_share,
 )
-from headgate.domain.scheduling.quota.usage import add_usage, no_usage
+from headgate.domain.scheduling.quota.usage import add_usage, empty_usage
 from tests.builders.world import World, quotas
 
 KEY = ("f", "gpu")
@@ -30,12 +30,12 @@ def lending(weight_milli: int = 1000, **spec: Any) -> World:
     return world
 
 
-def share_of(world: World, node: str, used: dict[str, int]) -> FairShare:
+def share_of(world: World, node: str, used: dict[str, int]) -> DominantResourceShare:
     tree = world.cell.partition("cohort/r").tree
-    usage = no_usage(tree)
+    usage = empty_usage(tree)
     for queue, amount in used.items():
         add_usage(tree, usage, queue, {KEY: amount})
-    return fair_share(tree, usage, node)
+    return dominant_resource_share(tree, usage, node)
 
 
 def test_the_share_is_what_is_borrowed_of_what_can_be_lent() -> None:
@@ -44,7 +44,7 @@ def test_the_share_is_what_is_borrowed_of_what_can_be_lent() -> None:
 
 
 def test_using_ones_own_quota_is_free() -> None:
-    assert share_of(lending(), B, {B: 20}) == FairShare()
+    assert share_of(lending(), B, {B: 20}) == DominantResourceShare()
 
 
 def test_the_root_borrows_from_nobody() -> None:
@@ -75,7 +75,7 @@ def test_without_weight_nothing_borrowed_is_still_nothing() -> None:
 
 def test_what_is_wanted_counts_as_used() -> None:
     tree = lending().cell.partition("cohort/r").tree
-    assert fair_share(tree, no_usage(tree), A, {KEY: 10}).weighted_share == 500
+    assert dominant_resource_share(tree, empty_usage(tree), A, {KEY: 10}).weighted_share == 500
 
 
 def test_all_flavors_of_the_root_count_as_lendable() -> None:
@@ -102,7 +102,7 @@ def test_the_dominant_resource_is_the_one_borrowed_most_and_then_the_first_by_na
     world.cluster_queue("b", both(100, 10), cohort_name="r")
     tree = world.cell.partition("cohort/r").tree
     wants = [{("f", "cpu"): 20, ("f", "gpu"): gpu} for gpu in (1, 2, 3)]
-    found = [fair_share(tree, no_usage(tree), A, want).dominant for want in wants]
+    found = [dominant_resource_share(tree, empty_usage(tree), A, want).dominant for want in wants]
     assert found == ["cpu", "cpu", "gpu"]
 
 

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.tree import QuotaTree
 from headgate.domain.scheduling.quota.usage import (
-    Usage,
+    QuotaUsage,
     add_usage,
     available,
     borrowing_level,
-    loans_within,
-    no_usage,
-    potential,
+    empty_usage,
+    loans_in_tree,
+    potential_available,
     remove_usage,
 )
 from tests.builders.world import World, quotas
@@ -32,9 +32,9 @@ def worked_example() -> World:
 
 def test_the_worked_example_of_available_quota() -> None:
     tree = worked_example().cell.partition("cohort/r").tree
-    usage = no_usage(tree)
-    assert tree.local[A][KEY] == 6
-    assert tree.subtree[R][KEY] == 24
+    usage = empty_usage(tree)
+    assert tree.local_quota[A][KEY] == 6
+    assert tree.subtree_quota[R][KEY] == 24
     assert [available(tree, usage, node, KEY) for node in (A, B)] == [13, 24]
     add_usage(tree, usage, A, {KEY: 8})
     assert usage[R][KEY] == 2
@@ -45,8 +45,8 @@ def test_the_worked_example_of_available_quota() -> None:
 
 def test_nobody_can_use_more_than_its_potential() -> None:
     tree = worked_example().cell.partition("cohort/r").tree
-    assert potential(tree, A, KEY) == 13
-    assert potential(tree, B, KEY) == 24
+    assert potential_available(tree, A, KEY) == 13
+    assert potential_available(tree, B, KEY) == 24
 
 
 def test_borrowing_is_told_by_how_far_away_it_comes_from() -> None:
@@ -58,7 +58,7 @@ def test_borrowing_is_told_by_how_far_away_it_comes_from() -> None:
     world.cluster_queue("b", quotas(f=2), cohort_name="near")
     world.cluster_queue("c", quotas(f=9), cohort_name="top")
     tree = world.cell.partition("cohort/top").tree
-    usage = no_usage(tree)
+    usage = empty_usage(tree)
     levels = [borrowing_level(tree, usage, A, KEY, amount)[0] for amount in (2, 4, 5)]
     assert levels == [0, 1, 2]
 
@@ -97,13 +97,13 @@ def test_usage_taken_back_in_any_order_leaves_nothing(
     drawn: list[tuple[int, int | None, int | None]], steps: list[tuple[str, int]]
 ) -> None:
     tree = deep_world(drawn).cell.partition("cohort/top").tree
-    usage = no_usage(tree)
+    usage = empty_usage(tree)
     for name, amount in steps:
         add_usage(tree, usage, f"clusterqueue/{name}", {KEY: amount})
     assert usage == _from_the_leaves_up(tree, usage)
     for name, amount in sorted(steps):
         remove_usage(tree, usage, f"clusterqueue/{name}", {KEY: amount})
-    assert usage == no_usage(tree)
+    assert usage == empty_usage(tree)
 
 
 @given(drawn=st.lists(QUOTA, min_size=6, max_size=6), steps=STEPS)
@@ -111,13 +111,13 @@ def test_who_takes_only_what_is_available_never_overdraws_the_tree(
     drawn: list[tuple[int, int | None, int | None]], steps: list[tuple[str, int]]
 ) -> None:
     tree = deep_world(drawn).cell.partition("cohort/top").tree
-    usage = no_usage(tree)
+    usage = empty_usage(tree)
     for name, amount in steps:
         node = f"clusterqueue/{name}"
         if amount <= available(tree, usage, node, KEY):
             add_usage(tree, usage, node, {KEY: amount})
-            assert usage[node][KEY] <= potential(tree, node, KEY)
-    assert usage["cohort/top"].get(KEY, 0) <= tree.subtree["cohort/top"].get(KEY, 0)
+            assert usage[node][KEY] <= potential_available(tree, node, KEY)
+    assert usage["cohort/top"].get(KEY, 0) <= tree.subtree_quota["cohort/top"].get(KEY, 0)
 
 
 @given(
@@ -133,7 +133,7 @@ def test_what_is_borrowed_is_what_others_lend(
     world.settle()
     partition = world.cell.partition("cohort/top")
     tree, usage = partition.tree, partition.usage[ACTUAL]
-    found = loans_within(tree, usage, "cohort/top", KEY)
+    found = loans_in_tree(tree, usage, "cohort/top", KEY)
     for node in (f"clusterqueue/{name}" for name in "abcd"):
         used, nominal = usage[node].get(KEY, 0), tree.nominal(node, KEY)
         borrowed = sum(loan.amount for loan in found if loan.borrower == node)
@@ -142,13 +142,13 @@ def test_what_is_borrowed_is_what_others_lend(
         assert lent + min(used, nominal) <= nominal
 
 
-def _from_the_leaves_up(tree: QuotaTree, usage: Usage) -> Usage:
+def _from_the_leaves_up(tree: QuotaTree, usage: QuotaUsage) -> QuotaUsage:
     """A cohort's usage is what its children use past their guarantees."""
-    found: Usage = {node: dict(a) for node, a in usage.items() if not tree.children[node]}
+    found: QuotaUsage = {node: dict(a) for node, a in usage.items() if not tree.children[node]}
     for node in sorted(tree.path, key=lambda n: -len(tree.path[n])):
         if tree.children[node]:
             amount = sum(
-                max(0, found[child].get(KEY, 0) - tree.local[child].get(KEY, 0))
+                max(0, found[child].get(KEY, 0) - tree.local_quota[child].get(KEY, 0))
                 for child in tree.children[node]
             )
             found[node] = {KEY: amount} if amount else {}

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from headgate.domain.queues.specs import ClusterQueuePreemption, FlavorQuotas, ResourceGroup
 from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.quota.usage import balance
+from headgate.domain.scheduling.quota.usage import headroom
 from headgate.domain.values.selectors import Taint, Toleration
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
@@ -213,4 +213,4 @@ def _raise(world: World, name: str, by: int) -> None:
 
 def _balance(world: World) -> int:
     partition = world.cell.partition(world.cell.partitioning.of_cluster_queue["q0"])
-    return balance(partition.tree, partition.usage[ACTUAL], MINE, KEY)
+    return headroom(partition.tree, partition.usage[ACTUAL], MINE, KEY)

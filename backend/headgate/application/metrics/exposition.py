@@ -17,7 +17,7 @@ from headgate.application.queries.queues.tree import queue_counts
 from headgate.domain.cell import Cell
 from headgate.domain.queues.activity import cluster_queue_activity
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.quota.dominant_resource_share import fair_share
+from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
 from headgate.domain.values.quantities import FlavorUsage
 
 DETECTORS = (
@@ -157,7 +157,9 @@ def _share_lines(cell: Cell) -> Iterator[str]:
         for node, path in sorted(partition.tree.path.items()):
             kind, _, name = node.partition("/")
             above = path[1].partition("/")[2] if len(path) > 1 else ""
-            share = fair_share(partition.tree, partition.usage[ACTUAL], node).weighted_share
+            share = dominant_resource_share(
+                partition.tree, partition.usage[ACTUAL], node
+            ).weighted_share
             own = {"cluster_queue": name, "cohort": above}
             shares[kind].append((own if kind == "clusterqueue" else {"cohort": name}, share))
     text = "Thousandths of what the cohort lends that are borrowed, by weight"

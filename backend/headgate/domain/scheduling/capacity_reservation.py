@@ -10,7 +10,7 @@ from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.scheduling.quota.tree import Amounts
+from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.quantities import FlavorResource
 
@@ -34,14 +34,16 @@ def reserve_capacity(cycle: CycleContext, evaluation: Evaluation) -> None:
         _reserve(cycle, (ACTUAL, PROJECTED), kept)
 
 
-def quota_to_reserve(partition: Partition, evaluation: Evaluation, wanted: Amounts) -> Amounts:
+def quota_to_reserve(
+    partition: Partition, evaluation: Evaluation, wanted: FlavorResourceQuantities
+) -> FlavorResourceQuantities:
     """As much of what it wants as its ClusterQueue could still have.
 
     Up to the nominal quota, or up to the borrowing limit if it would borrow (queueing.md §3.10).
     """
     node = f"clusterqueue/{evaluation.cluster_queue}"
     used = partition.usage[ACTUAL][node]
-    kept: Amounts = {}
+    kept: FlavorResourceQuantities = {}
     for key, amount in sorted(wanted.items()):
         most = _usage_limit(partition, node, key, evaluation.level)
         kept[key] = amount if most is None else max(0, min(amount, most - used.get(key, 0)))

@@ -233,4 +233,4 @@ def _lost_quota(cycle: CycleContext, evaluation: Evaluation) -> bool:
     assert evaluation.admission is not None, "what fits has a place"
     amounts = cycle.partition.charges.charge_of(evaluation.workload, evaluation.admission).amounts
     quota = QuotaView(cycle.partition.tree, *cycle.partition.usage)
-    return not quota.has_room(f"clusterqueue/{evaluation.cluster_queue}", amounts)
+    return not quota.fits(f"clusterqueue/{evaluation.cluster_queue}", amounts)

@@ -7,10 +7,10 @@ from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.ordering.turns import Entry, Standing
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.quota.dominant_resource_share import standings_with
-from headgate.domain.scheduling.quota.tree import Amounts
+from headgate.domain.scheduling.quota.dominant_resource_share import share_orders_with
+from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 
-_CachedStandings: TypeAlias = tuple[tuple[Amounts, ...], tuple[Standing, ...]]
+_CachedStandings: TypeAlias = tuple[tuple[FlavorResourceQuantities, ...], tuple[Standing, ...]]
 
 
 class DrsCalculator:
@@ -35,12 +35,12 @@ class DrsCalculator:
             return known[1]
         before = tuple(dict(amounts) for amounts in along)
         wanted = self._wanted[entry.number]
-        found = standings_with(self._partition.tree, usage, entry.path[0], wanted)
+        found = share_orders_with(self._partition.tree, usage, entry.path[0], wanted)
         self._known[entry.number] = (before, found)
         return found
 
 
-def _amounts(partition: Partition, evaluation: Evaluation) -> Amounts:
+def _amounts(partition: Partition, evaluation: Evaluation) -> FlavorResourceQuantities:
     """What it would be charged on top of what it is charged already."""
     workload, admission = evaluation.workload, evaluation.admission or evaluation.wanted
     if admission is None or admission in (workload.nomination, workload.admission):

@@ -7,8 +7,8 @@ import msgspec
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
-from headgate.domain.scheduling.quota.usage import loans_within
+from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
+from headgate.domain.scheduling.quota.usage import loans_in_tree
 from headgate.domain.values.quantities import FlavorResource, FlavorUsage
 from headgate.domain.workloads.state import Workload, is_admitted
 
@@ -47,7 +47,7 @@ def local_queue_key(workload: Workload) -> str:
     return f"{workload.namespace}/{workload.spec.queue_name}"
 
 
-def taken_by(partition: Partition, workload: Workload) -> Amounts:
+def taken_by(partition: Partition, workload: Workload) -> FlavorResourceQuantities:
     """The quota a workload holds now."""
     if workload.admission is None:
         return {}
@@ -88,7 +88,7 @@ def loans(partition: Partition, key: FlavorResource) -> list[Loan]:
     return [
         (loan.borrower, loan.lender, loan.amount)
         for root in roots
-        for loan in loans_within(tree, partition.usage[ACTUAL], root, key)
+        for loan in loans_in_tree(tree, partition.usage[ACTUAL], root, key)
     ]
 
 

@@ -11,7 +11,7 @@ from headgate.domain.queues.activity import (
 )
 from headgate.domain.queues.flips import active_since
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.quota.dominant_resource_share import fair_share
+from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorUsage
@@ -58,7 +58,9 @@ def weighted_share_of(cell: Cell, node: str) -> int | None:
     for key in cell.partition_keys():
         partition = cell.partition(key)
         if node in partition.tree.path:
-            return fair_share(partition.tree, partition.usage[ACTUAL], node).weighted_share
+            return dominant_resource_share(
+                partition.tree, partition.usage[ACTUAL], node
+            ).weighted_share
     return None
 
 

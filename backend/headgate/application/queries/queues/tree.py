@@ -161,12 +161,12 @@ def _local_queue(cell: Cell, key: str) -> LocalQueueLine:
 
 
 def _has(partition: Partition, node: str, key: FlavorResource) -> bool:
-    return key in partition.tree.subtree[node] or used_below(partition, node, key) > 0
+    return key in partition.tree.subtree_quota[node] or used_below(partition, node, key) > 0
 
 
 def _lines_of(partition: Partition) -> list[FlavorResource]:
     """Everything with quota, and what is still used where the quota was taken away."""
-    amounts = (*partition.tree.subtree.values(), *partition.usage[ACTUAL].values())
+    amounts = (*partition.tree.subtree_quota.values(), *partition.usage[ACTUAL].values())
     return sorted({key for of_node in amounts for key in of_node})
 
 

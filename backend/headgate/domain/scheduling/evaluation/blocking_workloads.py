@@ -10,7 +10,7 @@ from heapq import nsmallest
 from headgate.domain.scheduling.explanation.remedies import QuotaSupply
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.quota.usage import potential_with_any_limit, scarce_at
+from headgate.domain.scheduling.quota.usage import limiting_node, potential_without_borrowing_limit
 from headgate.domain.scheduling.results import QuotaResult
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.state import Workload
@@ -29,7 +29,7 @@ def supply_of(
     if answer.reason == "ExceedsMaxQuota":
         node = f"clusterqueue/{cluster_queue}"
         return QuotaSupply(
-            max_without_borrowing_limit=potential_with_any_limit(partition.tree, node, key)
+            max_without_borrowing_limit=potential_without_borrowing_limit(partition.tree, node, key)
         )
     if answer.is_non_preemptible or answer.is_withheld:
         return QuotaSupply(
@@ -46,8 +46,8 @@ def top_holders(partition: Partition, cluster_queue: str, key: FlavorResource) -
     and is worked out anew.
     """
     tree, node = partition.tree, f"clusterqueue/{cluster_queue}"
-    limit = scarce_at(tree, partition.usage[ACTUAL], node, key)
-    if any(kept.get(key) for kept in tree.local.values()):
+    limit = limiting_node(tree, partition.usage[ACTUAL], node, key)
+    if any(kept.get(key) for kept in tree.local_quota.values()):
         return _first(_useful(partition, node, limit, key))
     known = partition.charges.known_holders.get((limit, key))
     if known is None:
@@ -81,7 +81,7 @@ def _passed_on(
     for step in tree.path[other]:
         if step in reach:
             return most
-        most = min(most, used[step].get(key, 0) - tree.local[step].get(key, 0))
+        most = min(most, used[step].get(key, 0) - tree.local_quota[step].get(key, 0))
     return 0
 
 

@@ -40,7 +40,7 @@ from headgate.domain.scheduling.preemption.plan import (
 )
 from headgate.domain.scheduling.preemption.precedents import Epoch
 from headgate.domain.scheduling.preemption.scoring import Score, score_of
-from headgate.domain.scheduling.quota.tree import Amounts
+from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.scheduling.quota.usage import Oracle, available, borrowing_level
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.quantities import FlavorResource
@@ -144,7 +144,7 @@ class Wish(msgspec.Struct, Generic[Place], frozen=True):
     are; `may_spread` if pods may lie in several domains where no single one can be made free.
     """
 
-    amounts: Amounts
+    amounts: FlavorResourceQuantities
     seats_in: Callable[[HostDomain | None], Seats[Place]]
     levels: Callable[[Evictable], Sequence[Sequence[Prospect]]]
     is_placeless: bool = False
@@ -189,7 +189,7 @@ def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
     return replace(found, census=known.census)
 
 
-def _foreseen(preemptor: Preemptor, amounts: Amounts) -> VictimPlan[bool] | None:
+def _foreseen(preemptor: Preemptor, amounts: FlavorResourceQuantities) -> VictimPlan[bool] | None:
     """What was found when flavors were chosen, if that was for all that is wanted.
 
     One flavor's resource that lies on no hosts is all: whoever leaves, leaves for quota alone.
@@ -253,7 +253,9 @@ def _by_node(candidates: Iterable[Candidate]) -> dict[str, list[Candidate]]:
     return found
 
 
-def _claim(preemptor: Preemptor, amounts: Amounts, contested: tuple[FlavorResource, ...]) -> Claim:
+def _claim(
+    preemptor: Preemptor, amounts: FlavorResourceQuantities, contested: tuple[FlavorResource, ...]
+) -> Claim:
     spec = preemptor.spec
     old = taken_over(preemptor.partition, preemptor.workloads, preemptor.workload)
     return Claim(
@@ -285,7 +287,7 @@ def _consumed(preemptor: Preemptor) -> Callable[[Candidate], tuple[bool, Fractio
 
 
 def _contested(
-    preemptor: Preemptor, amounts: Amounts, *, has_place: bool
+    preemptor: Preemptor, amounts: FlavorResourceQuantities, *, has_place: bool
 ) -> tuple[FlavorResource, ...]:
     """What quota is short of, and while there is no place, all that lies on hosts (§1.10)."""
     partition = preemptor.partition

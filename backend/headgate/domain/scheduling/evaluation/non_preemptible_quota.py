@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.quota.tree import Amounts
+from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.scheduling.results import Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
@@ -54,8 +54,8 @@ class Immunity(msgspec.Struct, frozen=True, gc=False):
         left = answer.nominal + limit - kept - others
         return answer if need <= left else _kept(answer, left, need)
 
-    def _immune_usage(self) -> Amounts:
-        used: Amounts = {}
+    def _immune_usage(self) -> FlavorResourceQuantities:
+        used: FlavorResourceQuantities = {}
         for admission, spec in self._immune_places():
             for key, amount in _immune_part(admission, spec):
                 used[key] = used.get(key, 0) + amount

@@ -10,17 +10,20 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.eviction_simulation import EvictionSimulation, LeafPods
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.claims import Candidate
-from headgate.domain.scheduling.quota.dominant_resource_share import ShareOrder, fair_share
-from headgate.domain.scheduling.quota.tree import Amounts
+from headgate.domain.scheduling.quota.dominant_resource_share import (
+    ShareOrder,
+    dominant_resource_share,
+)
+from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.scheduling.quota.usage import (
+    QuotaUsage,
     QuotaView,
-    Usage,
     add_usage,
     available,
     borrowing_level,
-    is_within_quota,
+    is_within_nominal,
+    quantities_fit_in_quota,
     remove_usage,
-    serve,
 )
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.state import Workload
@@ -33,7 +36,7 @@ def fits(partition: Partition, charge: Charge, views: tuple[int, ...]) -> bool:
     """Whether quota and hosts have room for exactly this, in all of these views."""
     quota = QuotaView(partition.tree, *partition.usage)
     node = f"clusterqueue/{charge.cluster_queue}"
-    quota_fits = quota.has_room if ACTUAL in views else quota.has_projected_room
+    quota_fits = quota.fits if ACTUAL in views else quota.fits_projected
     return (
         charge.is_whole
         and quota_fits(node, charge.amounts)
@@ -89,27 +92,29 @@ class ProjectedRoom(msgspec.Struct, Generic[Place], frozen=True):
 
     def is_within(self, node: str, keys: Iterable[FlavorResource], /) -> bool:
         """Whether a node uses no more than its subtree owns."""
-        return is_within_quota(self.partition.tree, self._usage, node, keys)
+        return is_within_nominal(self.partition.tree, self._usage, node, keys)
 
-    def serve(self, node: str, asked: Amounts, /) -> tuple[bool, Amounts]:
+    def serve(
+        self, node: str, asked: FlavorResourceQuantities, /
+    ) -> tuple[bool, FlavorResourceQuantities]:
         """Whether a node can hold what is asked within its quota, and what its parent must add."""
-        return serve(self.partition.tree, self._usage, node, asked)
+        return quantities_fit_in_quota(self.partition.tree, self._usage, node, asked)
 
     def share(self, node: str, /) -> ShareOrder:
         """The fair share of a node."""
-        return fair_share(self.partition.tree, self._usage, node).order
+        return dominant_resource_share(self.partition.tree, self._usage, node).order
 
-    def level(self, node: str, amounts: Amounts, /) -> int:
+    def level(self, node: str, amounts: FlavorResourceQuantities, /) -> int:
         """From how far a ClusterQueue would borrow for this."""
         tree, usage = self.partition.tree, self._usage
         levels = (borrowing_level(tree, usage, node, *amount)[0] for amount in amounts.items())
         return max(levels, default=0)
 
-    def charge(self, node: str, amounts: Amounts, /) -> None:
+    def charge(self, node: str, amounts: FlavorResourceQuantities, /) -> None:
         """Count so much more as used by a ClusterQueue."""
         add_usage(self.partition.tree, self._usage, node, amounts)
 
-    def uncharge(self, node: str, amounts: Amounts, /) -> None:
+    def uncharge(self, node: str, amounts: FlavorResourceQuantities, /) -> None:
         """The exact opposite of `charge`."""
         remove_usage(self.partition.tree, self._usage, node, amounts)
 
@@ -134,7 +139,7 @@ class ProjectedRoom(msgspec.Struct, Generic[Place], frozen=True):
         self.move(candidate, True)  # noqa: FBT003 - whether it is there afterwards
 
     @property
-    def _usage(self) -> Usage:
+    def _usage(self) -> QuotaUsage:
         return self.partition.usage[PROJECTED]
 
 

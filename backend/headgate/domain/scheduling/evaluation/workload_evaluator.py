@@ -177,7 +177,7 @@ class Look:
         oracle = oracle_of(self.preemptor, preempts=preempts)
 
         def ask(key: FlavorResource, need: int) -> QuotaResult:
-            return self.immunity.bounded(self.quota.answer(self.node, key, need, oracle), key, need)
+            return self.immunity.bounded(self.quota.check(self.node, key, need, oracle), key, need)
 
         return assign_flavors(offer, self.pod_sets, ask)
 

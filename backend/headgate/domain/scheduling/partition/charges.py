@@ -21,8 +21,8 @@ from headgate.domain.scheduling.placement.host_table import (
     leaf_id,
 )
 from headgate.domain.scheduling.placement.placement_context import single_pod_requests
-from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
-from headgate.domain.scheduling.quota.usage import Usage, add_usage, no_usage, remove_usage
+from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
+from headgate.domain.scheduling.quota.usage import QuotaUsage, add_usage, empty_usage, remove_usage
 from headgate.domain.values.quantities import FlavorResource, Requests
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.deciding.leaving import holds_quota, is_leaving
@@ -40,7 +40,7 @@ class Charge(msgspec.Struct, frozen=True, gc=False):
     """
 
     cluster_queue: str
-    amounts: Amounts
+    amounts: FlavorResourceQuantities
     pods: tuple[tuple[Ints, Ints, Requests], ...]
     is_whole: bool = True
 
@@ -60,7 +60,7 @@ class Charges:
     def __init__(
         self, tree: QuotaTree, hosts: HostTable, topologies: Mapping[str, FlavorTopology]
     ) -> None:
-        self.usage: tuple[Usage, Usage] = (no_usage(tree), no_usage(tree))
+        self.usage: tuple[QuotaUsage, QuotaUsage] = (empty_usage(tree), empty_usage(tree))
         self.holding: dict[str, dict[str, Charge]] = {
             name: {}
             for kind, _, name in (node.partition("/") for node in sorted(tree.path))
@@ -94,7 +94,7 @@ class Charges:
         Pods that have ended take no quota. Their hosts are told with the end of all: which of them
         have ended is not known.
         """
-        amounts: Amounts = {}
+        amounts: FlavorResourceQuantities = {}
         pods = []
         is_whole = True
         pod_sets = workload.spec.pod_sets

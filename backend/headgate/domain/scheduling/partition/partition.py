@@ -37,7 +37,7 @@ from headgate.domain.scheduling.partition.stirring import (
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.preemption.precedents import Precedents
 from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
-from headgate.domain.scheduling.quota.usage import Usage
+from headgate.domain.scheduling.quota.usage import QuotaUsage
 from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
@@ -82,7 +82,7 @@ class Partition:
         self.rate_limited_queues: dict[str, Instant] = {}
         self.hosts, self.topologies = hosts_of(config, self.cluster_queues)
         self.charges = Charges(self.tree, self.hosts, self.topologies)
-        self.usage: tuple[Usage, Usage] = self.charges.usage
+        self.usage: tuple[QuotaUsage, QuotaUsage] = self.charges.usage
         self.watch = HostWatch(config, self.hosts)
         self.ranks: Callable[[str], Ranks] = lambda _: alike
         self.shields = Shields(config, self.tree.path)

@@ -13,8 +13,8 @@ from headgate.domain.scheduling.lines.competing import preempts, reclaims
 from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.scheduling.partition.claimed import claims, frees_room, is_reclaimed
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.scheduling.quota.tree import Amounts, QuotaTree
-from headgate.domain.scheduling.quota.usage import Usage, is_within_quota
+from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
+from headgate.domain.scheduling.quota.usage import QuotaUsage, is_within_nominal
 from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.state import Workload, condition
 
@@ -82,11 +82,11 @@ def look_again(lines: Iterable[Line], stirred: Stirred, weakest: int | None) -> 
 
 
 def is_anyone_borrowing(
-    tree: QuotaTree, usage: Usage, charged: Iterable[tuple[str, Amounts]]
+    tree: QuotaTree, usage: QuotaUsage, charged: Iterable[tuple[str, FlavorResourceQuantities]]
 ) -> bool:
     """Whether a ClusterQueue, or a cohort above it but the root, uses more than it owns."""
     return any(
-        not is_within_quota(tree, usage, node, amounts)
+        not is_within_nominal(tree, usage, node, amounts)
         for cluster_queue, amounts in charged
         for node in tree.path.get(f"clusterqueue/{cluster_queue}", ())[:-1]
     )

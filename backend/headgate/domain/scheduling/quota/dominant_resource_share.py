@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 from headgate.domain.scheduling.quota.tree import QuotaTree
 from headgate.domain.scheduling.quota.usage import (
-    Usage,
+    QuotaUsage,
     add_usage,
-    potential,
+    potential_available,
     remove_usage,
 )
 from headgate.domain.values.quantities import FlavorResource
@@ -20,12 +20,12 @@ from headgate.domain.values.quantities import FlavorResource
 UNBOUNDED_SHARE = (1 << 63) - 1
 """How the share of a borrower with weight 0 is shown, as in Kueue."""
 
-NOTHING_MORE: Mapping[FlavorResource, int] = {}
+NO_EXTRA_USAGE: Mapping[FlavorResource, int] = {}
 ShareOrder: TypeAlias = tuple[bool, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
-class FairShare:
+class DominantResourceShare:
     """What is borrowed of the `dominant` resource, as an exact part of all the cohort can lend.
 
     `ratio` is borrowed through lendable, before the weight; 0 with no resource where nothing is
@@ -50,12 +50,12 @@ class FairShare:
         return UNBOUNDED_SHARE if unbounded else -(-1000 * share.numerator // share.denominator)
 
 
-def fair_share(
+def dominant_resource_share(
     tree: QuotaTree,
-    usage: Usage,
+    usage: QuotaUsage,
     node: str,
-    extra: Mapping[FlavorResource, int] = NOTHING_MORE,
-) -> FairShare:
+    extra: Mapping[FlavorResource, int] = NO_EXTRA_USAGE,
+) -> DominantResourceShare:
     """The share of a ClusterQueue or cohort, with `extra` used on top; a root borrows nothing.
 
     What can be lent is summed over every flavor of the root at the node's parent. Of equal
@@ -64,18 +64,18 @@ def fair_share(
     weight = tree.weight_milli[node]
     borrowed = _borrowed(tree, usage, node, extra)
     if not borrowed:
-        return FairShare(weight_milli=weight)
-    best = FairShare(weight_milli=weight)
+        return DominantResourceShare(weight_milli=weight)
+    best = DominantResourceShare(weight_milli=weight)
     lendable = _lendable(tree, tree.path[node][1])
     for resource, amount in sorted(borrowed.items()):
         most = lendable.get(resource, 0)
         if most > 0 and (ratio := Fraction(amount, most)) > best.ratio:
-            best = FairShare(ratio, resource, weight)
+            best = DominantResourceShare(ratio, resource, weight)
     return best
 
 
-def standings_with(
-    tree: QuotaTree, usage: Usage, node: str, extra: Mapping[FlavorResource, int]
+def share_orders_with(
+    tree: QuotaTree, usage: QuotaUsage, node: str, extra: Mapping[FlavorResource, int]
 ) -> tuple[tuple[bool, ShareOrder], ...]:
     """How each node from a ClusterQueue up would stand at its parent with `extra` used on top.
 
@@ -85,26 +85,31 @@ def standings_with(
     add_usage(tree, usage, node, extra)
     try:
         return tuple(
-            (_borrows_any(tree, usage, step, extra), fair_share(tree, usage, step).order)
+            (
+                _borrows_any(tree, usage, step, extra),
+                dominant_resource_share(tree, usage, step).order,
+            )
             for step in tree.path[node][:-1]
         )
     finally:
         remove_usage(tree, usage, node, extra)
 
 
-def _borrows_any(tree: QuotaTree, usage: Usage, node: str, keys: Iterable[FlavorResource]) -> bool:
-    return any(usage[node].get(key, 0) > tree.subtree[node].get(key, 0) for key in keys)
+def _borrows_any(
+    tree: QuotaTree, usage: QuotaUsage, node: str, keys: Iterable[FlavorResource]
+) -> bool:
+    return any(usage[node].get(key, 0) > tree.subtree_quota[node].get(key, 0) for key in keys)
 
 
 def _borrowed(
-    tree: QuotaTree, usage: Usage, node: str, extra: Mapping[FlavorResource, int]
+    tree: QuotaTree, usage: QuotaUsage, node: str, extra: Mapping[FlavorResource, int]
 ) -> dict[str, int]:
     if len(tree.path[node]) == 1:
         return {}
     borrowed: dict[str, int] = {}
     for key in sorted({*usage[node], *extra}):
         used = usage[node].get(key, 0) + extra.get(key, 0)
-        beyond = used - tree.subtree[node].get(key, 0)
+        beyond = used - tree.subtree_quota[node].get(key, 0)
         if beyond > 0:
             borrowed[key[1]] = borrowed.get(key[1], 0) + beyond
     return borrowed
@@ -112,6 +117,6 @@ def _borrowed(
 
 def _lendable(tree: QuotaTree, parent: str) -> dict[str, int]:
     lendable: dict[str, int] = {}
-    for key in sorted(tree.subtree[tree.root_of(parent)]):
-        lendable[key[1]] = lendable.get(key[1], 0) + potential(tree, parent, key)
+    for key in sorted(tree.subtree_quota[tree.root_of(parent)]):
+        lendable[key[1]] = lendable.get(key[1], 0) + potential_available(tree, parent, key)
     return lendable

@@ -13,9 +13,11 @@ from headgate.domain.config import Config
 from headgate.domain.queues.specs import CohortSpec, ResourceGroup, ResourceQuota
 from headgate.domain.values.quantities import FlavorResource
 
-Amounts = dict[FlavorResource, int]
+FlavorResourceQuantities = dict[FlavorResource, int]
 
-Step: TypeAlias = tuple[str, Amounts, Amounts, Amounts]
+QuotaStep: TypeAlias = tuple[
+    str, FlavorResourceQuantities, FlavorResourceQuantities, FlavorResourceQuantities
+]
 """A node below the root: its name, its subtree and local amounts, and its borrowing limits."""
 
 
@@ -25,19 +27,19 @@ class QuotaTree:
 
     `path` lists a node and its ancestors up to the root; `height` is 0 for a ClusterQueue and one
     more than the highest child for a cohort; `weight_milli` is the fair sharing weight in
-    thousandths. `steps` leads from right below the root down to a node; `most` is how much a node
+    thousandths. `steps` leads from right below the root down to a node; `potential` is how much a node
     could use if nobody used anything.
     """
 
     path: dict[str, tuple[str, ...]]
     children: dict[str, tuple[str, ...]]
     quotas: dict[str, dict[FlavorResource, ResourceQuota]]
-    subtree: dict[str, Amounts]
-    local: dict[str, Amounts]
+    subtree_quota: dict[str, FlavorResourceQuantities]
+    local_quota: dict[str, FlavorResourceQuantities]
     height: dict[str, int]
     weight_milli: dict[str, int]
-    steps: dict[str, tuple[Step, ...]]
-    most: dict[str, Amounts]
+    steps: dict[str, tuple[QuotaStep, ...]]
+    potential: dict[str, FlavorResourceQuantities]
 
     def root_of(self, node: str) -> str:
         """The top of the tree that the node is in."""
@@ -88,7 +90,7 @@ def build_tree(config: Config, cluster_queues: Iterable[str]) -> QuotaTree:
     children = {node: tuple(c for c in nodes if parents.get(c) == node) for node in nodes}
     quotas = {node: _quotas(config, node) for node in nodes}
     weights = {node: _weight_milli(config, node) for node in nodes}
-    climbed = {node: _climb(node, parents) for node in nodes}
+    climbed = {node: _path_to_root(node, parents) for node in nodes}
     return _derive(climbed, children, quotas, weights)
 
 
@@ -123,7 +125,7 @@ def _up_from(config: Config, cohort: str) -> tuple[str, ...]:
     return tuple(path)
 
 
-def _climb(node: str, parents: Mapping[str, str]) -> tuple[str, ...]:
+def _path_to_root(node: str, parents: Mapping[str, str]) -> tuple[str, ...]:
     path = [node]
     while path[-1] in parents:
         path.append(parents[path[-1]])
@@ -152,25 +154,29 @@ def _derive(
     quotas: dict[str, dict[FlavorResource, ResourceQuota]],
     weights: dict[str, int],
 ) -> QuotaTree:
-    subtree: dict[str, Amounts] = {}
-    local: dict[str, Amounts] = {}
+    subtree_quota: dict[str, FlavorResourceQuantities] = {}
+    local_quota: dict[str, FlavorResourceQuantities] = {}
     height: dict[str, int] = {}
     for node in sorted(path, key=lambda n: (-len(path[n]), n)):
         below = children[node]
         height[node] = 1 + max((height[c] for c in below), default=-1)
-        subtree[node] = {key: quota.nominal_quota for key, quota in quotas[node].items()}
+        subtree_quota[node] = {key: quota.nominal_quota for key, quota in quotas[node].items()}
         for child in below:
-            for key, amount in subtree[child].items():
-                lent = amount - local[child].get(key, 0)
-                subtree[node][key] = subtree[node].get(key, 0) + lent
-        local[node] = _guaranteed(subtree[node], quotas[node])
-    step_at = {node: (node, subtree[node], local[node], _limits(quotas[node])) for node in path}
+            for key, amount in subtree_quota[child].items():
+                lent = amount - local_quota[child].get(key, 0)
+                subtree_quota[node][key] = subtree_quota[node].get(key, 0) + lent
+        local_quota[node] = _guaranteed(subtree_quota[node], quotas[node])
+    step_at = {
+        node: (node, subtree_quota[node], local_quota[node], _limits(quotas[node])) for node in path
+    }
     steps = {node: tuple(step_at[n] for n in reversed(up[:-1])) for node, up in path.items()}
-    most = {node: _most(subtree[up[-1]], steps[node]) for node, up in path.items()}
-    return QuotaTree(path, children, quotas, subtree, local, height, weights, steps, most)
+    potential = {node: _potential(subtree_quota[up[-1]], steps[node]) for node, up in path.items()}
+    return QuotaTree(
+        path, children, quotas, subtree_quota, local_quota, height, weights, steps, potential
+    )
 
 
-def _limits(quotas: Mapping[FlavorResource, ResourceQuota]) -> Amounts:
+def _limits(quotas: Mapping[FlavorResource, ResourceQuota]) -> FlavorResourceQuantities:
     return {
         key: quota.borrowing_limit
         for key, quota in quotas.items()
@@ -178,20 +184,24 @@ def _limits(quotas: Mapping[FlavorResource, ResourceQuota]) -> Amounts:
     }
 
 
-def _most(root: Amounts, steps: Iterable[Step]) -> Amounts:
+def _potential(
+    root: FlavorResourceQuantities, steps: Iterable[QuotaStep]
+) -> FlavorResourceQuantities:
     """What the root has, and on the way down what each node keeps, as far as limits let it go."""
-    most = dict(root)
-    for _, subtree, local, limits in steps:
-        for key, amount in local.items():
-            most[key] = most.get(key, 0) + amount
+    potential = dict(root)
+    for _, subtree_quota, local_quota, limits in steps:
+        for key, amount in local_quota.items():
+            potential[key] = potential.get(key, 0) + amount
         for key, limit in limits.items():
-            most[key] = min(most.get(key, 0), subtree.get(key, 0) + limit)
-    return most
+            potential[key] = min(potential.get(key, 0), subtree_quota.get(key, 0) + limit)
+    return potential
 
 
-def _guaranteed(subtree: Amounts, quotas: Mapping[FlavorResource, ResourceQuota]) -> Amounts:
+def _guaranteed(
+    subtree_quota: FlavorResourceQuantities, quotas: Mapping[FlavorResource, ResourceQuota]
+) -> FlavorResourceQuantities:
     return {
-        key: max(0, subtree.get(key, 0) - quota.lending_limit)
+        key: max(0, subtree_quota.get(key, 0) - quota.lending_limit)
         for key, quota in quotas.items()
         if quota.lending_limit is not None
     }
