@@ -24,11 +24,11 @@ DEFAULT_RESOURCE_RULES = ResourceRules()
 class FlavorOptions:
     """What a ClusterQueue has to choose from.
 
-    `unplaceable` pairs pod sets with flavors whose hosts were found to have no place for them,
-    `no_victims_in` with flavors in which nobody could be found to make room. `allowed` are the only
-    flavors the workload may have; empty means any. `fixed_flavors` is the flavor of each resource of each
-    pod set where it is not free to choose; `is_scale_up` says that it takes over pods that run there.
-    `covered` are the resources that the ClusterQueue has quota for.
+    `unplaceable` pairs pod sets with flavors whose hosts cannot hold them, `no_victims_in` with
+    flavors in which preemption found no victims. `allowed` are the only flavors the workload may
+    have; empty means any. `fixed_flavors` is the flavor of each resource of each pod set where it
+    cannot be chosen; `is_scale_up` if the workload takes over pods that run there. `covered` are
+    the resources that the ClusterQueue has quota for.
     """
 
     spec: ClusterQueueSpec

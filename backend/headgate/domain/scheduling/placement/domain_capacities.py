@@ -89,9 +89,9 @@ LevelArrays: TypeAlias = list[Ints] | tuple[Ints, ...] | LazySums
 class DomainCapacities(msgspec.Struct):
     """Per level one array over its domains; `_led` is with the leader in the domain as well.
 
-    Without a leader the figures with and without are the same arrays, and nobody `leader_capacity`. Without
-    slices those of slices are the same arrays as those of pods. `sizes` keeps what `size_index_of` has
-    counted, `answers` what was found with the figures as they are.
+    Without a leader the figures with and without are the same arrays and `leader_capacity` is 0.
+    Without slices the figures of slices are the arrays of pods. `sizes` caches `size_index_of`,
+    `answers` the results of searches on the present figures.
     """
 
     topology: FlavorTopology

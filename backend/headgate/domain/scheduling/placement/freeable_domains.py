@@ -32,8 +32,9 @@ from headgate.domain.scheduling.placement.placement_context import (
 class FreeableDomain(msgspec.Struct, frozen=True, gc=False):
     """A domain that could hold the shape if everyone left who can be made to.
 
-    Whoever leaves, one of them is protected by at least `min_protection`, and all their pods weigh at least
-    `min_weight`. `holders` are the numbers, in the crowd, of those in it, once for each of their hosts.
+    Every set of evictions that suffices has a victim protected by at least `min_protection` and a
+    total weight of at least `min_weight`. `holders` are the numbers of its holders in the index,
+    once for each of their hosts.
     """
 
     domain: int

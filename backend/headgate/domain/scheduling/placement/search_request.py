@@ -14,9 +14,9 @@ NO_REQUEST = TopologyRequest()
 class SearchRequest(msgspec.Struct, frozen=True, gc=False):
     """How many pods, and at which level they search.
 
-    `may_move_up` lets the search go up and take several domains at the top, `may_split` take several at
-    once; `best_fit` takes large domains first and the tightest last, otherwise small ones first.
-    `balanced` asks for equal shares where possible.
+    With `may_move_up` the search goes up and takes several domains at the top, with `may_split` it
+    takes several at once; `best_fit` takes large domains first and the tightest last, otherwise
+    small ones first. `balanced` asks for equal shares where possible.
     """
 
     count: int

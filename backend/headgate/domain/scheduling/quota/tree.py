@@ -27,8 +27,8 @@ class QuotaTree:
 
     `path` lists a node and its ancestors up to the root; `height` is 0 for a ClusterQueue and one
     more than the highest child for a cohort; `weight_milli` is the fair sharing weight in
-    thousandths. `steps` leads from right below the root down to a node; `potential` is how much a node
-    could use if nobody used anything.
+    thousandths. `steps` leads from right below the root down to a node; `potential` is how much a
+    node could use if nothing were used.
     """
 
     path: dict[str, tuple[str, ...]]
