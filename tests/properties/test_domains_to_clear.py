@@ -18,7 +18,7 @@ from headgate.domain.scheduling.placement.placement_context import (
 )
 from headgate.domain.scheduling.placement.subtopology import leaf_range
 from headgate.domain.scheduling.preemption.candidates import reserved_at
-from headgate.domain.scheduling.preemption.claims import Candidate, Victim
+from headgate.domain.scheduling.preemption.request import Candidate, Victim
 from headgate.domain.scheduling.preemption.scoring import Score, score_of
 from headgate.domain.scheduling.results import Mode, PlacementShortfall
 from headgate.domain.workloads.deciding.leaving import is_leaving

@@ -4,13 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.configuration.specs import FairSharing
-from headgate.domain.scheduling.evaluation.making_room import (
+from headgate.domain.scheduling.evaluation.capacity_view import Seats
+from headgate.domain.scheduling.evaluation.targets import (
     Preemptor,
     Wish,
     oracle_of,
     victims_for,
 )
-from headgate.domain.scheduling.evaluation.room import Seats
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.quota.usage import QuotaView

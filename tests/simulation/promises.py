@@ -12,7 +12,7 @@ from headgate.domain.rounds.state import Round, is_open, reclaims_nominal_quota
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.scheduling.preemption.disruption import (
+from headgate.domain.scheduling.preemption.disruption_budgets import (
     Removal,
     budget_standings,
     violated_budgets,

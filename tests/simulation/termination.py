@@ -20,17 +20,17 @@ from headgate.domain.queues.specs import (
 )
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.preemption.claims import (
+from headgate.domain.scheduling.preemption.cycle_guard import closes_circle
+from headgate.domain.scheduling.preemption.eviction_graph import Epoch, Precedents
+from headgate.domain.scheduling.preemption.fair_sharing import Strategies
+from headgate.domain.scheduling.preemption.request import (
     Amounts,
     Candidate,
     Claim,
     ShareOrder,
     Victim,
 )
-from headgate.domain.scheduling.preemption.fair import Strategies
-from headgate.domain.scheduling.preemption.guard import closes_circle
-from headgate.domain.scheduling.preemption.plan import SearchRules, plan_victims
-from headgate.domain.scheduling.preemption.precedents import Epoch, Precedents
+from headgate.domain.scheduling.preemption.victim_plan import SearchRules, plan_victims
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
 from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import (

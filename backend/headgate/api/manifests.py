@@ -25,7 +25,7 @@ from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Absent, Configured
 from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec
 from headgate.domain.rejection import Rejection
-from headgate.domain.scheduling.preemption.disruption import budget_standings
+from headgate.domain.scheduling.preemption.disruption_budgets import budget_standings
 from headgate.domain.workloads.state import Workload
 
 PRIORITY = "priority"

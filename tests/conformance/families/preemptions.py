@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from headgate.domain.configuration.specs import DEFAULT_FAIR_STRATEGIES
 from headgate.domain.queues.specs import ClusterQueuePreemption, ClusterQueueSpec
-from headgate.domain.scheduling.evaluation.room import quota_room
+from headgate.domain.scheduling.evaluation.capacity_view import quota_room
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.preemption.candidates import in_turn, rule_against, turn_to_go
-from headgate.domain.scheduling.preemption.claims import Candidate, Claim
-from headgate.domain.scheduling.preemption.contest import Contest
-from headgate.domain.scheduling.preemption.plan import SearchRules, plan_victims
+from headgate.domain.scheduling.preemption.fair_sharing_order import Contest
+from headgate.domain.scheduling.preemption.request import Candidate, Claim
+from headgate.domain.scheduling.preemption.victim_plan import SearchRules, plan_victims
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.values.quantities import FlavorResource, scaled
 from headgate.domain.workloads.preemption.accommodating import accommodated, preemption_message

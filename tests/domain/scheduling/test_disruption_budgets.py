@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from headgate.domain.scheduling.preemption.disruption import (
+from headgate.domain.scheduling.preemption.disruption_budgets import (
     BudgetStanding,
     Removal,
     budget_standings,

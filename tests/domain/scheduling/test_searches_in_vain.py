@@ -1,7 +1,7 @@
 """What several searches for victims in vain tell together, one for each flavor of a look."""
 
-from headgate.domain.scheduling.evaluation.searched import NOBODY_LOWER, TOO_FEW, together
-from headgate.domain.scheduling.preemption.guard import BLOCKED
+from headgate.domain.scheduling.evaluation.search_report import NOBODY_LOWER, TOO_FEW, together
+from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED
 from headgate.domain.scheduling.results import VictimSearch
 
 HIGHER = "its priority 9 is not lower than 5"

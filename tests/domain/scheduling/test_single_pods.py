@@ -6,7 +6,7 @@ from headgate.domain.configuration.specs import FairSharing
 from headgate.domain.queues.specs import ClusterQueuePreemption, MinimumRuntime
 from headgate.domain.rounds.events import RoundCommitted, RoundVictim
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.scheduling.preemption.disruption import budget_standings
+from headgate.domain.scheduling.preemption.disruption_budgets import budget_standings
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.events import WorkloadDeleted
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest

@@ -33,7 +33,7 @@ from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configuration.specs import ResourceRules
 from headgate.domain.configured import Configured
 from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec
-from headgate.domain.scheduling.preemption.disruption import BudgetStanding
+from headgate.domain.scheduling.preemption.disruption_budgets import BudgetStanding
 from headgate.domain.workloads.state import Workload
 
 KIND_OF_STREAM: dict[str, ObjectKind] = {kind.lower(): kind for kind in get_args(ObjectKind)}

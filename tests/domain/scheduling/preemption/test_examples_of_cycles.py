@@ -2,7 +2,7 @@
 
 from headgate.domain.queues.specs import FlavorFungibility
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.scheduling.preemption.guard import BLOCKED
+from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED
 from headgate.domain.topology.specs import HOSTNAME_LABEL
 from headgate.domain.workloads.events import WorkloadFinished
 from headgate.domain.workloads.specs import TopologyRequest

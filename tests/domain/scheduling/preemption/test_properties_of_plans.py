@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from headgate.domain.scheduling.preemption.claims import GUARANTEEING, Candidate, Victim
-from headgate.domain.scheduling.preemption.legality import wrongs_in_the_end
-from headgate.domain.scheduling.preemption.plan import SearchRules
-from headgate.domain.scheduling.preemption.precedents import Epoch
+from headgate.domain.scheduling.preemption.eviction_graph import Epoch
+from headgate.domain.scheduling.preemption.post_validation import wrongs_in_the_end
+from headgate.domain.scheduling.preemption.request import GUARANTEEING, Candidate, Victim
+from headgate.domain.scheduling.preemption.victim_plan import SearchRules
 from headgate.domain.workloads.preemption.protecting import protection_of
 from tests.simulation.termination import (
     GPU,

@@ -4,9 +4,9 @@ from msgspec.structs import replace
 
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.preemption.claims import Candidate, Scope, Victim
-from headgate.domain.scheduling.preemption.guard import closes_circle
-from headgate.domain.scheduling.preemption.precedents import Epoch, Precedents
+from headgate.domain.scheduling.preemption.cycle_guard import closes_circle
+from headgate.domain.scheduling.preemption.eviction_graph import Epoch, Precedents
+from headgate.domain.scheduling.preemption.request import Candidate, Scope, Victim
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload

@@ -13,7 +13,7 @@ from headgate.domain.checks.specs import AdmissionCheckSpec
 from headgate.domain.configured import Configured
 from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
-from headgate.domain.scheduling.preemption.disruption import BudgetStanding
+from headgate.domain.scheduling.preemption.disruption_budgets import BudgetStanding
 from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
 from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.selectors import toleration_fields

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from headgate.domain.scheduling.evaluation.capacity_view import fits
 from headgate.domain.scheduling.evaluation.partial_admission import largest_that_works
-from headgate.domain.scheduling.evaluation.room import fits
 from headgate.domain.scheduling.evaluation.workload_evaluator import (
     NOT_PINNED,
     Evaluation,

@@ -9,22 +9,22 @@ import msgspec
 from msgspec import structs
 
 from headgate.domain.scheduling.due.checks import has_provisioning_check
-from headgate.domain.scheduling.evaluation.host_domains import (
-    Evictable,
-    HostDomain,
-    Prospect,
-    host_domains,
-)
-from headgate.domain.scheduling.evaluation.making_room import (
+from headgate.domain.scheduling.evaluation.capacity_view import Seats
+from headgate.domain.scheduling.evaluation.non_preemptible_quota import Immunity
+from headgate.domain.scheduling.evaluation.search_report import in_vain, together
+from headgate.domain.scheduling.evaluation.targets import (
     Preemptor,
     Wish,
     oracle_of,
     victims_for,
 )
-from headgate.domain.scheduling.evaluation.non_preemptible_quota import Immunity
-from headgate.domain.scheduling.evaluation.room import Seats
-from headgate.domain.scheduling.evaluation.searched import in_vain, together
 from headgate.domain.scheduling.evaluation.topology_assignment import Where, seated
+from headgate.domain.scheduling.evaluation.topology_domains import (
+    Evictable,
+    HostDomain,
+    Prospect,
+    host_domains,
+)
 from headgate.domain.scheduling.evaluation.workload_slices import (
     all_open,
     pinned_flavors,
@@ -41,7 +41,7 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, EMPTY, PROJECTED, TRIAL
 from headgate.domain.scheduling.placement.place import PlacementFailure
 from headgate.domain.scheduling.placement.scale_up import RunningPods
-from headgate.domain.scheduling.preemption.claims import Victim
+from headgate.domain.scheduling.preemption.request import Victim
 from headgate.domain.scheduling.quota.usage import QuotaView
 from headgate.domain.scheduling.results import (
     FlavorAttempt,

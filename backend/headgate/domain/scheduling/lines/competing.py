@@ -9,7 +9,7 @@ from headgate.domain.scheduling.lines.standing import (
 )
 from headgate.domain.scheduling.ordering.order import Shape, line_order_of, shape_of
 from headgate.domain.scheduling.ordering.pending import Waiting
-from headgate.domain.scheduling.preemption.guard import BLOCKED
+from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED
 from headgate.domain.workloads.annotations import REPLACES
 from headgate.domain.workloads.deciding.leaving import is_gated, may_compete
 from headgate.domain.workloads.state import Workload

@@ -35,7 +35,7 @@ from headgate.domain.scheduling.partition.stirring import (
     stirred_by,
 )
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.preemption.precedents import Precedents
+from headgate.domain.scheduling.preemption.eviction_graph import Precedents
 from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import QuotaUsage
 from headgate.domain.topology.specs import NodeSpec

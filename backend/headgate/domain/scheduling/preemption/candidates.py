@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from headgate.domain.scheduling.preemption.claims import Candidate, Claim
-from headgate.domain.scheduling.preemption.disruption import placed_pods
+from headgate.domain.scheduling.preemption.disruption_budgets import placed_pods
+from headgate.domain.scheduling.preemption.request import Candidate, Claim
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.deciding.leaving import is_leaving
 from headgate.domain.workloads.pods.surplus import Part

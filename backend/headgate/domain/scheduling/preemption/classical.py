@@ -18,8 +18,7 @@ from headgate.domain.scheduling.preemption.candidates import (
     in_turn,
     turn_to_go,
 )
-from headgate.domain.scheduling.preemption.chains import candidate_of, unless
-from headgate.domain.scheduling.preemption.claims import (
+from headgate.domain.scheduling.preemption.request import (
     Amounts,
     Candidate,
     Claim,
@@ -27,6 +26,7 @@ from headgate.domain.scheduling.preemption.claims import (
     Scope,
     Victim,
 )
+from headgate.domain.scheduling.preemption.unit_chains import candidate_of, unless
 from headgate.domain.workloads.preemption.protecting import protection_of
 
 Attempts: TypeAlias = tuple[bool, ...]

@@ -6,9 +6,9 @@ nobody (trap T10).
 
 import msgspec
 
-from headgate.domain.scheduling.preemption.claims import Claim
-from headgate.domain.scheduling.preemption.plan import SearchRules, VictimPlan, plan_victims
-from headgate.domain.scheduling.preemption.removal import Room
+from headgate.domain.scheduling.preemption.minimal_victims import Room
+from headgate.domain.scheduling.preemption.request import Claim
+from headgate.domain.scheduling.preemption.victim_plan import SearchRules, VictimPlan, plan_victims
 from headgate.domain.scheduling.results import Mode
 
 

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from headgate.domain.priorities.rules import FIRST_PRIORITY
 from headgate.domain.scheduling.preemption.candidates import reserved_at
-from headgate.domain.scheduling.preemption.claims import Victim
+from headgate.domain.scheduling.preemption.request import Victim
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.preemption.protecting import protection_of
 

@@ -10,7 +10,7 @@ from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.specs import SoftEviction
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.cycle_context import CycleContext
-from headgate.domain.scheduling.evaluation.room import fits
+from headgate.domain.scheduling.evaluation.capacity_view import fits
 from headgate.domain.scheduling.evaluation.workload_slices import taken_over
 from headgate.domain.scheduling.partition.charges import Charge, Charges
 from headgate.domain.scheduling.partition.claimed import claims

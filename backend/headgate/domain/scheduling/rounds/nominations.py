@@ -18,7 +18,7 @@ from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.preemption.precedents import Epoch
+from headgate.domain.scheduling.preemption.eviction_graph import Epoch
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload

@@ -19,9 +19,13 @@ from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.preemption.budgets import by_protection, removal_of
-from headgate.domain.scheduling.preemption.claims import Victim
-from headgate.domain.scheduling.preemption.disruption import budget_standings, violated_budgets
+from headgate.domain.scheduling.preemption.disruption_budgets import (
+    budget_standings,
+    by_protection,
+    removal_of,
+    violated_budgets,
+)
+from headgate.domain.scheduling.preemption.request import Victim
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.results import Mode, VictimSearch
 from headgate.domain.scheduling.rounds.evictions import eviction_of, pods_eviction_of, soft_terms

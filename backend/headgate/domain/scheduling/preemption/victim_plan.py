@@ -10,24 +10,28 @@ from typing import Generic, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from headgate.domain.scheduling.preemption import classical, fair
+from headgate.domain.scheduling.preemption import classical, fair_sharing
 from headgate.domain.scheduling.preemption.candidates import Census, Policy, by_importance
-from headgate.domain.scheduling.preemption.chains import as_they_go, merged, unless
-from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, Victim
 from headgate.domain.scheduling.preemption.classical import (
     Listed,
     attempts_of,
     list_candidates,
     walk,
 )
-from headgate.domain.scheduling.preemption.fair import Strategies, fair_candidates, tournament
-from headgate.domain.scheduling.preemption.legality import Wrongs, wrongs_in_the_end
-from headgate.domain.scheduling.preemption.removal import (
+from headgate.domain.scheduling.preemption.fair_sharing import (
+    Strategies,
+    fair_candidates,
+    tournament,
+)
+from headgate.domain.scheduling.preemption.minimal_victims import (
     Place,
     Room,
     fit_of,
     remove_until_it_fits,
 )
+from headgate.domain.scheduling.preemption.post_validation import Wrongs, wrongs_in_the_end
+from headgate.domain.scheduling.preemption.request import Candidate, Claim, Field, Victim
+from headgate.domain.scheduling.preemption.unit_chains import as_they_go, merged, unless
 from headgate.domain.workloads.pods.surplus import owner_of
 
 Late: TypeAlias = Callable[[Sequence[Candidate]], Mapping[str, bool]]
@@ -101,7 +105,7 @@ Removals: TypeAlias = Callable[[Wrongs], Iterator[Victim]]
 def in_reach(room: Field, claim: Claim, rules: SearchRules) -> Iterator[tuple[str, Policy]]:
     """The ClusterQueues whose workloads a claim may make leave, each with the policy on whom."""
     if rules.strategies:
-        return fair.nodes_in_reach(room, claim)
+        return fair_sharing.nodes_in_reach(room, claim)
     return classical.nodes_in_reach(room, claim)
 
 

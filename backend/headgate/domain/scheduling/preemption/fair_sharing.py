@@ -14,9 +14,20 @@ from headgate.domain.scheduling.preemption.candidates import (
     allowed,
     in_turn,
 )
-from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, ShareOrder, Victim
-from headgate.domain.scheduling.preemption.contest import Contest
-from headgate.domain.scheduling.preemption.shares import counted_in, counted_out, share_of, sides
+from headgate.domain.scheduling.preemption.fair_sharing_order import (
+    Contest,
+    counted_in,
+    counted_out,
+    share_of,
+    sides,
+)
+from headgate.domain.scheduling.preemption.request import (
+    Candidate,
+    Claim,
+    Field,
+    ShareOrder,
+    Victim,
+)
 
 Strategies: TypeAlias = tuple[FairStrategy, ...]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from headgate.domain.scheduling.preemption.candidates import MOST_REFUSED
-from headgate.domain.scheduling.preemption.guard import BLOCKED
+from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED
 from headgate.domain.scheduling.preemption.oracle import Foresight
-from headgate.domain.scheduling.preemption.plan import VictimPlan
+from headgate.domain.scheduling.preemption.victim_plan import VictimPlan
 from headgate.domain.scheduling.results import VictimSearch
 
 NOBODY_LOWER = "no workload of lower priority may be preempted"

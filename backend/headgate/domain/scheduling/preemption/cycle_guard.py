@@ -6,9 +6,9 @@ every step is allowed. A circle of evictions is cut at a step that priority alon
 
 from collections.abc import Iterable
 
-from headgate.domain.scheduling.preemption.claims import GUARANTEEING, Victim
-from headgate.domain.scheduling.preemption.legality import Wrongs
-from headgate.domain.scheduling.preemption.precedents import Epoch, Precedents, way
+from headgate.domain.scheduling.preemption.eviction_graph import Epoch, Precedents, way
+from headgate.domain.scheduling.preemption.post_validation import Wrongs
+from headgate.domain.scheduling.preemption.request import GUARANTEEING, Victim
 
 BLOCKED = "PreemptionBlockedByCycleGuard"
 """How a refusal of the guard begins; the path of evictions follows."""

@@ -4,13 +4,50 @@ The source is `fairsharing/ordering.go` (preemption.md §1.8). Of two equal shar
 before a ClusterQueue, and of ClusterQueues the one with the candidate that would go first.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 
 from headgate.domain.scheduling.preemption.candidates import turn_to_go
-from headgate.domain.scheduling.preemption.chains import Stopped
-from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Field, ShareOrder
-from headgate.domain.scheduling.preemption.shares import counted_in, share_of
+from headgate.domain.scheduling.preemption.request import Candidate, Claim, Field, ShareOrder
+from headgate.domain.scheduling.preemption.unit_chains import Stopped
+
+
+def sides(field: Field, mine: str, theirs: str) -> tuple[str, str, str]:
+    """The cohort in which two ClusterQueues meet, and its children on the way to each."""
+    theirs_path = field.path[theirs]
+    below = mine
+    for node in field.path[mine]:
+        if node in theirs_path:
+            return node, below, theirs_path[theirs_path.index(node) - 1]
+        below = node
+    raise AssertionError("both stand in one tree")
+
+
+def share_of(field: Field, node: str) -> ShareOrder:
+    """The share of a node as the field stands, comparable with any other."""
+    return field.share(node)
+
+
+@contextmanager
+def counted_in(field: Field, claim: Claim) -> Iterator[None]:
+    """What the preemptor asks for counts as used meanwhile."""
+    field.charge(claim.node, claim.amounts)
+    try:
+        yield
+    finally:
+        field.uncharge(claim.node, claim.amounts)
+
+
+@contextmanager
+def counted_out(field: Field, candidate: Candidate) -> Iterator[None]:
+    """What a candidate holds of quota counts as free meanwhile."""
+    field.uncharge(candidate.node, candidate.amounts)
+    try:
+        yield
+    finally:
+        field.charge(candidate.node, candidate.amounts)
+
 
 NOBODY: ShareOrder = (False, Fraction(-1))
 """Below every share."""

@@ -9,8 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueueSpec
-from headgate.domain.scheduling.evaluation.host_domains import Evictable, HostDomain, Prospect
-from headgate.domain.scheduling.evaluation.room import (
+from headgate.domain.scheduling.evaluation.candidate_mask import Survey, survey
+from headgate.domain.scheduling.evaluation.capacity_view import (
     Place,
     ProjectedRoom,
     Seats,
@@ -20,26 +20,25 @@ from headgate.domain.scheduling.evaluation.room import (
     parts_in,
     quota_room,
 )
-from headgate.domain.scheduling.evaluation.survey import Survey, survey
+from headgate.domain.scheduling.evaluation.topology_domains import Evictable, HostDomain, Prospect
 from headgate.domain.scheduling.evaluation.workload_slices import taken_over
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.preemption.budgets import Budgets
-from headgate.domain.scheduling.preemption.claims import Candidate, Claim, Victim
-from headgate.domain.scheduling.preemption.disruption import budget_standings
-from headgate.domain.scheduling.preemption.guard import closes_circle
-from headgate.domain.scheduling.preemption.legality import Wrongs
+from headgate.domain.scheduling.preemption.cycle_guard import closes_circle
+from headgate.domain.scheduling.preemption.disruption_budgets import Budgets, budget_standings
+from headgate.domain.scheduling.preemption.eviction_graph import Epoch
 from headgate.domain.scheduling.preemption.oracle import Foresight, foresee
-from headgate.domain.scheduling.preemption.plan import (
+from headgate.domain.scheduling.preemption.post_validation import Wrongs
+from headgate.domain.scheduling.preemption.request import Candidate, Claim, Victim
+from headgate.domain.scheduling.preemption.scoring import Score, score_of
+from headgate.domain.scheduling.preemption.victim_plan import (
     SearchRules,
     VictimPlan,
     in_reach,
     nobody_late,
     plan_victims,
 )
-from headgate.domain.scheduling.preemption.precedents import Epoch
-from headgate.domain.scheduling.preemption.scoring import Score, score_of
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.scheduling.quota.usage import Oracle, available, borrowing_level
 from headgate.domain.scheduling.results import Mode

@@ -1,20 +1,32 @@
-"""How much preemption may take from those that DisruptionBudgets watch (preemption.md §6.2, T11).
+"""What DisruptionBudgets mean for a search: whom to ask last, and whom not at all (C7, trap T18).
 
-A budget watches the workloads of its namespace that its selector selects. Those that run, or ran
-and were taken away and wait to come back, are expected; what never started cannot be disrupted.
+BestEffort budgets cost, Strict ones forbid. Neither holds against who takes back what its side
+owns: there a Strict budget counts like a BestEffort one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import matches_selector
+from headgate.domain.scheduling.preemption.fair_sharing import Strategies
+from headgate.domain.scheduling.preemption.post_validation import Wrongs, wrongs_in_the_end
+from headgate.domain.scheduling.preemption.request import (
+    GUARANTEEING,
+    Candidate,
+    Claim,
+    Field,
+    Victim,
+)
 from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.deciding.shrinking import pods_going
+from headgate.domain.workloads.preemption.protecting import protection_of
 from headgate.domain.workloads.state import Workload, condition, holds
 
-Budgets = Mapping[str, Configured[DisruptionBudgetSpec]]
+ConfiguredBudgets = Mapping[str, Configured[DisruptionBudgetSpec]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +76,9 @@ def placed_pods(workload: Workload) -> int:
     return sum(given.count for given in admission.pod_set_assignments) if admission else 0
 
 
-def budget_standings(budgets: Budgets, workloads: Iterable[Workload]) -> tuple[BudgetStanding, ...]:
+def budget_standings(
+    budgets: ConfiguredBudgets, workloads: Iterable[Workload]
+) -> tuple[BudgetStanding, ...]:
     """Every budget as it stands among these workloads, by name; none looks at no workload."""
     if not budgets:
         return ()
@@ -171,3 +185,58 @@ def _cost(spec: DisruptionBudgetSpec, removal: Removal) -> int:
     if spec.unit == "Pod":
         return removal.pods
     return 1 if removal.is_whole else 0
+
+
+class Budgets(msgspec.Struct, frozen=True, gc=False):
+    """All budgets as they stand before the search."""
+
+    standings: tuple[BudgetStanding, ...]
+
+    def late(self, candidates: Sequence[Candidate]) -> Mapping[str, bool]:
+        """Who is asked last: those beyond the allowance, which the most important use up first."""
+        if not self.standings:
+            return {}
+        broken = violated_budgets(self.standings, [removal_of(found) for found in candidates])
+        pairs = zip(candidates, broken, strict=True)
+        return {candidate.key: True for candidate, names in pairs if names}
+
+    def violations(self, victims: Sequence[Victim]) -> int:
+        """How many victims break a budget, counted again on those who are really taken."""
+        return sum(1 for _, names in self._broken(victims) if names)
+
+    def judge(
+        self, field: Field, claim: Claim, victims: Sequence[Victim], strategies: Strategies
+    ) -> Wrongs:
+        """The wrongs in the end state, and those whom a Strict budget protects."""
+        wrongs = wrongs_in_the_end(field, claim, victims, strategies)
+        for victim, names in self._broken(victims):
+            if victim.scope not in GUARANTEEING and is_strict(self.standings, names):
+                wrongs[victim.candidate.key] = f"DisruptionBudget {names[0]} protects it"
+        return wrongs
+
+    def _broken(self, victims: Sequence[Victim]) -> list[tuple[Victim, tuple[str, ...]]]:
+        if not self.standings:
+            return []
+        ranked = by_protection(victims)
+        removals = [removal_of(victim.candidate) for victim in ranked]
+        broken = violated_budgets(self.standings, removals)
+        return list(zip(ranked, broken, strict=True))
+
+
+def by_protection(victims: Iterable[Victim]) -> list[Victim]:
+    """The best protected first; parts of one workload as they go (trap T11)."""
+    return sorted(victims, key=_rank)
+
+
+def removal_of(candidate: Candidate) -> Removal:
+    """What a budget sees go."""
+    part = candidate.part
+    if part is None:
+        return whole(candidate.workload)
+    return Removal(candidate.workload, candidate.pods, part.is_rest)
+
+
+def _rank(victim: Victim) -> tuple[int, str, int]:
+    part = victim.candidate.part
+    turn = 0 if part is None else part.turn
+    return (-protection_of(victim.workload.spec), victim.workload.uid, turn)

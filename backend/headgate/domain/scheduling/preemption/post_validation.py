@@ -7,9 +7,9 @@ ever (preemption.md §6.6, examples 21 and 22, traps T1 and T2).
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from headgate.domain.scheduling.preemption.claims import Claim, Field, Victim
-from headgate.domain.scheduling.preemption.fair import RULES, Strategies
-from headgate.domain.scheduling.preemption.shares import counted_in, share_of, sides
+from headgate.domain.scheduling.preemption.fair_sharing import RULES, Strategies
+from headgate.domain.scheduling.preemption.fair_sharing_order import counted_in, share_of, sides
+from headgate.domain.scheduling.preemption.request import Claim, Field, Victim
 
 Wrongs: TypeAlias = dict[str, str]
 """Keys of victims that must not be taken, with the rule that protects them."""

@@ -8,7 +8,7 @@ import msgspec
 
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.rounds.events import PreemptionReason
-from headgate.domain.scheduling.preemption.disruption import placed_pods
+from headgate.domain.scheduling.preemption.disruption_budgets import placed_pods
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.pods.surplus import Part

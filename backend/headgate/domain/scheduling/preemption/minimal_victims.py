@@ -9,8 +9,8 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from headgate.domain.scheduling.preemption.chains import Missing
-from headgate.domain.scheduling.preemption.claims import Claim, Field, Victim
+from headgate.domain.scheduling.preemption.request import Claim, Field, Victim
+from headgate.domain.scheduling.preemption.unit_chains import Missing
 
 Place = TypeVar("Place")
 

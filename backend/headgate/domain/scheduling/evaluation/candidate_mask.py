@@ -12,7 +12,7 @@ from headgate.domain.scheduling.preemption.candidates import (
     Policy,
     rule_against,
 )
-from headgate.domain.scheduling.preemption.claims import Claim
+from headgate.domain.scheduling.preemption.request import Claim
 from headgate.domain.workloads.pods.surplus import owner_of
 from headgate.domain.workloads.state import Workload
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from headgate.domain.scheduling.preemption.claims import Amounts, Candidate, Victim
+from headgate.domain.scheduling.preemption.request import Amounts, Candidate, Victim
 from headgate.domain.workloads.pods.surplus import together
 
 Item = TypeVar("Item")
