@@ -6,7 +6,7 @@ from typing import Any
 
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
-from headgate.domain.scheduling.evaluation.partial_admission import largest_that_works
+from headgate.domain.scheduling.evaluation.partial_admission import largest_fitting
 from headgate.domain.scheduling.flavors.assignment import FlavorAssignment, assign_flavors
 from headgate.domain.scheduling.flavors.eligibility import flavor_options, options_for_workload
 from headgate.domain.scheduling.quota.usage import Oracle, QuotaView, add_usage, borrowing_level
@@ -137,7 +137,7 @@ def largest_count(case: Case) -> Iterator[str]:
     pod_sets: tuple[PodSet, ...] = read("Workload", value).spec.pod_sets
     found: int | None = _count(pod_sets)
     if _count(pod_sets) > limit:
-        found = largest_that_works(pod_sets, _count, lambda count: count <= limit)
+        found = largest_fitting(pod_sets, _count, lambda count: count <= limit)
     yield from differences("found", case.want["wantFound"], found is not None)
     if case.want["wantFound"]:
         yield from differences("count", case.want["wantCount"], found)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueuePreemption
-from headgate.domain.scheduling.evaluation.partial_admission import largest_that_works
+from headgate.domain.scheduling.evaluation.partial_admission import largest_fitting
 from headgate.domain.workloads.admission import PodSetAssignment
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import phase_of
@@ -133,7 +133,7 @@ def test_the_largest_size_within_the_room_is_found(
         tuple(p.count - spare * step // most for p, spare in zip(pod_sets, spares, strict=True))
         for step in range(1, most + 1)
     ]
-    found = largest_that_works(
+    found = largest_fitting(
         pod_sets,
         lambda reduced: tuple(p.count for p in reduced),
         lambda found: sum(found) <= room,
@@ -145,6 +145,6 @@ def test_who_may_not_shrink_is_not_looked_at_again() -> None:
     alike = PodSet(count=5, min_count=5, scheduling=Scheduling(requests={}))
     looked: list[int] = []
     for pod_set in (alike, replace(alike, min_count=None)):
-        found = largest_that_works((pod_set,), lambda _: looked.append(1), lambda _: True)
+        found = largest_fitting((pod_set,), lambda _: looked.append(1), lambda _: True)
         assert found is None
     assert not looked

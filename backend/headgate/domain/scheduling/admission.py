@@ -6,7 +6,7 @@ from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.due.checks import required_checks
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
-from headgate.domain.scheduling.evaluation.workload_slices import replaced_by
+from headgate.domain.scheduling.evaluation.workload_slices import predecessor_slice
 from headgate.domain.scheduling.rounds.progress import (
     complete_round,
     invalidate_round,
@@ -44,14 +44,14 @@ def admit(cycle: CycleContext, evaluation: Evaluation) -> None:
         events.append((stream, WorkloadAdmitted(waited_seconds=waited)))
     events.extend(_end_own_rounds(cycle, workload, admission))
     cycle.decide(*events)
-    invalidate_taken(cycle, evaluation.breaks, evaluation.workload.key)
+    invalidate_taken(cycle, evaluation.overridden_rounds, evaluation.workload.key)
 
 
 def _finish_replaced_slice(
     cycle: CycleContext, workload: Workload
 ) -> list[tuple[str, DomainEvent]]:
     """The slice that it takes over from ends first, so that quota is never counted twice."""
-    old = replaced_by(cycle.cell.workloads, workload)
+    old = predecessor_slice(cycle.cell.workloads, workload)
     if old is None:
         return []
     message = f"Replaced by {workload.key}, which runs its pods from now on"

@@ -31,7 +31,7 @@ from headgate.domain.scheduling.drs_ordering import DrsCalculator
 from headgate.domain.scheduling.evaluation.evaluate import (
     Evaluation,
     evaluate,
-    evaluate_again,
+    reevaluate,
     still_fits,
 )
 from headgate.domain.scheduling.inadmissible import remains_inadmissible
@@ -185,7 +185,7 @@ def _process_entry(cycle: CycleContext, evaluation: Evaluation) -> bool:
 
 def _record_result(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Admit, start a round, or record why it waits on."""
-    if evaluation.lost_place:
+    if evaluation.lost_nomination:
         invalidate_nomination(cycle, evaluation)
     elif evaluation.mode == Mode.PREEMPT:
         start_round(cycle, evaluation)
@@ -207,11 +207,11 @@ def _is_out_of_date(cycle: CycleContext, evaluation: Evaluation) -> bool:
 def _reevaluate(cycle: CycleContext, evaluation: Evaluation) -> Evaluation | None:
     """Beside all rounds, those begun in this cycle too, unless it was to break one before."""
     key = evaluation.workload.key
-    if evaluation.breaks:
+    if evaluation.overridden_rounds:
         return _evaluate(cycle, key)
     workloads = cycle.cell.workloads
     return _evaluate_or_quarantine(
-        cycle, key, lambda: evaluate_again(cycle.partition, workloads, evaluation)
+        cycle, key, lambda: reevaluate(cycle.partition, workloads, evaluation)
     )
 
 

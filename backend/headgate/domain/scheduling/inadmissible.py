@@ -21,7 +21,7 @@ def remains_inadmissible(cycle: CycleContext, evaluation: Evaluation) -> bool:
     workload = evaluation.workload
     if workload.explanation is None:
         return False
-    if evaluation.lost_place:
+    if evaluation.lost_nomination:
         return workload.round_id not in cycle.partition.rounds
     if evaluation.mode == Mode.FIT:
         return is_admission_blocked(cycle, evaluation)

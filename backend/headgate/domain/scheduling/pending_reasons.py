@@ -10,7 +10,10 @@ from headgate.domain.rounds.state import oldest_first
 from headgate.domain.scheduling.block_admission import blocked_reason
 from headgate.domain.scheduling.due.timers import waits_for_pods_ready
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation, evaluate
-from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation, not_reached
+from headgate.domain.scheduling.evaluation.evaluation_finding import (
+    explain_evaluation,
+    unreached_flavors,
+)
 from headgate.domain.scheduling.lines.standing import (
     cluster_queue_of,
     queue_obstacle,
@@ -63,7 +66,7 @@ def current_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation |
     kept_out = _workload_reason(cell, workload, at) or _order_reason(cell, workload, at)
     if evaluation.mode in {Mode.FIT, Mode.PREEMPT}:
         return kept_out or _about_to_be_decided(cell, workload, known, evaluation, at)
-    if evaluation.lost_place:
+    if evaluation.lost_nomination:
         return kept_out or _nomination_lost()
     fresh = _with_unreached_flavors(partition, cell, evaluation)
     if kept_out is None:
@@ -78,7 +81,7 @@ def evaluated_reason(cell: Cell, workload: Workload) -> Explanation | None:
     """
     partition = cell.partition(cell.partitioning.key_of(workload))
     evaluation = evaluate(partition, cell.workloads, workload)
-    if evaluation.mode in {Mode.FIT, Mode.PREEMPT} or evaluation.lost_place:
+    if evaluation.mode in {Mode.FIT, Mode.PREEMPT} or evaluation.lost_nomination:
         return None
     return _with_unreached_flavors(partition, cell, evaluation)
 
@@ -88,7 +91,7 @@ def _with_unreached_flavors(
 ) -> Explanation:
     """With the flavors that the search had no need to reach."""
     fresh = explain_evaluation(partition, cell.workloads, evaluation)
-    others = not_reached(partition, evaluation)
+    others = unreached_flavors(partition, evaluation)
     return replace(fresh, blockers=(*fresh.blockers, *others))
 
 

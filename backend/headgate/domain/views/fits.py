@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.evaluation.workload_slices import standing_pods, taken_over
+from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice, running_pods
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.capacity_report import (
@@ -81,8 +81,8 @@ def _sought(
     """Each pod set with the ground it may lie on."""
     context = _ground(cell, partition, flavor, (ACTUAL, PROJECTED))
     pod_sets = needed_pod_sets(workload.spec.pod_sets, workload.reclaimable)
-    old = taken_over(partition, cell.workloads, workload)
-    standing = standing_pods(old, pod_sets) if old is not None else {}
+    old = replaced_slice(partition, cell.workloads, workload)
+    standing = running_pods(old, pod_sets) if old is not None else {}
     for pod_set in pod_sets:
         if pod_set.name in standing:
             yield added_pods(context, pod_set, standing[pod_set.name])

@@ -15,10 +15,10 @@ from headgate.domain.scheduling.results import QuotaResult
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.state import Workload
 
-MOST_HOLDERS = 5
+MAX_HOLDERS = 5
 
 
-def supply_of(
+def quota_supply(
     partition: Partition,
     workloads: Mapping[str, Workload],
     cluster_queue: str,
@@ -103,4 +103,4 @@ def _own(
 
 
 def _first(held: Iterator[tuple[int, str]]) -> tuple[str, ...]:
-    return tuple(name for _, name in nsmallest(MOST_HOLDERS, held))
+    return tuple(name for _, name in nsmallest(MAX_HOLDERS, held))

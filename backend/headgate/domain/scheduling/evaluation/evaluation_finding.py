@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from headgate.domain.scheduling.evaluation.blocking_workloads import supply_of
+from headgate.domain.scheduling.evaluation.blocking_workloads import quota_supply
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.explanation.explain import EvaluationSummary, explain_summary
 from headgate.domain.scheduling.explanation.remedies import QuotaSupply
@@ -15,7 +15,7 @@ from headgate.domain.workloads.deciding.shrinking import pods_going
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Workload
 
-NOT_ALLOWED = "PreemptionNotAllowed"
+PREEMPTION_NOT_ALLOWED = "PreemptionNotAllowed"
 
 
 def explain_evaluation(
@@ -30,7 +30,7 @@ def explain_evaluation(
     def supply(key: FlavorResource, answer: QuotaResult) -> QuotaSupply:
         if not with_holders:
             return QuotaSupply()
-        return supply_of(partition, workloads, evaluation.cluster_queue, key, answer)
+        return quota_supply(partition, workloads, evaluation.cluster_queue, key, answer)
 
     return explain_summary(_finding(partition, workloads, evaluation), supply)
 
@@ -73,11 +73,11 @@ def _not_allowed(partition: Partition, evaluation: Evaluation) -> VictimSearch |
     if evaluation.workload.spec.can_preempt or queue is None or not preempts(queue.spec):
         return None
     return VictimSearch(
-        "it may not preempt others, as it, its class or its pods say", kind=NOT_ALLOWED
+        "it may not preempt others, as it, its class or its pods say", kind=PREEMPTION_NOT_ALLOWED
     )
 
 
-def not_reached(partition: Partition, evaluation: Evaluation) -> tuple[Blocker, ...]:
+def unreached_flavors(partition: Partition, evaluation: Evaluation) -> tuple[Blocker, ...]:
     """The flavors that could serve it and were not looked at, and why: an earlier one will do."""
     return tuple(
         Blocker(

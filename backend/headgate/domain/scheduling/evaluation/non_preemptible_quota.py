@@ -23,7 +23,7 @@ from headgate.domain.workloads.state import Workload
 Workloads = Mapping[str, Workload]
 
 
-class Immunity(msgspec.Struct, frozen=True, gc=False):
+class NonPreemptibleUsage(msgspec.Struct, frozen=True, gc=False):
     """Who may not be preempted, as one look at one workload sees it."""
 
     partition: Partition
@@ -34,7 +34,7 @@ class Immunity(msgspec.Struct, frozen=True, gc=False):
 
     def bounded(self, answer: QuotaResult, key: FlavorResource, need: int) -> QuotaResult:
         """The answer, or no if the rules on immunity leave less room than quota does."""
-        core = immune_requests(self.workload.spec)
+        core = non_preemptible_requests(self.workload.spec)
         if key[1] in core:
             left = answer.nominal - self._immune_usage().get(key, 0)
             asked = min(need, core[key[1]])
@@ -77,13 +77,13 @@ class Immunity(msgspec.Struct, frozen=True, gc=False):
     def _immune_and_waiting(self, key: FlavorResource) -> int:
         waiting = self.partition.pending[self.cluster_queue].members
         return sum(
-            immune_requests(self.workloads[name].spec).get(key[1], 0)
+            non_preemptible_requests(self.workloads[name].spec).get(key[1], 0)
             for name in waiting
             if name in self.workloads and name != self.workload.key
         )
 
 
-def immune_requests(spec: WorkloadSpec) -> dict[str, int]:
+def non_preemptible_requests(spec: WorkloadSpec) -> dict[str, int]:
     """What of its requests may not be preempted, by resource; empty for who is Preemptible."""
     if spec.preemptibility == "Preemptible":
         return {}

@@ -11,7 +11,7 @@ Found = TypeVar("Found")
 PodSets = tuple[PodSet, ...]
 
 
-def largest_that_works(
+def largest_fitting(
     pod_sets: PodSets, look: Callable[[PodSets], Found], works: Callable[[Found], bool]
 ) -> Found | None:
     """What was found at the largest size below the full one that works, or None.

@@ -21,7 +21,7 @@ from headgate.domain.scheduling.evaluation.capacity_view import (
     quota_room,
 )
 from headgate.domain.scheduling.evaluation.topology_domains import Evictable, HostDomain, Prospect
-from headgate.domain.scheduling.evaluation.workload_slices import taken_over
+from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
@@ -256,7 +256,7 @@ def _claim(
     preemptor: Preemptor, amounts: FlavorResourceQuantities, contested: tuple[FlavorResource, ...]
 ) -> Claim:
     spec = preemptor.spec
-    old = taken_over(preemptor.partition, preemptor.workloads, preemptor.workload)
+    old = replaced_slice(preemptor.partition, preemptor.workloads, preemptor.workload)
     return Claim(
         preemptor.workload,
         preemptor.node,

@@ -32,7 +32,7 @@ class Where:
     standing: RunningPods | None = None
 
 
-def seated(
+def assign_topology(
     partition: Partition,
     flavors: Mapping[str, Configured[ResourceFlavorSpec]],
     chosen: Iterable[PodSetFlavors],
@@ -50,7 +50,7 @@ def seated(
     to_hosts = [
         (each, flavor)
         for each in given
-        if each.pod_set.count and (flavor := flavor_with_topology(partition, each))
+        if each.pod_set.count and (flavor := topology_flavor(partition, each))
     ]
     later = tuple(each.pod_set.name for each, _ in to_hosts if comes_later(each.flavors.values()))
     seats = [
@@ -88,7 +88,7 @@ def _placed(seats: list[PodSetPlacement], where: Where) -> dict[str, PlacedPods]
     return place_scale_up(seats, where.standing) if where.standing else place_pod_sets(seats)
 
 
-def flavor_with_topology(partition: Partition, given: PodSetFlavors) -> str:
+def topology_flavor(partition: Partition, given: PodSetFlavors) -> str:
     """The flavor whose hosts a pod set goes to; empty if it needs none."""
     for name in given.flavors.values() if partition.topologies else ():
         if name in partition.topologies:

@@ -14,8 +14,8 @@ import msgspec
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.evaluation.topology_assignment import (
     Where,
-    flavor_with_topology,
     ground_of,
+    topology_flavor,
 )
 from headgate.domain.scheduling.flavors.assignment import PodSetFlavors
 from headgate.domain.scheduling.partition.partition import Partition
@@ -83,13 +83,11 @@ def host_domains(
     beyond the most that the installation allows. Nothing for workloads that lie in no one domain:
     several pod sets that are no group, or no level asked for.
     """
-    seats = [
-        each for each in chosen if flavor_with_topology(partition, each) and each.pod_set.count
-    ]
+    seats = [each for each in chosen if topology_flavor(partition, each) and each.pod_set.count]
     group = _one_group([each.pod_set for each in seats])
     if group is None:
         return []
-    flavor = flavors[flavor_with_topology(partition, seats[0])]
+    flavor = flavors[topology_flavor(partition, seats[0])]
     levels = partition.topologies[flavor.name].levels
     request = group[0].topology_request
     assert request is not None, "only a request makes a group"

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from headgate.domain.scheduling.due.checks import has_provisioning_check
 from headgate.domain.scheduling.evaluation.capacity_view import Seats
-from headgate.domain.scheduling.evaluation.non_preemptible_quota import Immunity
+from headgate.domain.scheduling.evaluation.non_preemptible_quota import NonPreemptibleUsage
 from headgate.domain.scheduling.evaluation.search_report import in_vain, together
 from headgate.domain.scheduling.evaluation.targets import (
     Preemptor,
@@ -18,7 +18,7 @@ from headgate.domain.scheduling.evaluation.targets import (
     oracle_of,
     victims_for,
 )
-from headgate.domain.scheduling.evaluation.topology_assignment import Where, seated
+from headgate.domain.scheduling.evaluation.topology_assignment import Where, assign_topology
 from headgate.domain.scheduling.evaluation.topology_domains import (
     Evictable,
     HostDomain,
@@ -26,10 +26,10 @@ from headgate.domain.scheduling.evaluation.topology_domains import (
     host_domains,
 )
 from headgate.domain.scheduling.evaluation.workload_slices import (
-    all_open,
-    pinned_flavors,
-    standing_pods,
-    taken_over,
+    all_hosts_usable,
+    fixed_flavors,
+    replaced_slice,
+    running_pods,
 )
 from headgate.domain.scheduling.flavors.assignment import (
     FlavorAssignment,
@@ -61,9 +61,9 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
 
     FIT: `admission` may be reserved at once. DEFERRED: it fits at `admission` once those already
     leaving have left. PREEMPT: it fits there once `victims` have. NO_FIT: `tries`, `unplaced` and
-    `search` say why; `wanted` is what it would take if nobody stood in its way, and `nowhere` pairs
+    `search` say why; `wanted` is what it would take if nobody stood in its way, and `never_fits_in` pairs
     pod sets with flavors whose hosts would not do even empty.
-    `lost_place`: the place an open round keeps for it cannot be had any more. `breaks` names the
+    `lost_nomination`: the place an open round keeps for it cannot be had any more. `overridden_rounds` names the
     open rounds that do not bind it and may lose their place to it.
     """
 
@@ -76,21 +76,21 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
     unplaced: tuple[tuple[str, str, PlacementShortfall], ...] = ()
     victims: tuple[Victim, ...] = ()
     search: VictimSearch | None = None
-    lost_place: bool = False
+    lost_nomination: bool = False
     wanted: Admission | None = None
-    nowhere: tuple[tuple[str, str], ...] = ()
-    breaks: tuple[str, ...] = ()
+    never_fits_in: tuple[tuple[str, str], ...] = ()
+    overridden_rounds: tuple[str, ...] = ()
 
 
 NotPlaced = tuple[tuple[str, str, PlacementShortfall], ...]
-Pinned: TypeAlias = Mapping[tuple[str, str], str]
+FixedFlavors: TypeAlias = Mapping[tuple[str, str], str]
 """The flavor of each resource of each pod set, where it is not free to choose."""
 
-NOT_PINNED: Pinned = {}
+NO_FIXED_FLAVORS: FixedFlavors = {}
 NOW, LATER, ALONE = Where((ACTUAL, PROJECTED)), Where((PROJECTED,)), Where((EMPTY,))
 
 
-class Look:
+class WorkloadEvaluator:
     """What is asked more than once during one look."""
 
     def __init__(
@@ -109,31 +109,39 @@ class Look:
         spec = partition.specs[self.cluster_queue]
         self.offer = options_for_workload(partition.offers[self.cluster_queue], workload)
         self.standing: RunningPods = {}
-        old = taken_over(partition, workloads, workload)
+        old = replaced_slice(partition, workloads, workload)
         if old is not None:
-            self.offer = replace(self.offer, fixed_flavors=pinned_flavors(old), is_scale_up=True)
-            self.standing = standing_pods(old, pod_sets)
+            self.offer = replace(self.offer, fixed_flavors=fixed_flavors(old), is_scale_up=True)
+            self.standing = running_pods(old, pod_sets)
         self.quota = QuotaView(partition.tree, *partition.usage)
-        self.immunity = Immunity(partition, workloads, workload, self.cluster_queue, spec)
+        self.immunity = NonPreemptibleUsage(
+            partition, workloads, workload, self.cluster_queue, spec
+        )
         self.preemptor = Preemptor(partition, workloads, workload, self.node, spec)
 
-    def evaluate(self, *, may_preempt: bool = True, pinned: Pinned = NOT_PINNED) -> Evaluation:
+    def evaluate(
+        self, *, may_preempt: bool = True, fixed_flavors: FixedFlavors = NO_FIXED_FLAVORS
+    ) -> Evaluation:
         """The best there is; a choice of flavors in vain gives way to the next.
 
         It is in vain where nobody may be made to leave, or where no hosts would do even empty.
         """
         preempts = may_preempt and self.preemptor.may_preempt and self._may_clear_hosts()
         offer = (
-            replace(self.offer, fixed_flavors=pinned)
-            if pinned and not self.offer.is_scale_up
+            replace(self.offer, fixed_flavors=fixed_flavors)
+            if fixed_flavors and not self.offer.is_scale_up
             else self.offer
         )
         choice = self._choose(offer, preempts=preempts)
         found = first = self._evaluate_choice(choice, offer, preempts=preempts)
         vain = [first]
-        while found.mode == Mode.NO_FIT and ((barren := _barren(choice, found)) or found.nowhere):
-            nowhere = offer.unplaceable + found.nowhere
-            offer = replace(offer, no_victims_in=offer.no_victims_in + barren, unplaceable=nowhere)
+        while found.mode == Mode.NO_FIT and (
+            (no_victims_in := _barren(choice, found)) or found.never_fits_in
+        ):
+            never_fits_in = offer.unplaceable + found.never_fits_in
+            offer = replace(
+                offer, no_victims_in=offer.no_victims_in + no_victims_in, unplaceable=never_fits_in
+            )
             choice = self._choose(offer, preempts=preempts)
             found = self._evaluate_choice(choice, offer, preempts=preempts)
             vain.append(found)
@@ -141,12 +149,18 @@ class Look:
 
     def _may_clear_hosts(self) -> bool:
         """Not beside pods on closed hosts: no round can keep a place that is partly there."""
-        return not self.standing or all_open(self.partition.hosts, self.standing)
+        return not self.standing or all_hosts_usable(self.partition.hosts, self.standing)
 
-    def found(self, mode: Mode, admission: Admission, *, lost_place: bool = False) -> Evaluation:
+    def found(
+        self, mode: Mode, admission: Admission, *, lost_nomination: bool = False
+    ) -> Evaluation:
         """An answer for a place that was known before."""
         return Evaluation(
-            self.workload, self.cluster_queue, mode, admission=admission, lost_place=lost_place
+            self.workload,
+            self.cluster_queue,
+            mode,
+            admission=admission,
+            lost_nomination=lost_nomination,
         )
 
     def _evaluate_choice(
@@ -164,8 +178,10 @@ class Look:
             unplaced = unplaced or later
         wanted, never = self._place(choice, ALONE)
         if wanted is None:
-            nowhere = tuple((pod_set, flavor) for pod_set, flavor, _ in never)
-            return structs.replace(self._failed(choice, unplaced or never), nowhere=nowhere)
+            never_fits_in = tuple((pod_set, flavor) for pod_set, flavor, _ in never)
+            return structs.replace(
+                self._failed(choice, unplaced or never), never_fits_in=never_fits_in
+            )
         taken = tuple(
             (name, flavor, replace(why, is_occupied=True)) for name, flavor, why in unplaced
         )
@@ -274,7 +290,7 @@ class Look:
         later = partial(has_provisioning_check, self.partition.config, self.cluster_queue)
         if self.standing:
             where = replace(where, standing=self.standing)
-        found = seated(self.partition, self.offer.flavors, choice.pod_sets, where, later)
+        found = assign_topology(self.partition, self.offer.flavors, choice.pod_sets, where, later)
         if isinstance(found, PlacementFailure):
             return None, ((found.pod_set, found.flavor, found.shortfall),)
         return Admission(cluster_queue=self.cluster_queue, pod_set_assignments=found), ()

@@ -20,7 +20,7 @@ from headgate.domain.workloads.state import Workload
 Workloads = Mapping[str, Workload]
 
 
-def replaced_by(workloads: Workloads, workload: Workload) -> Workload | None:
+def predecessor_slice(workloads: Workloads, workload: Workload) -> Workload | None:
     """The slice that ends when this workload gets its quota; who is leaving ends by itself."""
     key = replaced_key(workload.annotations) if workload.annotations else ""
     old = workloads.get(key) if key else None
@@ -29,9 +29,11 @@ def replaced_by(workloads: Workloads, workload: Workload) -> Workload | None:
     return None if old.finished_at is not None or is_leaving(old) else old
 
 
-def taken_over(partition: Partition, workloads: Workloads, workload: Workload) -> Workload | None:
+def replaced_slice(
+    partition: Partition, workloads: Workloads, workload: Workload
+) -> Workload | None:
     """The slice whose quota the workload may count on, in the ClusterQueue that it waits for."""
-    old = replaced_by(workloads, workload)
+    old = predecessor_slice(workloads, workload)
     if old is None or not holds_quota(old) or old.admission is None:
         return None
     local = partition.config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
@@ -39,7 +41,7 @@ def taken_over(partition: Partition, workloads: Workloads, workload: Workload) -
     return old if same else None
 
 
-def pinned_flavors(old: Workload) -> dict[tuple[str, str], str]:
+def fixed_flavors(old: Workload) -> dict[tuple[str, str], str]:
     """The flavors that the pods of the old slice run on, by pod set and resource."""
     assert old.admission is not None, "only who holds quota has flavors"
     return {
@@ -49,7 +51,7 @@ def pinned_flavors(old: Workload) -> dict[tuple[str, str], str]:
     }
 
 
-def standing_pods(old: Workload, pod_sets: Iterable[PodSet]) -> RunningPods:
+def running_pods(old: Workload, pod_sets: Iterable[PodSet]) -> RunningPods:
     """Where the pods of the old slice stand that the same pod sets of the new one take over.
 
     Left out are pod sets that ask for something else now, and those that lost a host.
@@ -66,7 +68,7 @@ def standing_pods(old: Workload, pod_sets: Iterable[PodSet]) -> RunningPods:
     }
 
 
-def all_open(hosts: HostTable, standing: RunningPods) -> bool:
+def all_hosts_usable(hosts: HostTable, standing: RunningPods) -> bool:
     """Whether every host that pods stand on takes more of them; a cordoned one does not."""
     rows = [
         hosts.row_of.get(domain.values) for known in standing.values() for domain in known.domains

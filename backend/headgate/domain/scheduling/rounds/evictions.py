@@ -11,7 +11,7 @@ from headgate.domain.queues.specs import SoftEviction
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.capacity_view import fits
-from headgate.domain.scheduling.evaluation.workload_slices import taken_over
+from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
 from headgate.domain.scheduling.partition.charges import Charge, Charges
 from headgate.domain.scheduling.partition.claimed import claims
 from headgate.domain.scheduling.placement.host_table import PROJECTED
@@ -170,7 +170,7 @@ def nomination_fits(cycle: CycleContext, found: Round) -> bool:
         return True
     partition = cycle.partition
     own = partition.charges.charge_of(preemptor, found.admission)
-    old = taken_over(partition, cycle.cell.workloads, preemptor)
+    old = replaced_slice(partition, cycle.cell.workloads, preemptor)
     partition.charges.give_back(PROJECTED, own)
     try:
         with partition.charges.without(old):

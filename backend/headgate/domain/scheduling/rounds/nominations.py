@@ -55,7 +55,7 @@ def without_nominated_capacity(
             other = look()
             is_enough = suffices(partition, other)
         if other.mode > found.mode and other.mode != Mode.DEFERRED and is_enough:
-            return replace(other, breaks=tuple(kept.id for kept in loose))
+            return replace(other, overridden_rounds=tuple(kept.id for kept in loose))
     return found
 
 

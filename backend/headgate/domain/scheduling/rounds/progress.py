@@ -22,7 +22,7 @@ from headgate.domain.rounds.events import (
 )
 from headgate.domain.rounds.state import Round, oldest_first
 from headgate.domain.scheduling.cycle_context import CycleContext
-from headgate.domain.scheduling.evaluation.workload_slices import taken_over
+from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
 from headgate.domain.scheduling.lines.standing import queue_obstacle
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.rounds.evictions import cancel_evictions, nomination_fits
@@ -178,7 +178,7 @@ def _invalidation_cause(cycle: CycleContext, found: Round) -> InvalidatedBy:
     preemptor = cycle.cell.workloads[found.preemptor]
     partition = cycle.partition
     charge = partition.charges.charge_of(preemptor, found.admission)
-    old = taken_over(partition, cycle.cell.workloads, preemptor)
+    old = replaced_slice(partition, cycle.cell.workloads, preemptor)
     partition.charges.give_back(PROJECTED, charge)
     try:
         with partition.charges.without(old):

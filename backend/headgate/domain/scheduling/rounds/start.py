@@ -63,7 +63,7 @@ def start_round(cycle: CycleContext, evaluation: Evaluation) -> None:
         _record_reason(cycle, evaluation, _rate_limited(cycle, evaluation))
         return
     cycle.decide(*_round(cycle, evaluation))
-    invalidate_taken(cycle, evaluation.breaks, evaluation.workload.key)
+    invalidate_taken(cycle, evaluation.overridden_rounds, evaluation.workload.key)
 
 
 def _round(cycle: CycleContext, evaluation: Evaluation) -> Facts:
