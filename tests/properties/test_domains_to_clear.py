@@ -17,7 +17,7 @@ from headgate.domain.scheduling.placement.placement_context import (
     single_pod_requests,
 )
 from headgate.domain.scheduling.placement.subtopology import leaf_range
-from headgate.domain.scheduling.preemption.candidates import reserved_at
+from headgate.domain.scheduling.preemption.candidates import quota_reserved_at
 from headgate.domain.scheduling.preemption.request import Candidate, Victim
 from headgate.domain.scheduling.preemption.scoring import Score, score_of
 from headgate.domain.scheduling.results import Mode, PlacementShortfall
@@ -127,7 +127,7 @@ class EveryDomain:
         staying = [w for w in holders if not is_leaving(w)]
         lower = [w for w in staying if w.spec.priority < self.gang.spec.priority]
         asked = [w for w in lower if w.spec.preemptibility == "Preemptible"]
-        return sorted(asked, key=lambda w: (w.spec.priority, -reserved_at(w), w.uid))
+        return sorted(asked, key=lambda w: (w.spec.priority, -quota_reserved_at(w), w.uid))
 
     def _lies_in(self, workload: Workload, within: Bools) -> bool:
         places = [

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from headgate.domain.configuration.specs import FairSharing
 from headgate.domain.scheduling.evaluation.capacity_view import Seats
 from headgate.domain.scheduling.evaluation.targets import (
-    Preemptor,
-    Wish,
-    oracle_of,
-    victims_for,
+    PlacementDemand,
+    PreemptionContext,
+    find_victims,
+    preemption_oracle,
 )
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
@@ -40,16 +40,18 @@ def submit(world: World, asks: list[tuple[str, int, int]], name: str) -> list[st
     ]
 
 
-def preemptor_of(world: World, partition: Partition, workload: Workload) -> Preemptor:
+def preemptor_of(world: World, partition: Partition, workload: Workload) -> PreemptionContext:
     queue = workload.spec.queue_name
     spec = partition.specs[queue]
-    return Preemptor(partition, world.cell.workloads, workload, f"clusterqueue/{queue}", spec)
+    return PreemptionContext(
+        partition, world.cell.workloads, workload, f"clusterqueue/{queue}", spec
+    )
 
 
-def anywhere(amount: int) -> Wish[str]:
+def anywhere(amount: int) -> PlacementDemand[str]:
     """So much of the one resource, and any place."""
     seats = Seats(lambda: True, lambda: "here", lambda _: Charge("", {}, ()))
-    return Wish({GPU: amount}, lambda _: seats, lambda _: ())
+    return PlacementDemand({GPU: amount}, lambda _: seats, lambda _: ())
 
 
 @given(
@@ -76,8 +78,8 @@ def test_what_is_foreseen_for_one_resource_is_the_plan_for_it(
         amount = workload.spec.pod_sets[0].scheduling.requests["gpu"]
         anew = preemptor_of(world, partition, workload)
         knowing = preemptor_of(world, partition, workload)
-        oracle = oracle_of(knowing, preempts=True)
+        oracle = preemption_oracle(knowing, preempts=True)
         QuotaView(partition.tree, *partition.usage).check(anew.node, GPU, amount, oracle)
-        if knowing.foreseen:
+        if knowing.simulations:
             wish = anywhere(amount)
-            assert victims_for(knowing, wish) == victims_for(anew, wish)
+            assert find_victims(knowing, wish) == find_victims(anew, wish)

@@ -22,11 +22,11 @@ from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.preemption.cycle_guard import closes_circle
 from headgate.domain.scheduling.preemption.eviction_graph import Epoch, Precedents
-from headgate.domain.scheduling.preemption.fair_sharing import Strategies
+from headgate.domain.scheduling.preemption.fair_sharing import FairSharingStrategies
 from headgate.domain.scheduling.preemption.request import (
     Amounts,
     Candidate,
-    Claim,
+    PreemptionRequest,
     ShareOrder,
     Victim,
 )
@@ -135,7 +135,7 @@ class Cohort:
     policies: dict[str, ClusterQueuePreemption]
     workloads: dict[str, Workload]
     asks: dict[str, Candidate]
-    strategies: Strategies
+    strategies: FairSharingStrategies
     stands: dict[str, str] = field(default_factory=dict)
     kept_for: dict[str, list[str]] = field(default_factory=dict)
     rounds: int = 0
@@ -192,7 +192,7 @@ def a_cohort(random: Random) -> Cohort:
         )
         size = random.randint(1, max(1, most))
         asks[key] = Candidate(workloads[key], f"clusterqueue/{queue}", {GPU: size})
-    strategies: Strategies = DEFAULT_FAIR_STRATEGIES if random.random() < 0.5 else ()
+    strategies: FairSharingStrategies = DEFAULT_FAIR_STRATEGIES if random.random() < 0.5 else ()
     cohort = Cohort(yard, empty_usage(tree), policies, workloads, asks, strategies)
     cohort.stands = dict.fromkeys(workloads, WAITING)
     for key in sorted(workloads, key=lambda _: random.random()):
@@ -220,7 +220,7 @@ def rules_of(cohort: Cohort, *, guarded: bool) -> SearchRules:
     if not guarded:
         return SearchRules(cohort.strategies, judge=lambda *_: {})
 
-    def guard(claim: Claim, victims: Iterable[Victim]) -> dict[str, str]:
+    def guard(claim: PreemptionRequest, victims: Iterable[Victim]) -> dict[str, str]:
         epoch = Epoch(cohort.workloads, "")
         return closes_circle(cohort.precedents, epoch, claim.preemptor.key, victims)
 
@@ -272,10 +272,10 @@ def plan_for(cohort: Cohort, key: str, rules: SearchRules) -> tuple[Victim, ...]
     return plan_victims(yard, a_claim(cohort, key), rules).victims
 
 
-def a_claim(cohort: Cohort, key: str) -> Claim:
+def a_claim(cohort: Cohort, key: str) -> PreemptionRequest:
     """What one of them claims."""
     ask = cohort.asks[key]
-    return Claim(
+    return PreemptionRequest(
         cohort.workloads[key],
         ask.node,
         cohort.policies[ask.node],

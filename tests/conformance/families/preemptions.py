@@ -9,9 +9,13 @@ from headgate.domain.configuration.specs import DEFAULT_FAIR_STRATEGIES
 from headgate.domain.queues.specs import ClusterQueuePreemption, ClusterQueueSpec
 from headgate.domain.scheduling.evaluation.capacity_view import quota_room
 from headgate.domain.scheduling.ordering.order import queued_at
-from headgate.domain.scheduling.preemption.candidates import in_turn, rule_against, turn_to_go
-from headgate.domain.scheduling.preemption.fair_sharing_order import Contest
-from headgate.domain.scheduling.preemption.request import Candidate, Claim
+from headgate.domain.scheduling.preemption.candidates import (
+    candidate_order,
+    in_candidate_order,
+    protection_rule,
+)
+from headgate.domain.scheduling.preemption.fair_sharing_order import FairSharingOrder
+from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest
 from headgate.domain.scheduling.preemption.victim_plan import SearchRules, plan_victims
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.values.quantities import FlavorResource, scaled
@@ -53,7 +57,7 @@ def _victims(case: Case, rules: SearchRules) -> Iterator[str]:
     spec = cell.config.cluster_queues[target].spec
     preemptor = cell.workloads[key_of(f"/{incoming['metadata']['name']}")]
     amounts, contested = _chosen(case, preemptor, spec)
-    claim = Claim(
+    claim = PreemptionRequest(
         preemptor,
         f"clusterqueue/{target}",
         spec.preemption,
@@ -94,7 +98,7 @@ def policy_is_met(case: Case) -> Iterator[str]:
     installed.add("Workload", case.inputs["preemptor"], case.inputs["candidate"])
     preemptor, candidate = installed.cell.workloads.values()
     policy = case.inputs["policy"]
-    rule = rule_against(_claim_of(preemptor), policy, candidate)
+    rule = protection_rule(_claim_of(preemptor), policy, candidate)
     yield from differences("may be preempted", case.want["want"], policy != "Never" and not rule)
 
 
@@ -111,8 +115,8 @@ def order_of_candidates(case: Case) -> Iterator[str]:
         found["obj"]["metadata"]["name"]: Fraction(found.get("localQueueFSUsage", 0))
         for found in case.inputs["candidates"]
     }
-    claim = replace(claim, consumed=lambda found: (False, usage[found.workload.name]))
-    found = [each.workload.name for each in in_turn(claim, present, lambda each: each)]
+    claim = replace(claim, local_queue_usage=lambda found: (False, usage[found.workload.name]))
+    found = [each.workload.name for each in in_candidate_order(claim, present, lambda each: each)]
     leaving = {c.workload.name for c in candidates} - set(found)
     wanted = [name for name in case.want["wantCandidates"] if name not in leaving]
     yield from differences("order", wanted, found)
@@ -135,7 +139,9 @@ def order_of_queues(case: Case) -> Iterator[str]:
         for queue in case.inputs["candidateCQs"]
         for found in room.holders(f"clusterqueue/{queue}")
     ]
-    contest = Contest(room, claim, sorted(candidates, key=lambda c: turn_to_go(claim, c)))
+    contest = FairSharingOrder(
+        room, claim, sorted(candidates, key=lambda c: candidate_order(claim, c))
+    )
     found, actions = [], list(case.given("actions") or ())
     while (node := contest.next_node()) is not None:
         found.append(node.removeprefix("clusterqueue/"))
@@ -158,10 +164,10 @@ def message(case: Case) -> Iterator[str]:
     yield from differences("message", case.want["want"], told)
 
 
-def _claim_of(preemptor: Workload, node: str = "clusterqueue/preemptor") -> Claim:
+def _claim_of(preemptor: Workload, node: str = "clusterqueue/preemptor") -> PreemptionRequest:
     queue = {"metadata": {"name": "cq"}, "spec": {"namespaceSelector": {}}}
     spec = read("ClusterQueue", queue).spec
-    return Claim(
+    return PreemptionRequest(
         preemptor, node, ClusterQueuePreemption(), lambda other: queued_at(other, spec), {}, ()
     )
 

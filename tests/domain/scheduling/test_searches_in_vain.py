@@ -1,6 +1,10 @@
 """What several searches for victims in vain tell together, one for each flavor of a look."""
 
-from headgate.domain.scheduling.evaluation.search_report import NOBODY_LOWER, TOO_FEW, together
+from headgate.domain.scheduling.evaluation.search_report import (
+    NO_LOWER_PRIORITY,
+    TOO_FEW_VICTIMS,
+    merge_searches,
+)
 from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED
 from headgate.domain.scheduling.results import VictimSearch
 
@@ -10,18 +14,23 @@ ROUND = f"{BLOCKED}: team/p made way for team/v"
 
 def test_a_circle_in_a_later_flavor_is_the_reason_before_anything_else() -> None:
     circle = VictimSearch("it would go round in a circle", 2, (("team/v", ROUND),), BLOCKED)
-    found = together([VictimSearch(TOO_FEW, 3), circle, VictimSearch(NOBODY_LOWER)])
+    found = merge_searches(
+        [VictimSearch(TOO_FEW_VICTIMS, 3), circle, VictimSearch(NO_LOWER_PRIORITY)]
+    )
     assert (found.kind, found.reason) == (BLOCKED, circle.reason)
 
 
 def test_too_few_in_one_flavor_is_the_reason_before_nobody_in_another() -> None:
-    assert together([VictimSearch(NOBODY_LOWER), VictimSearch(TOO_FEW)]).reason == TOO_FEW
+    assert (
+        merge_searches([VictimSearch(NO_LOWER_PRIORITY), VictimSearch(TOO_FEW_VICTIMS)]).reason
+        == TOO_FEW_VICTIMS
+    )
 
 
 def test_everyone_who_is_safe_is_named_once_those_in_a_circle_first() -> None:
-    first = VictimSearch(NOBODY_LOWER, 1, (("team/a", HIGHER), ("team/b", HIGHER)))
-    other = VictimSearch(TOO_FEW, 2, (("team/a", HIGHER), ("team/v", ROUND)))
-    assert together([first, other]).refused == (
+    first = VictimSearch(NO_LOWER_PRIORITY, 1, (("team/a", HIGHER), ("team/b", HIGHER)))
+    other = VictimSearch(TOO_FEW_VICTIMS, 2, (("team/a", HIGHER), ("team/v", ROUND)))
+    assert merge_searches([first, other]).refused == (
         ("team/v", ROUND),
         ("team/a", HIGHER),
         ("team/b", HIGHER),
@@ -30,5 +39,7 @@ def test_everyone_who_is_safe_is_named_once_those_in_a_circle_first() -> None:
 
 def test_of_very_many_who_are_safe_the_first_are_named() -> None:
     many = tuple((f"team/{number:03}", HIGHER) for number in range(50))
-    found = together([VictimSearch(TOO_FEW, 25, many[:25]), VictimSearch(TOO_FEW, 25, many[25:])])
+    found = merge_searches(
+        [VictimSearch(TOO_FEW_VICTIMS, 25, many[:25]), VictimSearch(TOO_FEW_VICTIMS, 25, many[25:])]
+    )
     assert found.refused == many[:20]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from headgate.domain.scheduling.preemption.eviction_graph import Epoch
 from headgate.domain.scheduling.preemption.post_validation import wrongs_in_the_end
-from headgate.domain.scheduling.preemption.request import GUARANTEEING, Candidate, Victim
+from headgate.domain.scheduling.preemption.request import RECLAIM_SCOPES, Candidate, Victim
 from headgate.domain.scheduling.preemption.victim_plan import SearchRules
 from headgate.domain.workloads.preemption.protecting import protection_of
 from tests.simulation.termination import (
@@ -148,7 +148,7 @@ def test_i16_what_a_queue_owns_it_can_always_get_back(seed: int) -> None:
         if waits and policies.reclaim_within_cohort == "Any":
             victims = plan_for(cohort, key, plain(cohort))
             assert victims or fits(cohort, key, borrow=True)
-            assert all(v.scope in GUARANTEEING for v in victims)
+            assert all(v.scope in RECLAIM_SCOPES for v in victims)
 
 
 @given(SEEDS)

@@ -6,7 +6,7 @@ from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.preemption.cycle_guard import closes_circle
 from headgate.domain.scheduling.preemption.eviction_graph import Epoch, Precedents
-from headgate.domain.scheduling.preemption.request import Candidate, Scope, Victim
+from headgate.domain.scheduling.preemption.request import Candidate, PreemptionScope, Victim
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
@@ -55,7 +55,9 @@ def known(*rounds: Round) -> Precedents:
     return precedents
 
 
-def refused(precedents: Precedents, preemptor: str, victim: str, scope: Scope) -> dict[str, str]:
+def refused(
+    precedents: Precedents, preemptor: str, victim: str, scope: PreemptionScope
+) -> dict[str, str]:
     chosen = Victim(Candidate(EVERYONE[f"team/{victim}"], "clusterqueue/q", {}), scope)
     return closes_circle(precedents, EPOCH, f"team/{preemptor}", [chosen])
 

@@ -32,7 +32,7 @@ Place = TypeVar("Place")
 Workloads = Mapping[str, Workload]
 
 
-def fits(partition: Partition, charge: Charge, views: tuple[int, ...]) -> bool:
+def charge_fits(partition: Partition, charge: Charge, views: tuple[int, ...]) -> bool:
     """Whether quota and hosts have room for exactly this, in all of these views."""
     quota = QuotaView(partition.tree, *partition.usage)
     node = f"clusterqueue/{charge.cluster_queue}"
@@ -56,7 +56,7 @@ class Seats(msgspec.Struct, Generic[Place], frozen=True):
     clearing: EvictionSimulation | None = None
 
 
-class ProjectedRoom(msgspec.Struct, Generic[Place], frozen=True):
+class CapacityView(msgspec.Struct, Generic[Place], frozen=True):
     """What is there once everyone leaving, and everyone removed, has left (`removal.Room`)."""
 
     partition: Partition
@@ -157,7 +157,7 @@ def charge_of(partition: Partition, candidate: Candidate) -> Charge:
     return partition.charges.held_by(candidate.workload)
 
 
-def quota_room(partition: Partition, workloads: Workloads) -> ProjectedRoom[bool]:
+def quota_room(partition: Partition, workloads: Workloads) -> CapacityView[bool]:
     """Quota alone: any place on hosts will do."""
 
     def move(candidate: Candidate, back: bool) -> None:  # noqa: FBT001 - as the room calls it
@@ -165,7 +165,7 @@ def quota_room(partition: Partition, workloads: Workloads) -> ProjectedRoom[bool
         usage = partition.usage[PROJECTED]
         change(partition.tree, usage, candidate.node, candidate.amounts)
 
-    return ProjectedRoom(partition, workloads, lambda: True, lambda: True, bool, move)
+    return CapacityView(partition, workloads, lambda: True, lambda: True, bool, move)
 
 
 def host_room(
@@ -173,7 +173,7 @@ def host_room(
     workloads: Workloads,
     seats: Seats[Place],
     only: Mapping[str, Sequence[Candidate]] | None = None,
-) -> ProjectedRoom[Place]:
+) -> CapacityView[Place]:
     """Quota and hosts; `only` are the candidates by ClusterQueue, where they are known."""
 
     def is_free(found: Place) -> bool:
@@ -184,7 +184,7 @@ def host_room(
         change = partition.charges.take if back else partition.charges.give_back
         change(PROJECTED, charge_of(partition, candidate))
 
-    return ProjectedRoom(partition, workloads, seats.has_place, seats.place, is_free, move, only)
+    return CapacityView(partition, workloads, seats.has_place, seats.place, is_free, move, only)
 
 
 def cleared_room(
@@ -193,7 +193,7 @@ def cleared_room(
     seats: Seats[Place],
     clearing: EvictionSimulation,
     only: Mapping[str, Sequence[Candidate]],
-) -> ProjectedRoom[Place]:
+) -> CapacityView[Place]:
     """Quota, and the hosts of one domain in plain numbers; the host table stays as it is."""
     tree, usage = partition.tree, partition.usage[PROJECTED]
     seatings: list[tuple[Place, LeafPods | None]] = []
@@ -217,4 +217,4 @@ def cleared_room(
         on_hosts(candidate.key, lambda: charge_of(partition, candidate).pods)
 
     has_place = clearing.fits
-    return ProjectedRoom(partition, workloads, has_place, place, is_free, move, only, strides=False)
+    return CapacityView(partition, workloads, has_place, place, is_free, move, only, strides=False)

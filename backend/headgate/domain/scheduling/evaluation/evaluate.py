@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from headgate.domain.scheduling.evaluation.capacity_view import fits
+from headgate.domain.scheduling.evaluation.capacity_view import charge_fits
 from headgate.domain.scheduling.evaluation.partial_admission import largest_fitting
 from headgate.domain.scheduling.evaluation.workload_evaluator import (
     NO_FIXED_FLAVORS,
@@ -80,9 +80,9 @@ def still_fits(
     charge = partition.charges.charge_of(evaluation.workload, evaluation.admission)
     old = replaced_slice(partition, workloads, evaluation.workload)
     if old is None:
-        return fits(partition, charge, (ACTUAL, PROJECTED))
+        return charge_fits(partition, charge, (ACTUAL, PROJECTED))
     with partition.charges.without(old):
-        return fits(partition, charge, (ACTUAL, PROJECTED))
+        return charge_fits(partition, charge, (ACTUAL, PROJECTED))
 
 
 def _evaluate_any_size(
@@ -111,11 +111,11 @@ def _needed(workload: Workload) -> tuple[PodSet, ...]:
 
 def _evaluate_nominated(look: WorkloadEvaluator, own: Charge, nomination: Admission) -> Evaluation:
     """Its own round's place first, then any other; while the round is open it plans no second."""
-    if fits(look.partition, own, (ACTUAL, PROJECTED)):
+    if charge_fits(look.partition, own, (ACTUAL, PROJECTED)):
         return look.found(Mode.FIT, nomination)
     elsewhere = look.evaluate(may_preempt=False)
     if elsewhere.mode == Mode.FIT:
         return elsewhere
-    if not fits(look.partition, own, (PROJECTED,)):
+    if not charge_fits(look.partition, own, (PROJECTED,)):
         return look.found(Mode.DEFERRED, nomination, lost_nomination=True)
     return look.found(Mode.DEFERRED, nomination)

@@ -6,23 +6,25 @@ One look searches flavor by flavor, and who it is for is told of all of them (pr
 from collections.abc import Iterable
 from typing import Any
 
-from headgate.domain.scheduling.preemption.candidates import MOST_REFUSED
+from headgate.domain.scheduling.preemption.candidates import MAX_LISTED_CANDIDATES
 from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED
 from headgate.domain.scheduling.preemption.oracle import Foresight
 from headgate.domain.scheduling.preemption.victim_plan import VictimPlan
 from headgate.domain.scheduling.results import VictimSearch
 
-NOBODY_LOWER = "no workload of lower priority may be preempted"
-TOO_FEW = "too few workloads may be preempted"
+NO_LOWER_PRIORITY = "no workload of lower priority may be preempted"
+TOO_FEW_VICTIMS = "too few workloads may be preempted"
 
 
-def in_vain(plan: VictimPlan[Any], foreseen: Iterable[Foresight]) -> VictimSearch:
+def failed_search(plan: VictimPlan[Any], simulations: Iterable[Foresight]) -> VictimSearch:
     """Why the search for the whole workload brought nothing, and those for one flavor before it."""
-    others = (one.plan for one in foreseen if not one.plan.victims)
-    return together([_told(plan), *(_told(one) for one in others if one.census is not plan.census)])
+    others = (one.plan for one in simulations if not one.plan.victims)
+    return merge_searches(
+        [_told(plan), *(_told(one) for one in others if one.stats is not plan.stats)]
+    )
 
 
-def together(searches: Iterable[VictimSearch]) -> VictimSearch:
+def merge_searches(searches: Iterable[VictimSearch]) -> VictimSearch:
     """One report of several searches, with the reason that tells most.
 
     A circle of evictions tells more than too few, and that more than nobody of lower priority.
@@ -35,19 +37,19 @@ def together(searches: Iterable[VictimSearch]) -> VictimSearch:
     told = min(known, key=_says_little)
     listed = sorted(refused.items(), key=lambda named: not named[1].startswith(BLOCKED))
     considered = max(one.considered for one in known)
-    return VictimSearch(told.reason, considered, tuple(listed[:MOST_REFUSED]), told.kind)
+    return VictimSearch(told.reason, considered, tuple(listed[:MAX_LISTED_CANDIDATES]), told.kind)
 
 
 def _told(plan: VictimPlan[Any]) -> VictimSearch:
-    census = plan.census
-    refused = tuple(sorted(plan.protected.items())) + census.report()
+    stats = plan.stats
+    refused = tuple(sorted(plan.protected.items())) + stats.report()
     circles = [rule for rule in plan.protected.values() if rule.startswith(BLOCKED)]
     if circles:
         text = f"it would go round in a circle ({circles[0].removeprefix(f'{BLOCKED}: ')})"
-        return VictimSearch(text, census.considered, refused, BLOCKED)
-    text = NOBODY_LOWER if census.is_hopeless else TOO_FEW
-    return VictimSearch(text, census.considered, refused)
+        return VictimSearch(text, stats.considered, refused, BLOCKED)
+    text = NO_LOWER_PRIORITY if stats.is_hopeless else TOO_FEW_VICTIMS
+    return VictimSearch(text, stats.considered, refused)
 
 
 def _says_little(search: VictimSearch) -> tuple[bool, bool]:
-    return search.kind != BLOCKED, search.reason == NOBODY_LOWER
+    return search.kind != BLOCKED, search.reason == NO_LOWER_PRIORITY

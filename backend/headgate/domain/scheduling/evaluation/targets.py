@@ -9,10 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.queues.specs import ClusterQueueSpec
-from headgate.domain.scheduling.evaluation.candidate_mask import Survey, survey
+from headgate.domain.scheduling.evaluation.candidate_mask import CandidateMask, mask_candidates
 from headgate.domain.scheduling.evaluation.capacity_view import (
+    CapacityView,
     Place,
-    ProjectedRoom,
     Seats,
     Workloads,
     cleared_room,
@@ -20,7 +20,11 @@ from headgate.domain.scheduling.evaluation.capacity_view import (
     parts_in,
     quota_room,
 )
-from headgate.domain.scheduling.evaluation.topology_domains import Evictable, HostDomain, Prospect
+from headgate.domain.scheduling.evaluation.topology_domains import (
+    DomainCandidate,
+    Evictable,
+    PreemptionDomain,
+)
 from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition.partition import Partition
@@ -30,7 +34,7 @@ from headgate.domain.scheduling.preemption.disruption_budgets import Budgets, bu
 from headgate.domain.scheduling.preemption.eviction_graph import Epoch
 from headgate.domain.scheduling.preemption.oracle import Foresight, foresee
 from headgate.domain.scheduling.preemption.post_validation import Wrongs
-from headgate.domain.scheduling.preemption.request import Candidate, Claim, Victim
+from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest, Victim
 from headgate.domain.scheduling.preemption.scoring import Score, score_of
 from headgate.domain.scheduling.preemption.victim_plan import (
     SearchRules,
@@ -47,10 +51,10 @@ from headgate.domain.workloads.pods.surplus import owner_of
 from headgate.domain.workloads.state import Workload
 
 
-class Preemptor(msgspec.Struct, frozen=True, gc=False):
+class PreemptionContext(msgspec.Struct, frozen=True, gc=False):
     """A workload with everything that decides whom it may make leave, during one look.
 
-    `foreseen` is what was found in this look for an amount of one flavor's resource alone.
+    `simulations` is what was found in this look for an amount of one flavor's resource alone.
     """
 
     partition: Partition
@@ -58,7 +62,7 @@ class Preemptor(msgspec.Struct, frozen=True, gc=False):
     workload: Workload
     node: str
     spec: ClusterQueueSpec
-    foreseen: dict[tuple[FlavorResource, int], Foresight] = {}
+    simulations: dict[tuple[FlavorResource, int], Foresight] = {}
 
     @property
     def may_preempt(self) -> bool:
@@ -104,14 +108,14 @@ class Preemptor(msgspec.Struct, frozen=True, gc=False):
             charge = self.partition.charges.held_by(workload)
             yield Candidate(workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts)
 
-    def _guard(self, claim: Claim, victims: Sequence[Victim]) -> Wrongs:
+    def _guard(self, claim: PreemptionRequest, victims: Sequence[Victim]) -> Wrongs:
         epoch = Epoch(
             self.workloads, self.partition.epoch_of(self.node.removeprefix("clusterqueue/"))
         )
         return closes_circle(self.partition.precedents, epoch, claim.preemptor.key, victims)
 
 
-def oracle_of(preemptor: Preemptor, *, preempts: bool) -> Oracle:
+def preemption_oracle(preemptor: PreemptionContext, *, preempts: bool) -> Oracle:
     """What to tell the choice of flavors; without preemption there are never candidates."""
     policies = preemptor.spec.preemption
 
@@ -119,7 +123,7 @@ def oracle_of(preemptor: Preemptor, *, preempts: bool) -> Oracle:
         if not preempts:
             tree, usage = preemptor.partition.tree, preemptor.partition.usage[PROJECTED]
             return Mode.NO_CANDIDATES, borrowing_level(tree, usage, preemptor.node, key, need)[0]
-        found = preemptor.foreseen.get((key, need)) or _foresee(preemptor, key, need)
+        found = preemptor.simulations.get((key, need)) or _foresee(preemptor, key, need)
         return found.mode, found.level
 
     borrows = policies.borrow_within_cohort.policy != "Never"
@@ -128,14 +132,14 @@ def oracle_of(preemptor: Preemptor, *, preempts: bool) -> Oracle:
     return Oracle(simulate, while_borrowing=borrows or shares)
 
 
-def _foresee(preemptor: Preemptor, key: FlavorResource, need: int) -> Foresight:
+def _foresee(preemptor: PreemptionContext, key: FlavorResource, need: int) -> Foresight:
     room = quota_room(preemptor.partition, preemptor.workloads)
     claim = _claim(preemptor, {key: need}, (key,))
-    found = preemptor.foreseen[key, need] = foresee(room, claim, preemptor.rules)
+    found = preemptor.simulations[key, need] = foresee(room, claim, preemptor.rules)
     return found
 
 
-class Wish(msgspec.Struct, Generic[Place], frozen=True):
+class PlacementDemand(msgspec.Struct, Generic[Place], frozen=True):
     """What is wanted: amounts of quota and a place, anywhere or level by level in a domain.
 
     `seats_in` finds places in a domain, or with None on any hosts; `levels` tells the domains, if
@@ -144,22 +148,22 @@ class Wish(msgspec.Struct, Generic[Place], frozen=True):
     """
 
     amounts: FlavorResourceQuantities
-    seats_in: Callable[[HostDomain | None], Seats[Place]]
-    levels: Callable[[Evictable], Sequence[Sequence[Prospect]]]
+    seats_in: Callable[[PreemptionDomain | None], Seats[Place]]
+    levels: Callable[[Evictable], Sequence[Sequence[DomainCandidate]]]
     is_placeless: bool = False
     may_spread: bool = False
 
 
-def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
+def find_victims(preemptor: PreemptionContext, wish: PlacementDemand[Place]) -> VictimPlan[Place]:
     """Who must leave so that the whole workload fits; of several domains the one that costs least.
 
     Quota alone is short if there is a place already; then no domain is better than another.
     """
     anywhere = wish.seats_in(None)
-    foreseen = _foreseen(preemptor, wish.amounts)
-    if foreseen is not None:
-        place = anywhere.place() if foreseen.place else None
-        return VictimPlan(foreseen.victims, place, foreseen.census, foreseen.protected)
+    simulations = _foreseen(preemptor, wish.amounts)
+    if simulations is not None:
+        place = anywhere.place() if simulations.place else None
+        return VictimPlan(simulations.victims, place, simulations.stats, simulations.protected)
     has_place = not wish.is_placeless and anywhere.has_place()
     contested = _contested(preemptor, wish.amounts, has_place=has_place)
     claim = _claim(preemptor, wish.amounts, contested)
@@ -168,7 +172,7 @@ def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
     rules = preemptor.rules
     if has_place:
         return plan_victims(room, claim, rules)
-    known = survey(
+    known = mask_candidates(
         preemptor.partition.charges.admitted(),
         preemptor.workloads,
         claim,
@@ -185,10 +189,12 @@ def victims_for(preemptor: Preemptor, wish: Wish[Place]) -> VictimPlan[Place]:
     else:
         if wish.may_spread:
             found = plan_victims(room, claim, rules)
-    return replace(found, census=known.census)
+    return replace(found, stats=known.stats)
 
 
-def _foreseen(preemptor: Preemptor, amounts: FlavorResourceQuantities) -> VictimPlan[bool] | None:
+def _foreseen(
+    preemptor: PreemptionContext, amounts: FlavorResourceQuantities
+) -> VictimPlan[bool] | None:
     """What was found when flavors were chosen, if that was for all that is wanted.
 
     One flavor's resource that lies on no hosts is all: whoever leaves, leaves for quota alone.
@@ -198,15 +204,15 @@ def _foreseen(preemptor: Preemptor, amounts: FlavorResourceQuantities) -> Victim
     ((key, need),) = amounts.items()
     if key[0] in preemptor.partition.topologies:
         return None
-    found = preemptor.foreseen.get((key, need))
+    found = preemptor.simulations.get((key, need))
     return found.plan if found else None
 
 
 def _cheapest(
-    preemptor: Preemptor,
-    claimed: tuple[Claim, Survey],
-    wish: Wish[Place],
-    level: Sequence[Prospect],
+    preemptor: PreemptionContext,
+    claimed: tuple[PreemptionRequest, CandidateMask],
+    wish: PlacementDemand[Place],
+    level: Sequence[DomainCandidate],
 ) -> VictimPlan[Place]:
     """The plan of the domain where it costs least; without any, what protected the others.
 
@@ -225,7 +231,7 @@ def _cheapest(
         domain = prospect.look()
         here = replace(claim, short=short, occupies=domain.has)
         candidates = preemptor.candidates(everyone if short else domain.occupants)
-        only = _by_node(found for found in candidates if here.concerns(found))
+        only = _by_node(found for found in candidates if here.is_blocked_by(found))
         room = _room_in(preemptor, wish.seats_in(domain), only)
         found = plan_victims(room, here, rules)
         protected.update(found.protected)
@@ -237,8 +243,8 @@ def _cheapest(
 
 
 def _room_in(
-    preemptor: Preemptor, seats: Seats[Place], only: Mapping[str, Sequence[Candidate]]
-) -> ProjectedRoom[Place]:
+    preemptor: PreemptionContext, seats: Seats[Place], only: Mapping[str, Sequence[Candidate]]
+) -> CapacityView[Place]:
     partition, workloads = preemptor.partition, preemptor.workloads
     if seats.clearing is None:
         return host_room(partition, workloads, seats, only)
@@ -253,11 +259,13 @@ def _by_node(candidates: Iterable[Candidate]) -> dict[str, list[Candidate]]:
 
 
 def _claim(
-    preemptor: Preemptor, amounts: FlavorResourceQuantities, contested: tuple[FlavorResource, ...]
-) -> Claim:
+    preemptor: PreemptionContext,
+    amounts: FlavorResourceQuantities,
+    contested: tuple[FlavorResource, ...],
+) -> PreemptionRequest:
     spec = preemptor.spec
     old = replaced_slice(preemptor.partition, preemptor.workloads, preemptor.workload)
-    return Claim(
+    return PreemptionRequest(
         preemptor.workload,
         preemptor.node,
         spec.preemption,
@@ -265,28 +273,28 @@ def _claim(
         amounts,
         contested,
         shield=preemptor.shield,
-        consumed=_consumed(preemptor),
-        takes_over=old.key if old else "",
+        local_queue_usage=_consumed(preemptor),
+        replaced_slice=old.key if old else "",
     )
 
 
-def _consumed(preemptor: Preemptor) -> Callable[[Candidate], tuple[bool, Fraction]] | None:
+def _consumed(preemptor: PreemptionContext) -> Callable[[Candidate], tuple[bool, Fraction]] | None:
     """How much the LocalQueue of each candidate has used; None where that has no say."""
     partition = preemptor.partition
     if partition.config.configuration.admission_fair_sharing is None:
         return None
     ranks = cache(partition.ranks)
 
-    def consumed(candidate: Candidate) -> tuple[bool, Fraction]:
+    def local_queue_usage(candidate: Candidate) -> tuple[bool, Fraction]:
         holder = candidate.workload
         lane = f"{holder.namespace}/{holder.spec.queue_name}"
         return ranks(candidate.node.removeprefix("clusterqueue/"))(lane)
 
-    return consumed
+    return local_queue_usage
 
 
 def _contested(
-    preemptor: Preemptor, amounts: FlavorResourceQuantities, *, has_place: bool
+    preemptor: PreemptionContext, amounts: FlavorResourceQuantities, *, has_place: bool
 ) -> tuple[FlavorResource, ...]:
     """What quota is short of, and while there is no place, all that lies on hosts (§1.10)."""
     partition = preemptor.partition

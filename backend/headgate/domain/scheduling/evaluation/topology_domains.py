@@ -46,7 +46,7 @@ Evictable: TypeAlias = tuple[AdmittedIndex, Bools]
 Flavors = Mapping[str, Configured[ResourceFlavorSpec]]
 
 
-class HostDomain(msgspec.Struct, frozen=True):
+class PreemptionDomain(msgspec.Struct, frozen=True):
     """One domain: its name, its part of the topology, and whether it has room now.
 
     `occupants` are those in it who could be made to leave. `clearing` is there where plain numbers
@@ -64,19 +64,19 @@ class HostDomain(msgspec.Struct, frozen=True):
         return workload.key in self.occupants
 
 
-class Prospect(msgspec.Struct, frozen=True):
+class DomainCandidate(msgspec.Struct, frozen=True):
     """A domain to look at, and the least that it can cost: protection, and weight of all pods."""
 
     least: tuple[int, int]
-    look: Callable[[], HostDomain]
+    look: Callable[[], PreemptionDomain]
 
 
-def host_domains(
+def preemption_domains(
     partition: Partition,
     flavors: Flavors,
     chosen: Iterable[PodSetFlavors],
     evictable: Evictable,
-) -> list[list[Prospect]]:
+) -> list[list[DomainCandidate]]:
     """Level by level the domains to look at, those with the fewest pods to move first.
 
     Left out are domains that could not hold the workload if all who are `evictable` left, and all
@@ -117,17 +117,17 @@ def _domains_at(
     flavor: Configured[ResourceFlavorSpec],
     sought: tuple[tuple[PodSet, PodSet | None], int],
     evictable: Evictable,
-) -> list[Prospect]:
+) -> list[DomainCandidate]:
     group, level = sought
     now = ground_of(partition, flavor, Where((PROJECTED,)), {})
     shape = RequestShape(*group, slice_constraints(group[0], now.topology.levels))
     most = partition.config.configuration.preemption.most_domains
     admitted, _ = evictable
 
-    def look(each: FreeableDomain) -> HostDomain:
+    def look(each: FreeableDomain) -> PreemptionDomain:
         here = replace(now, topology=subtopology_of(now.topology, level, each.domain))
         is_bare = is_sum_of_hosts(shape, len(now.topology.levels))
-        return HostDomain(
+        return PreemptionDomain(
             name=domain_name(now.topology, level, each.domain),
             part=here.topology,
             occupants=_owners(admitted, each.holders.tolist()),
@@ -136,7 +136,10 @@ def _domains_at(
         )
 
     found = freeable_domains(now, shape, level, evictable, most)
-    return [Prospect((each.min_protection, each.min_weight), partial(look, each)) for each in found]
+    return [
+        DomainCandidate((each.min_protection, each.min_weight), partial(look, each))
+        for each in found
+    ]
 
 
 def _owners(admitted: AdmittedIndex, numbers: Iterable[int]) -> dict[str, bool]:

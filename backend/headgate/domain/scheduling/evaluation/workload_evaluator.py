@@ -11,19 +11,19 @@ from msgspec import structs
 from headgate.domain.scheduling.due.checks import has_provisioning_check
 from headgate.domain.scheduling.evaluation.capacity_view import Seats
 from headgate.domain.scheduling.evaluation.non_preemptible_quota import NonPreemptibleUsage
-from headgate.domain.scheduling.evaluation.search_report import in_vain, together
+from headgate.domain.scheduling.evaluation.search_report import failed_search, merge_searches
 from headgate.domain.scheduling.evaluation.targets import (
-    Preemptor,
-    Wish,
-    oracle_of,
-    victims_for,
+    PlacementDemand,
+    PreemptionContext,
+    find_victims,
+    preemption_oracle,
 )
 from headgate.domain.scheduling.evaluation.topology_assignment import Where, assign_topology
 from headgate.domain.scheduling.evaluation.topology_domains import (
+    DomainCandidate,
     Evictable,
-    HostDomain,
-    Prospect,
-    host_domains,
+    PreemptionDomain,
+    preemption_domains,
 )
 from headgate.domain.scheduling.evaluation.workload_slices import (
     all_hosts_usable,
@@ -117,7 +117,7 @@ class WorkloadEvaluator:
         self.immunity = NonPreemptibleUsage(
             partition, workloads, workload, self.cluster_queue, spec
         )
-        self.preemptor = Preemptor(partition, workloads, workload, self.node, spec)
+        self.preemptor = PreemptionContext(partition, workloads, workload, self.node, spec)
 
     def evaluate(
         self, *, may_preempt: bool = True, fixed_flavors: FixedFlavors = NO_FIXED_FLAVORS
@@ -190,7 +190,7 @@ class WorkloadEvaluator:
         return self._with_victims(choice, taken, wanted)
 
     def _choose(self, offer: FlavorOptions, *, preempts: bool) -> FlavorAssignment:
-        oracle = oracle_of(self.preemptor, preempts=preempts)
+        oracle = preemption_oracle(self.preemptor, preempts=preempts)
 
         def ask(key: FlavorResource, need: int) -> QuotaResult:
             return self.immunity.bounded(self.quota.check(self.node, key, need, oracle), key, need)
@@ -218,7 +218,7 @@ class WorkloadEvaluator:
     def _with_victims(
         self, choice: FlavorAssignment, unplaced: NotPlaced, wanted: Admission
     ) -> Evaluation:
-        def seats_in(domain: HostDomain | None) -> Seats[Admission]:
+        def seats_in(domain: PreemptionDomain | None) -> Seats[Admission]:
             clearing = domain.clearing() if domain and domain.clearing else None
             view = PROJECTED if clearing is None else TRIAL
             where = Where((view,), domain.part if domain else None)
@@ -229,13 +229,13 @@ class WorkloadEvaluator:
             found = domain.has_room if domain else lambda: place() is not None
             return Seats(found, place, self._charge_at, clearing)
 
-        levels = partial(host_domains, self.partition, self.offer.flavors, choice.pod_sets)
+        levels = partial(preemption_domains, self.partition, self.offer.flavors, choice.pod_sets)
         clearable = _no_domains if self.standing else levels
         placeless, spread = choice.mode >= Mode.DEFERRED, not _must_share_domain(self.pod_sets)
-        wish = Wish(choice.amounts(), seats_in, clearable, placeless, spread)
-        plan = victims_for(self.preemptor, wish)
+        wish = PlacementDemand(choice.amounts(), seats_in, clearable, placeless, spread)
+        plan = find_victims(self.preemptor, wish)
         if plan.place is None:
-            search = in_vain(plan, self.preemptor.foreseen.values())
+            search = failed_search(plan, self.preemptor.simulations.values())
             return self._failed(choice, unplaced, search, wanted)
         return Evaluation(
             self.workload,
@@ -245,7 +245,7 @@ class WorkloadEvaluator:
             plan.place,
             choice.tries,
             victims=plan.victims,
-            search=VictimSearch("", plan.census.considered, plan.census.report()),
+            search=VictimSearch("", plan.stats.considered, plan.stats.report()),
         )
 
     def _found(
@@ -296,7 +296,7 @@ class WorkloadEvaluator:
         return Admission(cluster_queue=self.cluster_queue, pod_set_assignments=found), ()
 
 
-def _no_domains(evictable: Evictable) -> Sequence[Sequence[Prospect]]:
+def _no_domains(evictable: Evictable) -> Sequence[Sequence[DomainCandidate]]:
     """Pods that stand are in their domains already; who must leave is sought anywhere."""
     del evictable
     return ()
@@ -318,7 +318,7 @@ def _all_tries(vain: list[Evaluation]) -> Evaluation:
     return structs.replace(
         first,
         tries=tuple(known.values()),
-        search=together(searches) if len(searches) > 1 else next(iter(searches), None),
+        search=merge_searches(searches) if len(searches) > 1 else next(iter(searches), None),
         unplaced=tuple(places.values()),
         wanted=next((one.wanted for one in vain if one.wanted is not None), None),
     )

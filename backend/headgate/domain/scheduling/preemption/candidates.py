@@ -10,22 +10,24 @@ from typing import Literal, TypeAlias, TypeVar
 import msgspec
 
 from headgate.domain.scheduling.preemption.disruption_budgets import placed_pods
-from headgate.domain.scheduling.preemption.request import Candidate, Claim
+from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.deciding.leaving import is_leaving
 from headgate.domain.workloads.pods.surplus import Part
 from headgate.domain.workloads.preemption.protecting import protection_of
 from headgate.domain.workloads.state import Workload, condition
 
-MOST_REFUSED = 20
+MAX_LISTED_CANDIDATES = 20
 """Refused candidates that are written down; more would not tell a person more."""
 
-Policy: TypeAlias = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any"]
+PreemptionPolicyName: TypeAlias = Literal[
+    "Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any"
+]
 Item = TypeVar("Item")
-Turn: TypeAlias = tuple[bool, int, int, Instant, str, int]
+CandidateOrder: TypeAlias = tuple[bool, int, int, Instant, str, int]
 
 
-class Census(msgspec.Struct, gc=False):
+class CandidateStats(msgspec.Struct, gc=False):
     """Who was looked at in one search: how many, and who is safe by which rule.
 
     Of `unlisted` more who are safe the rule is not worked out. Single pods count with their
@@ -44,17 +46,20 @@ class Census(msgspec.Struct, gc=False):
 
     def report(self) -> tuple[tuple[str, str], ...]:
         """The first refusals by name."""
-        return tuple(sorted(self.refused)[:MOST_REFUSED])
+        return tuple(sorted(self.refused)[:MAX_LISTED_CANDIDATES])
 
 
-def reserved_at(workload: Workload) -> Instant:
+def quota_reserved_at(workload: Workload) -> Instant:
     """When it got its place."""
     reserved = condition(workload, "QuotaReserved")
     return reserved.last_transition_at if reserved else workload.created_at
 
 
-def allowed(
-    claim: Claim, policy: Policy, holders: Iterable[Candidate], census: Census
+def eligible_candidates(
+    claim: PreemptionRequest,
+    policy: PreemptionPolicyName,
+    holders: Iterable[Candidate],
+    stats: CandidateStats,
 ) -> list[Candidate]:
     """Those who stand in the way and may be made to leave under a policy.
 
@@ -66,21 +71,26 @@ def allowed(
         victim = candidate.workload
         if is_leaving(victim) or victim.key == mine:
             continue
-        if not claim.concerns(candidate):
+        if not claim.is_blocked_by(candidate):
             continue
-        rule = rule_against(claim, policy, victim, candidate.part)
+        rule = protection_rule(claim, policy, victim, candidate.part)
         if candidate.part is not None and not candidate.part.is_rest:
-            census.parts += not rule
+            stats.parts += not rule
         else:
-            census.considered += 1
+            stats.considered += 1
             if rule:
-                census.refused.append((victim.key, rule))
+                stats.refused.append((victim.key, rule))
         if not rule:
             found.append(candidate)
     return found
 
 
-def rule_against(claim: Claim, policy: Policy, victim: Workload, part: Part | None = None) -> str:
+def protection_rule(
+    claim: PreemptionRequest,
+    policy: PreemptionPolicyName,
+    victim: Workload,
+    part: Part | None = None,
+) -> str:
     """The rule by which a workload, or a part of it, is safe; empty if it may be made to leave.
 
     Single pods are not shielded for having run for a short time only (§6.6).
@@ -105,14 +115,14 @@ def _immunity(victim: Workload, part: Part | None) -> str:
     return f"it is {word}: {sum(part.pods.values())} of its pods must stay"
 
 
-def turn_to_go(claim: Claim, candidate: Candidate) -> Turn:
+def candidate_order(claim: PreemptionRequest, candidate: Candidate) -> CandidateOrder:
     """By the order profile of the preemptor's ClusterQueue; total (§6.6).
 
     ScopeFirst: others' ClusterQueues before the own, lowest priority, then the youngest (§1.5).
     PriorityFirst: lowest priority wherever it is, single pods, fewer pods, then the youngest.
     """
     victim, part = candidate.workload, candidate.part
-    protection, age = protection_of(victim.spec), -reserved_at(victim)
+    protection, age = protection_of(victim.spec), -quota_reserved_at(victim)
     turn = 0 if part is None else part.turn
     if claim.policies.order_profile == "PriorityFirst":
         pods = 0 if part is not None and not part.is_rest else placed_pods(victim)
@@ -120,25 +130,27 @@ def turn_to_go(claim: Claim, candidate: Candidate) -> Turn:
     return (candidate.node == claim.node, protection, 0, age, victim.uid, turn)
 
 
-def in_turn(claim: Claim, items: Iterable[Item], of: Callable[[Item], Candidate]) -> list[Item]:
+def in_candidate_order(
+    claim: PreemptionRequest, items: Iterable[Item], of: Callable[[Item], Candidate]
+) -> list[Item]:
     """In the order in which they go.
 
     ScopeFirst under admission fair sharing: within each ClusterQueue those of the LocalQueue that
     has used more go first, in the turns that its workloads have among all others (§1.5).
     """
-    ordered = sorted(items, key=lambda item: turn_to_go(claim, of(item)))
-    consumed = claim.consumed
-    if consumed is None or claim.policies.order_profile == "PriorityFirst":
+    ordered = sorted(items, key=lambda item: candidate_order(claim, of(item)))
+    local_queue_usage = claim.local_queue_usage
+    if local_queue_usage is None or claim.policies.order_profile == "PriorityFirst":
         return ordered
     by_node: dict[str, list[Item]] = {}
     for item in ordered:
         by_node.setdefault(of(item).node, []).append(item)
     for found in by_node.values():
-        found.sort(key=lambda item: consumed(of(item)), reverse=True)
+        found.sort(key=lambda item: local_queue_usage(of(item)), reverse=True)
         found.reverse()
     return [by_node[of(item).node].pop() for item in ordered]
 
 
-def by_importance(claim: Claim, candidates: Iterable[Candidate]) -> list[Candidate]:
+def by_importance(claim: PreemptionRequest, candidates: Iterable[Candidate]) -> list[Candidate]:
     """The exact reverse of the turn to go (trap T16)."""
-    return in_turn(claim, candidates, lambda found: found)[::-1]
+    return in_candidate_order(claim, candidates, lambda found: found)[::-1]

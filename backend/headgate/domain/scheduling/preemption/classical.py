@@ -11,58 +11,58 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.domain.scheduling.preemption.candidates import (
-    Census,
-    Policy,
-    Turn,
-    allowed,
-    in_turn,
-    turn_to_go,
+    CandidateOrder,
+    CandidateStats,
+    PreemptionPolicyName,
+    candidate_order,
+    eligible_candidates,
+    in_candidate_order,
 )
 from headgate.domain.scheduling.preemption.request import (
     Amounts,
     Candidate,
-    Claim,
     Field,
-    Scope,
+    PreemptionRequest,
+    PreemptionScope,
     Victim,
 )
-from headgate.domain.scheduling.preemption.unit_chains import candidate_of, unless
+from headgate.domain.scheduling.preemption.unit_chains import candidate_of, without_excluded
 from headgate.domain.workloads.preemption.protecting import protection_of
 
 Attempts: TypeAlias = tuple[bool, ...]
 """Whether the preemptor may borrow afterwards, one try after the other."""
 
 
-class Listed(msgspec.Struct, frozen=True, gc=False):
+class CandidateLists(msgspec.Struct, frozen=True, gc=False):
     """Candidates in the order in which they go: those on its ground, other borrowers, its own.
 
     Those who are `late` go after all others. With `turn` the lists are one, in that order.
     """
 
-    ground: tuple[Victim, ...]
+    hierarchical_reclaim: tuple[Victim, ...]
     borrowers: tuple[Victim, ...]
     own: tuple[Victim, ...]
     late: Mapping[str, bool] = {}
-    turn: Callable[[Victim], Turn] | None = None
+    turn: Callable[[Victim], CandidateOrder] | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nobody to make leave."""
-        return not (self.ground or self.borrowers or self.own)
+        return not (self.hierarchical_reclaim or self.borrowers or self.own)
 
     def in_turn(self) -> tuple[Victim, ...]:
         """All of them, scope before priority unless the profile is another."""
-        everyone = (*self.ground, *self.borrowers, *self.own)
+        everyone = (*self.hierarchical_reclaim, *self.borrowers, *self.own)
         if self.turn is not None:
             everyone = tuple(sorted(everyone, key=self.turn))
         if not self.late:
             return everyone
         return tuple(sorted(everyone, key=lambda victim: victim.candidate.key in self.late))
 
-    def without(self, banned: Mapping[str, str]) -> "Listed":
+    def without(self, banned: Mapping[str, str]) -> "CandidateLists":
         """The same without some, by their keys."""
-        return Listed(
-            _without(self.ground, banned),
+        return CandidateLists(
+            _without(self.hierarchical_reclaim, banned),
             _without(self.borrowers, banned),
             _without(self.own, banned),
             self.late,
@@ -70,35 +70,49 @@ class Listed(msgspec.Struct, frozen=True, gc=False):
         )
 
 
-def list_candidates(field: Field, claim: Claim, census: Census) -> Listed:
+def list_candidates(
+    field: Field, claim: PreemptionRequest, stats: CandidateStats
+) -> CandidateLists:
     """Everyone who may have to leave for a claim, with the right by which."""
-    ground, borrowers = _in_other_queues(field, claim, census)
-    own = [Victim(found, "Own") for found in _own_candidates(field, claim, census)]
-    lists = (_in_turn(claim, ground), _in_turn(claim, borrowers), _in_turn(claim, own))
+    hierarchical_reclaim, borrowers = _in_other_queues(field, claim, stats)
+    own = [Victim(found, "Own") for found in _own_candidates(field, claim, stats)]
+    lists = (
+        _in_turn(claim, hierarchical_reclaim),
+        _in_turn(claim, borrowers),
+        _in_turn(claim, own),
+    )
     if claim.policies.order_profile == "ScopeFirst":
-        return Listed(*lists)
-    return Listed(*lists, turn=lambda victim: turn_to_go(claim, victim.candidate))
+        return CandidateLists(*lists)
+    return CandidateLists(*lists, turn=lambda victim: candidate_order(claim, victim.candidate))
 
 
-def _own_candidates(field: Field, claim: Claim, census: Census) -> list[Candidate]:
+def _own_candidates(
+    field: Field, claim: PreemptionRequest, stats: CandidateStats
+) -> list[Candidate]:
     """Those of its own ClusterQueue whom the policy lets it make leave."""
     policy = claim.policies.within_cluster_queue
-    return [] if policy == "Never" else allowed(claim, policy, field.holders(claim.node), census)
+    return (
+        []
+        if policy == "Never"
+        else eligible_candidates(claim, policy, field.holders(claim.node), stats)
+    )
 
 
-def attempts_of(field: Field, claim: Claim, listed: Listed) -> Attempts:
+def borrowing_attempts(field: Field, claim: PreemptionRequest, listed: CandidateLists) -> Attempts:
     """In which ways it is tried (the table of §1.6)."""
     may_not_borrow = claim.policies.borrow_within_cohort.policy == "Never"
-    if not listed.ground and not listed.borrowers:
+    if not listed.hierarchical_reclaim and not listed.borrowers:
         return (True,)
     if may_not_borrow and not _is_under_nominal(field, claim):
         return (True,)
-    if may_not_borrow and not listed.ground:
+    if may_not_borrow and not listed.hierarchical_reclaim:
         return (False, True)
     return (True, False)
 
 
-def walk(field: Field, claim: Claim, listed: Listed, *, borrow: bool) -> Iterator[Victim]:
+def victim_sequence(
+    field: Field, claim: PreemptionRequest, listed: CandidateLists, *, borrow: bool
+) -> Iterator[Victim]:
     """One after the other who may be removed now; each is removed before the next is asked for.
 
     A ClusterQueue that is back within its quota yields no more.
@@ -110,10 +124,10 @@ def walk(field: Field, claim: Claim, listed: Listed, *, borrow: bool) -> Iterato
             yield victim
 
 
-def is_over_quota_up_to(field: Field, claim: Claim, victim: Victim) -> bool:
+def is_over_quota_up_to(field: Field, claim: PreemptionRequest, victim: Victim) -> bool:
     """Whether its ClusterQueue, and every cohort below the one where both meet, is over quota."""
     for node in field.path[victim.candidate.node]:
-        if node == victim.meets_at:
+        if node == victim.shared_ancestor:
             break
         if field.is_within(node, claim.contested):
             return False
@@ -123,19 +137,21 @@ def is_over_quota_up_to(field: Field, claim: Claim, victim: Victim) -> bool:
 def _without(victims: tuple[Victim, ...], banned: Mapping[str, str]) -> tuple[Victim, ...]:
     if not banned:
         return victims
-    return tuple(unless(victims, candidate_of, lambda found: found.key in banned))
+    return tuple(without_excluded(victims, candidate_of, lambda found: found.key in banned))
 
 
-def _in_turn(claim: Claim, found: list[Victim]) -> tuple[Victim, ...]:
-    return tuple(in_turn(claim, found, candidate_of))
+def _in_turn(claim: PreemptionRequest, found: list[Victim]) -> tuple[Victim, ...]:
+    return tuple(in_candidate_order(claim, found, candidate_of))
 
 
-def _is_under_nominal(field: Field, claim: Claim) -> bool:
+def _is_under_nominal(field: Field, claim: PreemptionRequest) -> bool:
     node = claim.node
     return all(field.used(node, key) < field.nominal(node, key) for key in claim.contested)
 
 
-def nodes_in_reach(field: Field, claim: Claim) -> Iterator[tuple[str, Policy]]:
+def nodes_in_reach(
+    field: Field, claim: PreemptionRequest
+) -> Iterator[tuple[str, PreemptionPolicyName]]:
     """The ClusterQueues whose workloads may have to leave, each with the policy that says who."""
     own, others = claim.policies.within_cluster_queue, claim.policies.reclaim_within_cohort
     if own != "Never":
@@ -147,14 +163,14 @@ def nodes_in_reach(field: Field, claim: Claim) -> Iterator[tuple[str, Policy]]:
 
 
 def _in_other_queues(
-    field: Field, claim: Claim, census: Census
+    field: Field, claim: PreemptionRequest, stats: CandidateStats
 ) -> tuple[list[Victim], list[Victim]]:
     """On its ground, and other borrowers: level by level from its ClusterQueue to the root."""
-    ground: list[Victim] = []
+    hierarchical_reclaim: list[Victim] = []
     borrowers: list[Victim] = []
     policy = claim.policies.reclaim_within_cohort
     if policy == "Never":
-        return ground, borrowers
+        return hierarchical_reclaim, borrowers
     asked: Amounts = claim.amounts
     has_advantage = False
     below = ""
@@ -163,16 +179,18 @@ def _in_other_queues(
             victims = [
                 Victim(candidate, _scope(claim, candidate, has_advantage=has_advantage), node)
                 for borrower in _borrowers_below(field, claim, (node, below))
-                for candidate in allowed(claim, policy, field.holders(borrower), census)
+                for candidate in eligible_candidates(claim, policy, field.holders(borrower), stats)
             ]
-            (ground if has_advantage else borrowers).extend(victims)
+            (hierarchical_reclaim if has_advantage else borrowers).extend(victims)
         fits, asked = field.serve(node, asked)
         has_advantage = has_advantage or fits
         below = node
-    return ground, borrowers
+    return hierarchical_reclaim, borrowers
 
 
-def _borrowers_below(field: Field, claim: Claim, branch: tuple[str, str]) -> Iterator[str]:
+def _borrowers_below(
+    field: Field, claim: PreemptionRequest, branch: tuple[str, str]
+) -> Iterator[str]:
     """Borrowing ClusterQueues under a cohort, but none under the child looked at already."""
     node, done = branch
     for child in field.children[node]:
@@ -184,7 +202,9 @@ def _borrowers_below(field: Field, claim: Claim, branch: tuple[str, str]) -> Ite
             yield child
 
 
-def _scope(claim: Claim, candidate: Candidate, *, has_advantage: bool) -> Scope:
+def _scope(
+    claim: PreemptionRequest, candidate: Candidate, *, has_advantage: bool
+) -> PreemptionScope:
     """The variant of a candidate in another ClusterQueue (§1.3)."""
     if has_advantage:
         return "Guarantee"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from headgate.domain.scheduling.preemption.eviction_graph import Epoch, Precedents, way
 from headgate.domain.scheduling.preemption.post_validation import Wrongs
-from headgate.domain.scheduling.preemption.request import GUARANTEEING, Victim
+from headgate.domain.scheduling.preemption.request import RECLAIM_SCOPES, Victim
 
 BLOCKED = "PreemptionBlockedByCycleGuard"
 """How a refusal of the guard begins; the path of evictions follows."""
@@ -29,7 +29,7 @@ def closes_circle(
     wrongs: Wrongs = {}
     for victim in suspects:
         key = victim.workload.key
-        by_right = victim.scope in GUARANTEEING
+        by_right = victim.scope in RECLAIM_SCOPES
         back = way(edges, key, preemptor, bool if by_right else _any)
         if back:
             first, *others = reversed(back)

@@ -12,13 +12,13 @@ import msgspec
 from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import matches_selector
-from headgate.domain.scheduling.preemption.fair_sharing import Strategies
+from headgate.domain.scheduling.preemption.fair_sharing import FairSharingStrategies
 from headgate.domain.scheduling.preemption.post_validation import Wrongs, wrongs_in_the_end
 from headgate.domain.scheduling.preemption.request import (
-    GUARANTEEING,
+    RECLAIM_SCOPES,
     Candidate,
-    Claim,
     Field,
+    PreemptionRequest,
     Victim,
 )
 from headgate.domain.workloads.deciding.leaving import holds_quota
@@ -205,12 +205,16 @@ class Budgets(msgspec.Struct, frozen=True, gc=False):
         return sum(1 for _, names in self._broken(victims) if names)
 
     def judge(
-        self, field: Field, claim: Claim, victims: Sequence[Victim], strategies: Strategies
+        self,
+        field: Field,
+        claim: PreemptionRequest,
+        victims: Sequence[Victim],
+        strategies: FairSharingStrategies,
     ) -> Wrongs:
         """The wrongs in the end state, and those whom a Strict budget protects."""
         wrongs = wrongs_in_the_end(field, claim, victims, strategies)
         for victim, names in self._broken(victims):
-            if victim.scope not in GUARANTEEING and is_strict(self.standings, names):
+            if victim.scope not in RECLAIM_SCOPES and is_strict(self.standings, names):
                 wrongs[victim.candidate.key] = f"DisruptionBudget {names[0]} protects it"
         return wrongs
 

@@ -9,46 +9,50 @@ from typing import TypeAlias
 
 from headgate.domain.configuration.specs import FairStrategy
 from headgate.domain.scheduling.preemption.candidates import (
-    Census,
-    Policy,
-    allowed,
-    in_turn,
+    CandidateStats,
+    PreemptionPolicyName,
+    eligible_candidates,
+    in_candidate_order,
 )
 from headgate.domain.scheduling.preemption.fair_sharing_order import (
-    Contest,
-    counted_in,
-    counted_out,
+    FairSharingOrder,
+    branches_below_shared_ancestor,
     share_of,
-    sides,
+    with_request_usage,
+    without_candidate_usage,
 )
 from headgate.domain.scheduling.preemption.request import (
     Candidate,
-    Claim,
     Field,
+    PreemptionRequest,
     ShareOrder,
     Victim,
 )
 
-Strategies: TypeAlias = tuple[FairStrategy, ...]
+FairSharingStrategies: TypeAlias = tuple[FairStrategy, ...]
 
-RULES: dict[FairStrategy, Callable[[ShareOrder, ShareOrder, ShareOrder], bool]] = {
+STRATEGY_TESTS: dict[FairStrategy, Callable[[ShareOrder, ShareOrder, ShareOrder], bool]] = {
     "LessThanOrEqualToFinalShare": lambda mine, _, theirs_after: mine <= theirs_after,
     "LessThanInitialShare": lambda mine, theirs_before, _: mine < theirs_before,
 }
 """Whether a victim may go: the preemptor's share with it, the victim's side before and after."""
 
 
-def fair_candidates(field: Field, claim: Claim, census: Census) -> tuple[Candidate, ...]:
+def fair_sharing_candidates(
+    field: Field, claim: PreemptionRequest, stats: CandidateStats
+) -> tuple[Candidate, ...]:
     """Its own by `withinClusterQueue`, and those of every borrower by `reclaimWithinCohort`."""
     found = [
         candidate
         for node, policy in nodes_in_reach(field, claim)
-        for candidate in allowed(claim, policy, field.holders(node), census)
+        for candidate in eligible_candidates(claim, policy, field.holders(node), stats)
     ]
-    return tuple(in_turn(claim, found, lambda candidate: candidate))
+    return tuple(in_candidate_order(claim, found, lambda candidate: candidate))
 
 
-def nodes_in_reach(field: Field, claim: Claim) -> Iterator[tuple[str, Policy]]:
+def nodes_in_reach(
+    field: Field, claim: PreemptionRequest
+) -> Iterator[tuple[str, PreemptionPolicyName]]:
     """The ClusterQueues whose workloads may have to leave, each with the policy that says who."""
     own, others = claim.policies.within_cluster_queue, claim.policies.reclaim_within_cohort
     if own != "Never":
@@ -60,21 +64,24 @@ def nodes_in_reach(field: Field, claim: Claim) -> Iterator[tuple[str, Policy]]:
                 yield node, others
 
 
-def tournament(
-    field: Field, claim: Claim, candidates: tuple[Candidate, ...], strategies: Strategies
+def fair_sharing_sequence(
+    field: Field,
+    claim: PreemptionRequest,
+    candidates: tuple[Candidate, ...],
+    strategies: FairSharingStrategies,
 ) -> Iterator[Victim]:
     """One after the other who may be removed now; each is removed before the next is asked for."""
     retried: list[Candidate] = []
-    yield from _first_pass(Contest(field, claim, candidates), strategies[0], retried)
+    yield from _first_pass(FairSharingOrder(field, claim, candidates), strategies[0], retried)
     if len(strategies) > 1:
-        yield from _second_pass(Contest(field, claim, tuple(retried)), strategies[1])
+        yield from _second_pass(FairSharingOrder(field, claim, tuple(retried)), strategies[1])
 
 
 def _first_pass(
-    contest: Contest, strategy: FairStrategy, retried: list[Candidate]
+    contest: FairSharingOrder, strategy: FairStrategy, retried: list[Candidate]
 ) -> Iterator[Victim]:
     field, claim = contest.field, contest.claim
-    with counted_in(field, claim):
+    with with_request_usage(field, claim):
         is_within_nominal = all(
             field.used(claim.node, key) <= field.nominal(claim.node, key) for key in claim.contested
         )
@@ -82,43 +89,47 @@ def _first_pass(
         if node == claim.node:
             yield Victim(contest.pop(node), "Own")
             continue
-        meets_at = sides(field, claim.node, node)[0]
+        shared_ancestor = branches_below_shared_ancestor(field, claim.node, node)[0]
         if is_within_nominal:
-            yield Victim(contest.pop(node), "Guarantee", meets_at)
+            yield Victim(contest.pop(node), "Guarantee", shared_ancestor)
             continue
         found = _first_by_share(contest, node, strategy, retried)
         if found is not None:
-            yield Victim(found, "FairShare", meets_at)
+            yield Victim(found, "FairShare", shared_ancestor)
 
 
 def _first_by_share(
-    contest: Contest, node: str, strategy: FairStrategy, retried: list[Candidate]
+    contest: FairSharingOrder, node: str, strategy: FairStrategy, retried: list[Candidate]
 ) -> Candidate | None:
     """The first candidate of a ClusterQueue that the strategy lets go; others may be retried."""
     field, claim = contest.field, contest.claim
-    _, my_side, their_side = sides(field, claim.node, node)
-    with counted_in(field, claim):
+    _, my_side, their_side = branches_below_shared_ancestor(field, claim.node, node)
+    with with_request_usage(field, claim):
         mine, before = share_of(field, my_side), share_of(field, their_side)
         while contest.waiting[node]:
             candidate = contest.pop(node)
-            with counted_out(field, candidate):
+            with without_candidate_usage(field, candidate):
                 after = share_of(field, their_side)
-            if not contest.passed.holds_back(candidate) and RULES[strategy](mine, before, after):
+            if not contest.passed.holds_back(candidate) and STRATEGY_TESTS[strategy](
+                mine, before, after
+            ):
                 return candidate
             contest.passed.stop(candidate)
             retried.append(candidate)
     return None
 
 
-def _second_pass(contest: Contest, strategy: FairStrategy) -> Iterator[Victim]:
+def _second_pass(contest: FairSharingOrder, strategy: FairStrategy) -> Iterator[Victim]:
     """Those left over, at most one of each ClusterQueue."""
     field, claim = contest.field, contest.claim
     while (node := contest.next_node()) is not None:
-        meets_at, my_side, their_side = sides(field, claim.node, node)
-        with counted_in(field, claim):
+        shared_ancestor, my_side, their_side = branches_below_shared_ancestor(
+            field, claim.node, node
+        )
+        with with_request_usage(field, claim):
             mine, before = share_of(field, my_side), share_of(field, their_side)
-        if RULES[strategy](mine, before, before):
-            yield Victim(contest.pop(node), "FairShare", meets_at)
+        if STRATEGY_TESTS[strategy](mine, before, before):
+            yield Victim(contest.pop(node), "FairShare", shared_ancestor)
         contest.drop(node)
 
 

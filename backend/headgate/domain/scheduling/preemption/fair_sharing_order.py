@@ -8,12 +8,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 
-from headgate.domain.scheduling.preemption.candidates import turn_to_go
-from headgate.domain.scheduling.preemption.request import Candidate, Claim, Field, ShareOrder
-from headgate.domain.scheduling.preemption.unit_chains import Stopped
+from headgate.domain.scheduling.preemption.candidates import candidate_order
+from headgate.domain.scheduling.preemption.request import (
+    Candidate,
+    Field,
+    PreemptionRequest,
+    ShareOrder,
+)
+from headgate.domain.scheduling.preemption.unit_chains import BlockedChains
 
 
-def sides(field: Field, mine: str, theirs: str) -> tuple[str, str, str]:
+def branches_below_shared_ancestor(field: Field, mine: str, theirs: str) -> tuple[str, str, str]:
     """The cohort in which two ClusterQueues meet, and its children on the way to each."""
     theirs_path = field.path[theirs]
     below = mine
@@ -30,7 +35,7 @@ def share_of(field: Field, node: str) -> ShareOrder:
 
 
 @contextmanager
-def counted_in(field: Field, claim: Claim) -> Iterator[None]:
+def with_request_usage(field: Field, claim: PreemptionRequest) -> Iterator[None]:
     """What the preemptor asks for counts as used meanwhile."""
     field.charge(claim.node, claim.amounts)
     try:
@@ -40,7 +45,7 @@ def counted_in(field: Field, claim: Claim) -> Iterator[None]:
 
 
 @contextmanager
-def counted_out(field: Field, candidate: Candidate) -> Iterator[None]:
+def without_candidate_usage(field: Field, candidate: Candidate) -> Iterator[None]:
     """What a candidate holds of quota counts as free meanwhile."""
     field.uncharge(candidate.node, candidate.amounts)
     try:
@@ -49,22 +54,24 @@ def counted_out(field: Field, candidate: Candidate) -> Iterator[None]:
         field.charge(candidate.node, candidate.amounts)
 
 
-NOBODY: ShareOrder = (False, Fraction(-1))
+LOWEST_SHARE: ShareOrder = (False, Fraction(-1))
 """Below every share."""
 
 
-class Contest:
+class FairSharingOrder:
     """Who is still in the tournament; nodes that have nothing more to give drop out.
 
     `passed` are those who were not let go in it.
     """
 
-    def __init__(self, field: Field, claim: Claim, candidates: Iterable[Candidate]) -> None:
+    def __init__(
+        self, field: Field, claim: PreemptionRequest, candidates: Iterable[Candidate]
+    ) -> None:
         self.field = field
         self.claim = claim
         self.waiting: dict[str, list[Candidate]] = {}
         self.out: dict[str, bool] = {}
-        self.passed = Stopped()
+        self.passed = BlockedChains()
         for candidate in candidates:
             self.waiting.setdefault(candidate.node, []).append(candidate)
 
@@ -82,7 +89,7 @@ class Contest:
         if len(path) == 1:
             done = self.claim.node in self.out or not self.waiting.get(self.claim.node)
             return None if done else self.claim.node
-        with counted_in(self.field, self.claim):
+        with with_request_usage(self.field, self.claim):
             while path[-1] not in self.out:
                 found = self._below(path[-1])
                 if found is not None:
@@ -101,7 +108,7 @@ class Contest:
         return best_queue
 
     def _best_queue(self, cohort: str) -> tuple[str, ShareOrder]:
-        best, most = "", NOBODY
+        best, most = "", LOWEST_SHARE
         for node in self.field.children[cohort]:
             if self.field.children[node] or node in self.out:
                 continue
@@ -113,7 +120,7 @@ class Contest:
         return best, most
 
     def _best_cohort(self, cohort: str) -> tuple[str, ShareOrder]:
-        best, most = "", NOBODY
+        best, most = "", LOWEST_SHARE
         for node in self.field.children[cohort]:
             if not self.field.children[node] or node in self.out:
                 continue
@@ -126,4 +133,4 @@ class Contest:
 
     def _goes_before(self, node: str, other: str) -> bool:
         mine, theirs = self.waiting[node][0], self.waiting[other][0]
-        return turn_to_go(self.claim, mine) < turn_to_go(self.claim, theirs)
+        return candidate_order(self.claim, mine) < candidate_order(self.claim, theirs)

@@ -9,8 +9,8 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from headgate.domain.scheduling.preemption.request import Claim, Field, Victim
-from headgate.domain.scheduling.preemption.unit_chains import Missing
+from headgate.domain.scheduling.preemption.request import Field, PreemptionRequest, Victim
+from headgate.domain.scheduling.preemption.unit_chains import RemovedChains
 
 Place = TypeVar("Place")
 
@@ -43,7 +43,7 @@ class Fit(msgspec.Struct, Generic[Place], frozen=True, gc=False):
     """
 
     room: Room[Place]
-    claim: Claim
+    claim: PreemptionRequest
     borrow: bool
     ample: bool = False
 
@@ -65,7 +65,7 @@ class Fit(msgspec.Struct, Generic[Place], frozen=True, gc=False):
         )
 
 
-def fit_of(room: Room[Place], claim: Claim, *, borrow: bool) -> Fit[Place]:
+def fit_of(room: Room[Place], claim: PreemptionRequest, *, borrow: bool) -> Fit[Place]:
     """The same, asked before anyone leaves."""
     fit = Fit(room, claim, borrow)
     return Fit(room, claim, borrow, ample=fit.has_quota())
@@ -149,7 +149,7 @@ def _shorten(taken: _Taken[Place], low: int, high: int) -> None:
 
 def _give_back(fit: Fit[Place], gone: Sequence[Victim], place: Place) -> list[Victim]:
     """Most important first; those who can stay while the preemptor has its place."""
-    missing, left = Missing(), []
+    missing, left = RemovedChains(), []
     for victim in reversed(gone):
         if missing.keeps_out(victim.candidate):
             left.append(victim)

@@ -7,7 +7,7 @@ nobody (trap T10).
 import msgspec
 
 from headgate.domain.scheduling.preemption.minimal_victims import Room
-from headgate.domain.scheduling.preemption.request import Claim
+from headgate.domain.scheduling.preemption.request import PreemptionRequest
 from headgate.domain.scheduling.preemption.victim_plan import SearchRules, VictimPlan, plan_victims
 from headgate.domain.scheduling.results import Mode
 
@@ -23,7 +23,7 @@ class Foresight(msgspec.Struct, frozen=True, gc=False):
     plan: VictimPlan[bool]
 
 
-def foresee(room: Room[bool], claim: Claim, rules: SearchRules) -> Foresight:
+def foresee(room: Room[bool], claim: PreemptionRequest, rules: SearchRules) -> Foresight:
     """What preemption could do for a claim of one flavor's resource."""
     found = plan_victims(room, claim, rules)
     level = _level_without(room, claim, found)
@@ -33,7 +33,7 @@ def foresee(room: Room[bool], claim: Claim, rules: SearchRules) -> Foresight:
     return Foresight(Mode.PREEMPT if is_own else Mode.RECLAIM, level, found)
 
 
-def _level_without(room: Room[bool], claim: Claim, found: VictimPlan[bool]) -> int:
+def _level_without(room: Room[bool], claim: PreemptionRequest, found: VictimPlan[bool]) -> int:
     """How far the claim would borrow once the victims have left."""
     for victim in found.victims:
         room.remove(victim.candidate)

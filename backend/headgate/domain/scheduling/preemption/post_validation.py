@@ -7,16 +7,23 @@ ever (preemption.md §6.6, examples 21 and 22, traps T1 and T2).
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from headgate.domain.scheduling.preemption.fair_sharing import RULES, Strategies
-from headgate.domain.scheduling.preemption.fair_sharing_order import counted_in, share_of, sides
-from headgate.domain.scheduling.preemption.request import Claim, Field, Victim
+from headgate.domain.scheduling.preemption.fair_sharing import STRATEGY_TESTS, FairSharingStrategies
+from headgate.domain.scheduling.preemption.fair_sharing_order import (
+    branches_below_shared_ancestor,
+    share_of,
+    with_request_usage,
+)
+from headgate.domain.scheduling.preemption.request import Field, PreemptionRequest, Victim
 
 Wrongs: TypeAlias = dict[str, str]
 """Keys of victims that must not be taken, with the rule that protects them."""
 
 
 def wrongs_in_the_end(
-    field: Field, claim: Claim, victims: Sequence[Victim], strategies: Strategies
+    field: Field,
+    claim: PreemptionRequest,
+    victims: Sequence[Victim],
+    strategies: FairSharingStrategies,
 ) -> Wrongs:
     """Who of the victims, all removed from the field now, would be wronged.
 
@@ -28,7 +35,7 @@ def wrongs_in_the_end(
     at_discretion = [found for found in victims if found.scope in {"WhileBorrowing", "FairShare"}]
     if not at_discretion:
         return wrongs
-    with counted_in(field, claim):
+    with with_request_usage(field, claim):
         for victim in at_discretion:
             if _owns_its_place(field, claim, victim):
                 wrongs[victim.candidate.key] = "its ClusterQueue would use no more than it owns"
@@ -39,12 +46,12 @@ def wrongs_in_the_end(
     return wrongs
 
 
-def _owns_its_place(field: Field, claim: Claim, victim: Victim) -> bool:
+def _owns_its_place(field: Field, claim: PreemptionRequest, victim: Victim) -> bool:
     held = victim.candidate
     field.charge(held.node, held.amounts)
     try:
         for node in field.path[held.node]:
-            if node == victim.meets_at:
+            if node == victim.shared_ancestor:
                 return False
             if field.is_within(node, claim.contested):
                 return True
@@ -53,11 +60,13 @@ def _owns_its_place(field: Field, claim: Claim, victim: Victim) -> bool:
         field.uncharge(held.node, held.amounts)
 
 
-def _is_unfair_still(field: Field, claim: Claim, victim: Victim, strategies: Strategies) -> bool:
+def _is_unfair_still(
+    field: Field, claim: PreemptionRequest, victim: Victim, strategies: FairSharingStrategies
+) -> bool:
     held = victim.candidate
-    _, my_side, their_side = sides(field, claim.node, held.node)
+    _, my_side, their_side = branches_below_shared_ancestor(field, claim.node, held.node)
     mine, after = share_of(field, my_side), share_of(field, their_side)
     field.charge(held.node, held.amounts)
     before = share_of(field, their_side)
     field.uncharge(held.node, held.amounts)
-    return any(RULES[strategy](mine, before, after) for strategy in strategies)
+    return any(STRATEGY_TESTS[strategy](mine, before, after) for strategy in strategies)

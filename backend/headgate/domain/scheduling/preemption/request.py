@@ -20,7 +20,7 @@ Amounts: TypeAlias = dict[FlavorResource, int]
 ShareOrder: TypeAlias = tuple[bool, Fraction]
 """Sorts the smaller share first, and those of nodes of weight 0 last."""
 
-Scope: TypeAlias = Literal["Own", "Guarantee", "NoBorrow", "WhileBorrowing", "FairShare"]
+PreemptionScope: TypeAlias = Literal["Own", "Guarantee", "NoBorrow", "WhileBorrowing", "FairShare"]
 """By which right someone is made to leave (preemption.md §1.3, §6.6).
 
 Own: the same ClusterQueue. Guarantee: it stands on what the preemptor's subtree owns. NoBorrow:
@@ -28,32 +28,32 @@ only if the preemptor does not borrow afterwards. WhileBorrowing: even if it doe
 side has the larger share.
 """
 
-REASONS: dict[Scope, PreemptionReason] = {
+PREEMPTION_REASONS: dict[PreemptionScope, PreemptionReason] = {
     "Own": "InClusterQueue",
     "Guarantee": "InCohortReclamation",
     "NoBorrow": "InCohortReclamation",
     "WhileBorrowing": "InCohortReclaimWhileBorrowing",
     "FairShare": "InCohortFairSharing",
 }
-GUARANTEEING: tuple[Scope, ...] = ("Guarantee", "NoBorrow")
+RECLAIM_SCOPES: tuple[PreemptionScope, ...] = ("Guarantee", "NoBorrow")
 """Rights that give a ClusterQueue back what it owns, whatever the victim's priority (§6.8)."""
 
 
-def nothing_shields(workload: Workload) -> str:
+def no_minimum_runtime(workload: Workload) -> str:
     """Nobody is safe for having run only a short time."""
     del workload
     return ""
 
 
-class Claim(msgspec.Struct, frozen=True, gc=False):
+class PreemptionRequest(msgspec.Struct, frozen=True, gc=False):
     """Who wants room, how much of it, and the policies of its ClusterQueue.
 
     `node` is the ClusterQueue in the quota tree. `contested` are the flavors' resources in which
     others stand in the way; a part of `amounts`, and `short` are those that quota is short of.
     `occupies` tells who stands on hosts that are wanted, where only those hosts will do; such a
     one is in the way whatever resources it uses (trap T9), and nobody on other hosts is.
-    `shield` tells the rule by which someone is safe who has not run for long. `takes_over` is the
-    slice whose place it takes over anyway. `consumed` tells how much the LocalQueue of someone has
+    `shield` tells the rule by which someone is safe who has not run for long. `replaced_slice` is the
+    slice whose place it takes over anyway. `local_queue_usage` tells how much the LocalQueue of someone has
     used of late, where that has a say; the larger has used more.
     """
 
@@ -65,11 +65,11 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     contested: tuple[FlavorResource, ...]
     short: tuple[FlavorResource, ...] = ()
     occupies: Callable[[Workload], bool] | None = None
-    shield: Callable[[Workload], str] = nothing_shields
-    takes_over: str = ""
-    consumed: "Callable[[Candidate], tuple[bool, Fraction]] | None" = None
+    shield: Callable[[Workload], str] = no_minimum_runtime
+    replaced_slice: str = ""
+    local_queue_usage: "Callable[[Candidate], tuple[bool, Fraction]] | None" = None
 
-    def concerns(self, candidate: "Candidate") -> bool:
+    def is_blocked_by(self, candidate: "Candidate") -> bool:
         """Whether someone stands in the way."""
         if self.occupies is None:
             return not candidate.amounts.keys().isdisjoint(self.contested)
@@ -101,11 +101,11 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
 
 
 class Victim(msgspec.Struct, frozen=True, gc=False):
-    """A candidate with the right by which it must leave; `meets_at` is the cohort both are in."""
+    """A candidate with the right by which it must leave; `shared_ancestor` is the cohort both are in."""
 
     candidate: Candidate
-    scope: Scope
-    meets_at: str = ""
+    scope: PreemptionScope
+    shared_ancestor: str = ""
 
     @property
     def workload(self) -> Workload:
@@ -115,7 +115,7 @@ class Victim(msgspec.Struct, frozen=True, gc=False):
     @property
     def reason(self) -> PreemptionReason:
         """Kueue's word for the right."""
-        return REASONS[self.scope]
+        return PREEMPTION_REASONS[self.scope]
 
 
 class Field(Protocol):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from headgate.domain.priorities.rules import FIRST_PRIORITY
-from headgate.domain.scheduling.preemption.candidates import reserved_at
+from headgate.domain.scheduling.preemption.candidates import quota_reserved_at
 from headgate.domain.scheduling.preemption.request import Victim
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.preemption.protecting import protection_of
@@ -26,7 +26,7 @@ def score_of(victims: Sequence[Victim], violations: int, domain: str) -> Score:
         for priority, count in zip(protections, pods, strict=True)
     )
     started = [
-        reserved_at(victim.workload)
+        quota_reserved_at(victim.workload)
         for victim, priority in zip(victims, protections, strict=True)
         if priority == highest
     ]

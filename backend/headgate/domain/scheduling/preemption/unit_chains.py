@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 Key = TypeVar("Key")
 
 
-class Stopped:
+class BlockedChains:
     """Chains in which someone was passed over; nobody later in such a chain may go."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Stopped:
         return part is not None and part.chain in self._chains
 
 
-class Missing:
+class RemovedChains:
     """Parts that stay removed; nobody who went before one of them may come back."""
 
     def __init__(self) -> None:
@@ -58,11 +58,11 @@ def candidate_of(victim: Victim) -> Candidate:
     return victim.candidate
 
 
-def unless(
+def without_excluded(
     items: Iterable[Item], of: Callable[[Item], Candidate], is_out: Callable[[Candidate], bool]
 ) -> Iterator[Item]:
     """The items, in the order in which they go, without who is out and who comes after one."""
-    stopped = Stopped()
+    stopped = BlockedChains()
     for item in items:
         candidate = of(item)
         if is_out(candidate):
@@ -71,7 +71,7 @@ def unless(
             yield item
 
 
-def as_they_go(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+def in_chain_order(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
     """Candidates by importance, but parts of one workload among themselves as they would go."""
     if all(candidate.part is None for candidate in candidates):
         return candidates
@@ -82,7 +82,7 @@ def as_they_go(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
     return [each if each.part is None else parts[each.workload.key].pop() for each in candidates]
 
 
-def merged(victims: Sequence[Victim]) -> tuple[Victim, ...]:
+def merge_by_workload(victims: Sequence[Victim]) -> tuple[Victim, ...]:
     """One victim for each workload, in the order in which they begin to go.
 
     One of whom all has to go is a victim as a whole.

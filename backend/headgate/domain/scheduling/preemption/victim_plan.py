@@ -11,17 +11,21 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.scheduling.preemption import classical, fair_sharing
-from headgate.domain.scheduling.preemption.candidates import Census, Policy, by_importance
+from headgate.domain.scheduling.preemption.candidates import (
+    CandidateStats,
+    PreemptionPolicyName,
+    by_importance,
+)
 from headgate.domain.scheduling.preemption.classical import (
-    Listed,
-    attempts_of,
+    CandidateLists,
+    borrowing_attempts,
     list_candidates,
-    walk,
+    victim_sequence,
 )
 from headgate.domain.scheduling.preemption.fair_sharing import (
-    Strategies,
-    fair_candidates,
-    tournament,
+    FairSharingStrategies,
+    fair_sharing_candidates,
+    fair_sharing_sequence,
 )
 from headgate.domain.scheduling.preemption.minimal_victims import (
     Place,
@@ -30,18 +34,29 @@ from headgate.domain.scheduling.preemption.minimal_victims import (
     remove_until_it_fits,
 )
 from headgate.domain.scheduling.preemption.post_validation import Wrongs, wrongs_in_the_end
-from headgate.domain.scheduling.preemption.request import Candidate, Claim, Field, Victim
-from headgate.domain.scheduling.preemption.unit_chains import as_they_go, merged, unless
+from headgate.domain.scheduling.preemption.request import (
+    Candidate,
+    Field,
+    PreemptionRequest,
+    Victim,
+)
+from headgate.domain.scheduling.preemption.unit_chains import (
+    in_chain_order,
+    merge_by_workload,
+    without_excluded,
+)
 from headgate.domain.workloads.pods.surplus import owner_of
 
 Late: TypeAlias = Callable[[Sequence[Candidate]], Mapping[str, bool]]
 """Which of candidates, most important first, are to be asked last: those whom budgets protect."""
 
-Judge: TypeAlias = Callable[[Field, Claim, Sequence[Victim], Strategies], Wrongs]
-Guard: TypeAlias = Callable[[Claim, Sequence[Victim]], Wrongs]
+Judge: TypeAlias = Callable[
+    [Field, PreemptionRequest, Sequence[Victim], FairSharingStrategies], Wrongs
+]
+Guard: TypeAlias = Callable[[PreemptionRequest, Sequence[Victim]], Wrongs]
 
 
-def unguarded(claim: Claim, victims: Sequence[Victim]) -> Wrongs:
+def unguarded(claim: PreemptionRequest, victims: Sequence[Victim]) -> Wrongs:
     """Nobody is protected by what was evicted before."""
     del claim, victims
     return {}
@@ -59,7 +74,7 @@ class SearchRules(msgspec.Struct, frozen=True, gc=False):
     `late` tells whom to ask last.
     """
 
-    strategies: Strategies = ()
+    strategies: FairSharingStrategies = ()
     late: Late = nobody_late
     judge: Judge = wrongs_in_the_end
     guard: Guard = unguarded
@@ -73,15 +88,17 @@ class VictimPlan(msgspec.Struct, Generic[Place], frozen=True, gc=False):
 
     victims: tuple[Victim, ...]
     place: Place | None
-    census: Census = msgspec.field(default_factory=Census)
+    stats: CandidateStats = msgspec.field(default_factory=CandidateStats)
     protected: Wrongs = {}
 
 
-def plan_victims(room: Room[Place], claim: Claim, rules: SearchRules) -> VictimPlan[Place]:
+def plan_victims(
+    room: Room[Place], claim: PreemptionRequest, rules: SearchRules
+) -> VictimPlan[Place]:
     """The victims of a claim; the room is left exactly as it was."""
-    census = Census()
+    stats = CandidateStats()
     protected: Wrongs = {}
-    for borrow, removals in _attempts(room, claim, rules, census):
+    for borrow, removals in _attempts(room, claim, rules, stats):
         fit = fit_of(room, claim, borrow=borrow)
         banned: Wrongs = {}
         while True:
@@ -93,16 +110,18 @@ def plan_victims(room: Room[Place], claim: Claim, rules: SearchRules) -> VictimP
             for victim in victims:
                 room.restore(victim.candidate)
             if not wrongs:
-                return VictimPlan(merged(victims), place, census, protected)
+                return VictimPlan(merge_by_workload(victims), place, stats, protected)
             banned.update(wrongs)
             protected.update((owner_of(name), rule) for name, rule in wrongs.items())
-    return VictimPlan((), None, census, protected)
+    return VictimPlan((), None, stats, protected)
 
 
 Removals: TypeAlias = Callable[[Wrongs], Iterator[Victim]]
 
 
-def in_reach(room: Field, claim: Claim, rules: SearchRules) -> Iterator[tuple[str, Policy]]:
+def in_reach(
+    room: Field, claim: PreemptionRequest, rules: SearchRules
+) -> Iterator[tuple[str, PreemptionPolicyName]]:
     """The ClusterQueues whose workloads a claim may make leave, each with the policy on whom."""
     if rules.strategies:
         return fair_sharing.nodes_in_reach(room, claim)
@@ -110,49 +129,53 @@ def in_reach(room: Field, claim: Claim, rules: SearchRules) -> Iterator[tuple[st
 
 
 def _attempts(
-    room: Field, claim: Claim, rules: SearchRules, census: Census
+    room: Field, claim: PreemptionRequest, rules: SearchRules, stats: CandidateStats
 ) -> Iterator[tuple[bool, Removals]]:
     """Each way to try: whether the preemptor may borrow, and who is removed after whom."""
     if rules.strategies:
-        found = fair_candidates(room, claim, census)
+        found = fair_sharing_candidates(room, claim, stats)
         late = _late(claim, rules, found)
         candidates = tuple(sorted(found, key=lambda candidate: candidate.key in late))
         yield True, partial(_fair_removals, room, claim, candidates, rules.strategies)
         return
-    listed = list_candidates(room, claim, census)
+    listed = list_candidates(room, claim, stats)
     if listed.is_empty:
         return
     late = _late(claim, rules, (victim.candidate for victim in listed.in_turn()))
     listed = replace(listed, late=late)
-    for borrow in attempts_of(room, claim, listed):
+    for borrow in borrowing_attempts(room, claim, listed):
         yield borrow, partial(_classical_removals, room, claim, listed, borrow=borrow)
 
 
-def _late(claim: Claim, rules: SearchRules, found: Iterable[Candidate]) -> Mapping[str, bool]:
+def _late(
+    claim: PreemptionRequest, rules: SearchRules, found: Iterable[Candidate]
+) -> Mapping[str, bool]:
     """Who is asked last; where no budget watches anyone, nobody needs to be ranked for that."""
     if rules.late is nobody_late:
         return {}
-    return rules.late(as_they_go(by_importance(claim, found)))
+    return rules.late(in_chain_order(by_importance(claim, found)))
 
 
 def _fair_removals(
     room: Field,
-    claim: Claim,
+    claim: PreemptionRequest,
     candidates: tuple[Candidate, ...],
-    strategies: Strategies,
+    strategies: FairSharingStrategies,
     banned: Wrongs,
 ) -> Iterator[Victim]:
-    allowed = unless(candidates, lambda found: found, lambda found: found.key in banned)
-    return tournament(room, claim, tuple(allowed), strategies)
+    allowed = without_excluded(candidates, lambda found: found, lambda found: found.key in banned)
+    return fair_sharing_sequence(room, claim, tuple(allowed), strategies)
 
 
 def _classical_removals(
-    room: Field, claim: Claim, listed: Listed, banned: Wrongs, *, borrow: bool
+    room: Field, claim: PreemptionRequest, listed: CandidateLists, banned: Wrongs, *, borrow: bool
 ) -> Iterator[Victim]:
-    return walk(room, claim, listed.without(banned), borrow=borrow)
+    return victim_sequence(room, claim, listed.without(banned), borrow=borrow)
 
 
-def _wrongs(room: Field, claim: Claim, rules: SearchRules, victims: Sequence[Victim]) -> Wrongs:
+def _wrongs(
+    room: Field, claim: PreemptionRequest, rules: SearchRules, victims: Sequence[Victim]
+) -> Wrongs:
     """Who must not be taken after all; the victims are removed from the field now."""
     wrongs = rules.judge(room, claim, victims, rules.strategies)
     return wrongs or rules.guard(claim, victims)

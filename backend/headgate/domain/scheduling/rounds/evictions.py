@@ -10,7 +10,7 @@ from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.specs import SoftEviction
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.cycle_context import CycleContext
-from headgate.domain.scheduling.evaluation.capacity_view import fits
+from headgate.domain.scheduling.evaluation.capacity_view import charge_fits
 from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
 from headgate.domain.scheduling.partition.charges import Charge, Charges
 from headgate.domain.scheduling.partition.claimed import claims
@@ -174,6 +174,6 @@ def nomination_fits(cycle: CycleContext, found: Round) -> bool:
     partition.charges.give_back(PROJECTED, own)
     try:
         with partition.charges.without(old):
-            return fits(partition, own, (PROJECTED,))
+            return charge_fits(partition, own, (PROJECTED,))
     finally:
         partition.charges.take(PROJECTED, own)
