@@ -19,7 +19,7 @@ from headgate.domain.scheduling.placement.placement_context import (
 from headgate.domain.scheduling.placement.subtopology import leaf_range
 from headgate.domain.scheduling.preemption.candidates import quota_reserved_at
 from headgate.domain.scheduling.preemption.request import Candidate, Victim
-from headgate.domain.scheduling.preemption.scoring import Score, score_of
+from headgate.domain.scheduling.preemption.scoring import Score, plan_score
 from headgate.domain.scheduling.results import Mode, PlacementShortfall
 from headgate.domain.workloads.deciding.leaving import is_leaving
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
@@ -102,7 +102,7 @@ class EveryDomain:
         name = "/".join(self.topology.domain_path(level, domain))
         candidates = [Victim(Candidate(w, "", {}), "Own") for w in victims]
         hosts = {d.values[-1]: d.count for d in place.assignment.domains}
-        return score_of(candidates, 0, name), {w.key: True for w in victims}, hosts
+        return plan_score(candidates, 0, name), {w.key: True for w in victims}, hosts
 
     def _needed(self, gone: list[Workload], place: PlacedPods) -> list[Workload]:
         pods = ((place.rows, place.counts, single_pod_requests(self.pod_set)),)

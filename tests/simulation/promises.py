@@ -13,8 +13,8 @@ from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.disruption_budgets import (
-    Removal,
-    budget_standings,
+    BudgetedRemoval,
+    budget_statuses,
     violated_budgets,
 )
 from headgate.domain.scheduling.quota.usage import available
@@ -103,9 +103,10 @@ class Promises:
 
     def _recounted(self, event: RoundCommitted) -> None:
         cell = self.cell
-        standings = budget_standings(cell.config.disruption_budgets, cell.workloads.values())
+        standings = budget_statuses(cell.config.disruption_budgets, cell.workloads.values())
         removals = [
-            Removal(cell.workloads[v.workload], v.pods, not v.shrinks_to) for v in event.victims
+            BudgetedRemoval(cell.workloads[v.workload], v.pods, not v.shrinks_to)
+            for v in event.victims
         ]
         ranked = sorted(removals, key=lambda r: (-protection_of(r.workload.spec), r.workload.uid))
         broken = violated_budgets(standings, ranked)

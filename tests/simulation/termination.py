@@ -20,8 +20,8 @@ from headgate.domain.queues.specs import (
 )
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.preemption.cycle_guard import closes_circle
-from headgate.domain.scheduling.preemption.eviction_graph import Epoch, Precedents
+from headgate.domain.scheduling.preemption.cycle_guard import victims_closing_cycle
+from headgate.domain.scheduling.preemption.eviction_graph import Epoch, EvictionGraph
 from headgate.domain.scheduling.preemption.fair_sharing import FairSharingStrategies
 from headgate.domain.scheduling.preemption.request import (
     Amounts,
@@ -139,7 +139,7 @@ class Cohort:
     stands: dict[str, str] = field(default_factory=dict)
     kept_for: dict[str, list[str]] = field(default_factory=dict)
     rounds: int = 0
-    precedents: Precedents = field(default_factory=Precedents)
+    eviction_graph: EvictionGraph = field(default_factory=EvictionGraph)
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ def rules_of(cohort: Cohort, *, guarded: bool) -> SearchRules:
 
     def guard(claim: PreemptionRequest, victims: Iterable[Victim]) -> dict[str, str]:
         epoch = Epoch(cohort.workloads, "")
-        return closes_circle(cohort.precedents, epoch, claim.preemptor.key, victims)
+        return victims_closing_cycle(cohort.eviction_graph, epoch, claim.preemptor.key, victims)
 
     return SearchRules(cohort.strategies, guard=guard)
 
@@ -295,7 +295,7 @@ def commit(cohort: Cohort, key: str, victims: tuple[Victim, ...]) -> None:
     cohort.yard.charge(ask.node, ask.amounts)
     cohort.kept_for[key] = [victim.workload.key for victim in victims]
     cohort.rounds += 1
-    cohort.precedents.put(_round(cohort, key, victims))
+    cohort.eviction_graph.put(_round(cohort, key, victims))
 
 
 def _round(cohort: Cohort, key: str, victims: tuple[Victim, ...]) -> Round:

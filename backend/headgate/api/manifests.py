@@ -25,7 +25,7 @@ from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Absent, Configured
 from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec
 from headgate.domain.rejection import Rejection
-from headgate.domain.scheduling.preemption.disruption_budgets import budget_standings
+from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
 from headgate.domain.workloads.state import Workload
 
 PRIORITY = "priority"
@@ -138,7 +138,7 @@ def _extras(
         case CohortSpec():
             return Extras(weighted_share=weighted_share_of(cell, f"cohort/{state.name}"))
         case DisruptionBudgetSpec():
-            (standing,) = budget_standings({state.name: state}, cell.workloads.values())
+            (standing,) = budget_statuses({state.name: state}, cell.workloads.values())
             return Extras(budget_standing=standing)
         case _:
             return None

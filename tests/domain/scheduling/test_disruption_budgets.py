@@ -3,12 +3,12 @@
 from typing import Any
 
 from headgate.domain.scheduling.preemption.disruption_budgets import (
-    BudgetStanding,
-    Removal,
-    budget_standings,
+    BudgetedRemoval,
+    BudgetStatus,
+    budget_statuses,
     is_strict,
     violated_budgets,
-    whole,
+    whole_workload,
 )
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.events import (
@@ -22,8 +22,8 @@ from tests.builders.policies import a_budget
 from tests.builders.workloads import ADMITTED, RESERVED, a_workload, an_eviction, running
 
 
-def standing(*workloads: Workload, **budget: Any) -> BudgetStanding:
-    (found,) = budget_standings({"team-a/budget": a_budget(**budget)}, workloads)
+def standing(*workloads: Workload, **budget: Any) -> BudgetStatus:
+    (found,) = budget_statuses({"team-a/budget": a_budget(**budget)}, workloads)
     return found
 
 
@@ -63,7 +63,7 @@ def test_only_the_selected_of_its_namespace_are_watched() -> None:
     selector = LabelSelector(match_labels={"app": "serve"})
     found = standing(running("a"), selector=selector)
     assert found.expected == 0
-    assert violated_budgets((found,), (whole(running("a")),)) == ((),)
+    assert violated_budgets((found,), (whole_workload(running("a")),)) == ((),)
     elsewhere = standing(running("a"), namespace="team-b")
     assert elsewhere.expected == 0
 
@@ -71,13 +71,13 @@ def test_only_the_selected_of_its_namespace_are_watched() -> None:
 def test_the_first_use_the_allowance_up_and_the_others_break_the_budget() -> None:
     those = [running(name) for name in ("c", "d", "e")]
     found = standing(*those, max_unavailable=1)
-    broken = violated_budgets((found,), [whole(workload) for workload in those])
+    broken = violated_budgets((found,), [whole_workload(workload) for workload in those])
     assert broken == ((), ("team-a/budget",), ("team-a/budget",))
 
 
 def test_pods_are_counted_where_the_budget_says_so_and_a_shrunk_workload_is_no_loss_else() -> None:
     serving = running("a")
-    shrunk = Removal(serving, pods=1, is_whole=False)
+    shrunk = BudgetedRemoval(serving, pods=1, is_whole=False)
     in_pods = standing(serving, unit="Pod", max_unavailable=0)
     assert violated_budgets((in_pods,), (shrunk,)) == (("team-a/budget",),)
     in_workloads = standing(serving, max_unavailable=0)

@@ -5,19 +5,21 @@ from headgate.domain.scheduling.evaluation.search_report import (
     TOO_FEW_VICTIMS,
     merge_searches,
 )
-from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED
+from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED_BY_CYCLE_GUARD
 from headgate.domain.scheduling.results import VictimSearch
 
 HIGHER = "its priority 9 is not lower than 5"
-ROUND = f"{BLOCKED}: team/p made way for team/v"
+ROUND = f"{BLOCKED_BY_CYCLE_GUARD}: team/p made way for team/v"
 
 
 def test_a_circle_in_a_later_flavor_is_the_reason_before_anything_else() -> None:
-    circle = VictimSearch("it would go round in a circle", 2, (("team/v", ROUND),), BLOCKED)
+    circle = VictimSearch(
+        "it would go round in a circle", 2, (("team/v", ROUND),), BLOCKED_BY_CYCLE_GUARD
+    )
     found = merge_searches(
         [VictimSearch(TOO_FEW_VICTIMS, 3), circle, VictimSearch(NO_LOWER_PRIORITY)]
     )
-    assert (found.kind, found.reason) == (BLOCKED, circle.reason)
+    assert (found.kind, found.reason) == (BLOCKED_BY_CYCLE_GUARD, circle.reason)
 
 
 def test_too_few_in_one_flavor_is_the_reason_before_nobody_in_another() -> None:

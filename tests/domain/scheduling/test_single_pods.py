@@ -6,7 +6,7 @@ from headgate.domain.configuration.specs import FairSharing
 from headgate.domain.queues.specs import ClusterQueuePreemption, MinimumRuntime
 from headgate.domain.rounds.events import RoundCommitted, RoundVictim
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.scheduling.preemption.disruption_budgets import budget_standings
+from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.events import WorkloadDeleted
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
@@ -229,7 +229,7 @@ def test_pods_on_their_way_out_use_the_allowance_of_a_budget_up() -> None:
     world.submit("two", "q", {"gpu": 2}, priority=5)
     world.settle()
     budgets, known = world.cell.config.disruption_budgets, world.cell.workloads.values()
-    (standing,) = budget_standings(budgets, known)
+    (standing,) = budget_statuses(budgets, known)
     assert (standing.expected, standing.healthy, standing.allowed) == (4, 2, 0)
 
 

@@ -33,7 +33,7 @@ from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configuration.specs import ResourceRules
 from headgate.domain.configured import Configured
 from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec
-from headgate.domain.scheduling.preemption.disruption_budgets import BudgetStanding
+from headgate.domain.scheduling.preemption.disruption_budgets import BudgetStatus
 from headgate.domain.workloads.state import Workload
 
 KIND_OF_STREAM: dict[str, ObjectKind] = {kind.lower(): kind for kind in get_args(ObjectKind)}
@@ -54,7 +54,7 @@ class Extras(msgspec.Struct, frozen=True, kw_only=True):
     resources: ResourceRules = ResourceRules()
     cluster_queue: ClusterQueueSpec | None = None
     weighted_share: int | None = None
-    budget_standing: BudgetStanding | None = None
+    budget_standing: BudgetStatus | None = None
     may_know: Callable[[str], bool] | None = None
 
 

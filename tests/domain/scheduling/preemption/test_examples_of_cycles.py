@@ -2,7 +2,7 @@
 
 from headgate.domain.queues.specs import FlavorFungibility
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED
+from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED_BY_CYCLE_GUARD
 from headgate.domain.topology.specs import HOSTNAME_LABEL
 from headgate.domain.workloads.events import WorkloadFinished
 from headgate.domain.workloads.specs import TopologyRequest
@@ -135,7 +135,7 @@ def test_23_the_guard_ends_a_loop_of_three_moves_and_shows_the_way_round() -> No
     refused = world["team/hi"].explanation
     assert refused is not None
     (blocker,) = (found for found in refused.blockers if found.type == "Preemption")
-    assert blocker.reason == BLOCKED
+    assert blocker.reason == BLOCKED_BY_CYCLE_GUARD
     way = "team/hi made way for team/new, which made way for team/old"
     assert blocker.message == f"Making room: it would go round in a circle ({way})"
 
@@ -170,10 +170,10 @@ def test_23_the_way_round_is_shown_also_where_another_flavor_comes_first() -> No
     refused = round_in_its_second_flavor()["team/hi"].explanation
     assert refused is not None
     (blocker,) = (found for found in refused.blockers if found.type == "Preemption")
-    assert blocker.reason == BLOCKED
+    assert blocker.reason == BLOCKED_BY_CYCLE_GUARD
     (safe,) = (one for one in blocker.refused if one.workload == "team/old")
     way = "team/hi made way for team/new, which made way for team/old"
-    assert safe.rule == f"{BLOCKED}: {way}"
+    assert safe.rule == f"{BLOCKED_BY_CYCLE_GUARD}: {way}"
 
 
 def test_23_whoever_it_kept_waiting_is_woken_where_the_loop_opens_in_any_flavor() -> None:

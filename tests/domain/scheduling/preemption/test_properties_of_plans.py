@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from headgate.domain.scheduling.preemption.eviction_graph import Epoch
-from headgate.domain.scheduling.preemption.post_validation import wrongs_in_the_end
+from headgate.domain.scheduling.preemption.post_validation import invalid_victims
 from headgate.domain.scheduling.preemption.request import RECLAIM_SCOPES, Candidate, Victim
 from headgate.domain.scheduling.preemption.victim_plan import SearchRules
 from headgate.domain.workloads.preemption.protecting import protection_of
@@ -96,7 +96,7 @@ def test_i6_nobody_is_wronged_in_the_end(seed: int) -> None:
         for victim in victims:
             cohort.yard.remove(victim.candidate)
         claim = a_claim(cohort, key)
-        assert wrongs_in_the_end(cohort.yard, claim, victims, cohort.strategies) == {}
+        assert invalid_victims(cohort.yard, claim, victims, cohort.strategies) == {}
         for victim in victims:
             cohort.yard.restore(victim.candidate)
 
@@ -106,7 +106,7 @@ def test_i7_discretionary_evictions_of_an_epoch_form_no_circle(seed: int) -> Non
     random = Random(seed)
     cohort = a_cohort(random)
     assert live_through(cohort, random, rules_of(cohort, guarded=True)).settled
-    edges = cohort.precedents.followers(Epoch(cohort.workloads, ""))
+    edges = cohort.eviction_graph.followers(Epoch(cohort.workloads, ""))
     left = {p: [v for v, right in victims.items() if not right] for p, victims in edges.items()}
     while free := [p for p in sorted(left) if not any(v in left for v in left[p])]:
         for preemptor in free:

@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.preemption.cycle_guard import closes_circle
-from headgate.domain.scheduling.preemption.eviction_graph import Epoch, Precedents
+from headgate.domain.scheduling.preemption.cycle_guard import victims_closing_cycle
+from headgate.domain.scheduling.preemption.eviction_graph import Epoch, EvictionGraph
 from headgate.domain.scheduling.preemption.request import Candidate, PreemptionScope, Victim
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import WorkloadSpec
@@ -48,18 +48,18 @@ def a_round(preemptor: str, victim: str, taken_by: str = "") -> Round:
     )
 
 
-def known(*rounds: Round) -> Precedents:
-    precedents = Precedents()
+def known(*rounds: Round) -> EvictionGraph:
+    eviction_graph = EvictionGraph()
     for found in rounds:
-        precedents.put(found)
-    return precedents
+        eviction_graph.put(found)
+    return eviction_graph
 
 
 def refused(
-    precedents: Precedents, preemptor: str, victim: str, scope: PreemptionScope
+    eviction_graph: EvictionGraph, preemptor: str, victim: str, scope: PreemptionScope
 ) -> dict[str, str]:
     chosen = Victim(Candidate(EVERYONE[f"team/{victim}"], "clusterqueue/q", {}), scope)
-    return closes_circle(precedents, EPOCH, f"team/{preemptor}", [chosen])
+    return victims_closing_cycle(eviction_graph, EPOCH, f"team/{preemptor}", [chosen])
 
 
 def test_who_lost_its_place_to_a_thief_does_not_evict_the_thief() -> None:

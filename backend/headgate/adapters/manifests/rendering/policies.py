@@ -13,7 +13,7 @@ from headgate.domain.checks.specs import AdmissionCheckSpec
 from headgate.domain.configured import Configured
 from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
-from headgate.domain.scheduling.preemption.disruption_budgets import BudgetStanding
+from headgate.domain.scheduling.preemption.disruption_budgets import BudgetStatus
 from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
 from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.selectors import toleration_fields
@@ -113,7 +113,7 @@ def budget_body(budget: Configured[DisruptionBudgetSpec]) -> dict[str, Any]:
     }
 
 
-def budget_status(standing: BudgetStanding) -> dict[str, Any]:
+def budget_status(standing: BudgetStatus) -> dict[str, Any]:
     """How many there are, how many run, how many more may be taken, and who is gone or going."""
     return {
         "expected": standing.expected,

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from headgate.domain.scheduling.preemption.candidates import MAX_LISTED_CANDIDATES
-from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED
-from headgate.domain.scheduling.preemption.oracle import Foresight
+from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED_BY_CYCLE_GUARD
+from headgate.domain.scheduling.preemption.oracle import SimulatedPreemption
 from headgate.domain.scheduling.preemption.victim_plan import VictimPlan
 from headgate.domain.scheduling.results import VictimSearch
 
@@ -16,7 +16,9 @@ NO_LOWER_PRIORITY = "no workload of lower priority may be preempted"
 TOO_FEW_VICTIMS = "too few workloads may be preempted"
 
 
-def failed_search(plan: VictimPlan[Any], simulations: Iterable[Foresight]) -> VictimSearch:
+def failed_search(
+    plan: VictimPlan[Any], simulations: Iterable[SimulatedPreemption]
+) -> VictimSearch:
     """Why the search for the whole workload brought nothing, and those for one flavor before it."""
     others = (one.plan for one in simulations if not one.plan.victims)
     return merge_searches(
@@ -35,7 +37,9 @@ def merge_searches(searches: Iterable[VictimSearch]) -> VictimSearch:
         for name, rule in one.refused:
             refused.setdefault(name, rule)
     told = min(known, key=_says_little)
-    listed = sorted(refused.items(), key=lambda named: not named[1].startswith(BLOCKED))
+    listed = sorted(
+        refused.items(), key=lambda named: not named[1].startswith(BLOCKED_BY_CYCLE_GUARD)
+    )
     considered = max(one.considered for one in known)
     return VictimSearch(told.reason, considered, tuple(listed[:MAX_LISTED_CANDIDATES]), told.kind)
 
@@ -43,13 +47,14 @@ def merge_searches(searches: Iterable[VictimSearch]) -> VictimSearch:
 def _told(plan: VictimPlan[Any]) -> VictimSearch:
     stats = plan.stats
     refused = tuple(sorted(plan.protected.items())) + stats.report()
-    circles = [rule for rule in plan.protected.values() if rule.startswith(BLOCKED)]
+    circles = [rule for rule in plan.protected.values() if rule.startswith(BLOCKED_BY_CYCLE_GUARD)]
     if circles:
-        text = f"it would go round in a circle ({circles[0].removeprefix(f'{BLOCKED}: ')})"
-        return VictimSearch(text, stats.considered, refused, BLOCKED)
+        chain = circles[0].removeprefix(f"{BLOCKED_BY_CYCLE_GUARD}: ")
+        text = f"it would go round in a circle ({chain})"
+        return VictimSearch(text, stats.considered, refused, BLOCKED_BY_CYCLE_GUARD)
     text = NO_LOWER_PRIORITY if stats.is_hopeless else TOO_FEW_VICTIMS
     return VictimSearch(text, stats.considered, refused)
 
 
 def _says_little(search: VictimSearch) -> tuple[bool, bool]:
-    return search.kind != BLOCKED, search.reason == NO_LOWER_PRIORITY
+    return search.kind != BLOCKED_BY_CYCLE_GUARD, search.reason == NO_LOWER_PRIORITY

@@ -29,18 +29,18 @@ from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.preemption.cycle_guard import closes_circle
-from headgate.domain.scheduling.preemption.disruption_budgets import Budgets, budget_standings
+from headgate.domain.scheduling.preemption.cycle_guard import victims_closing_cycle
+from headgate.domain.scheduling.preemption.disruption_budgets import Budgets, budget_statuses
 from headgate.domain.scheduling.preemption.eviction_graph import Epoch
-from headgate.domain.scheduling.preemption.oracle import Foresight, foresee
-from headgate.domain.scheduling.preemption.post_validation import Wrongs
+from headgate.domain.scheduling.preemption.oracle import SimulatedPreemption, simulate_preemption
+from headgate.domain.scheduling.preemption.post_validation import ExcludedVictims
 from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest, Victim
-from headgate.domain.scheduling.preemption.scoring import Score, score_of
+from headgate.domain.scheduling.preemption.scoring import Score, plan_score
 from headgate.domain.scheduling.preemption.victim_plan import (
     SearchRules,
     VictimPlan,
     in_reach,
-    nobody_late,
+    no_budgets,
     plan_victims,
 )
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
@@ -62,7 +62,7 @@ class PreemptionContext(msgspec.Struct, frozen=True, gc=False):
     workload: Workload
     node: str
     spec: ClusterQueueSpec
-    simulations: dict[tuple[FlavorResource, int], Foresight] = {}
+    simulations: dict[tuple[FlavorResource, int], SimulatedPreemption] = {}
 
     @property
     def may_preempt(self) -> bool:
@@ -78,7 +78,7 @@ class PreemptionContext(msgspec.Struct, frozen=True, gc=False):
         budgets = self.budgets
         return SearchRules(
             fair.preemption_strategies if fair else (),
-            late=budgets.late if budgets.standings else nobody_late,
+            budget_protected=budgets.budget_protected if budgets.standings else no_budgets,
             judge=budgets.judge,
             guard=self._guard,
         )
@@ -87,7 +87,7 @@ class PreemptionContext(msgspec.Struct, frozen=True, gc=False):
     def budgets(self) -> Budgets:
         """The DisruptionBudgets that watch anyone."""
         known = self.partition.config.disruption_budgets
-        return Budgets(budget_standings(known, self.workloads.values()))
+        return Budgets(budget_statuses(known, self.workloads.values()))
 
     def shield(self, other: Workload) -> str:
         """The rule by which someone is safe who has not run for long enough."""
@@ -108,11 +108,13 @@ class PreemptionContext(msgspec.Struct, frozen=True, gc=False):
             charge = self.partition.charges.held_by(workload)
             yield Candidate(workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts)
 
-    def _guard(self, claim: PreemptionRequest, victims: Sequence[Victim]) -> Wrongs:
+    def _guard(self, claim: PreemptionRequest, victims: Sequence[Victim]) -> ExcludedVictims:
         epoch = Epoch(
             self.workloads, self.partition.epoch_of(self.node.removeprefix("clusterqueue/"))
         )
-        return closes_circle(self.partition.precedents, epoch, claim.preemptor.key, victims)
+        return victims_closing_cycle(
+            self.partition.eviction_graph, epoch, claim.preemptor.key, victims
+        )
 
 
 def preemption_oracle(preemptor: PreemptionContext, *, preempts: bool) -> Oracle:
@@ -132,10 +134,10 @@ def preemption_oracle(preemptor: PreemptionContext, *, preempts: bool) -> Oracle
     return Oracle(simulate, while_borrowing=borrows or shares)
 
 
-def _foresee(preemptor: PreemptionContext, key: FlavorResource, need: int) -> Foresight:
+def _foresee(preemptor: PreemptionContext, key: FlavorResource, need: int) -> SimulatedPreemption:
     room = quota_room(preemptor.partition, preemptor.workloads)
     claim = _claim(preemptor, {key: need}, (key,))
-    found = preemptor.simulations[key, need] = foresee(room, claim, preemptor.rules)
+    found = preemptor.simulations[key, need] = simulate_preemption(room, claim, preemptor.rules)
     return found
 
 
@@ -223,7 +225,7 @@ def _cheapest(
     short = _contested(preemptor, wish.amounts, has_place=True)
     everyone = known.names() if short else []
     best: tuple[Score, VictimPlan[Place]] | None = None
-    protected: Wrongs = {}
+    protected: ExcludedVictims = {}
     rules, budgets = preemptor.rules, preemptor.budgets
     for prospect in sorted(level, key=lambda each: each.least):
         if best is not None and best[0][:3] < (0, *prospect.least):
@@ -236,7 +238,7 @@ def _cheapest(
         found = plan_victims(room, here, rules)
         protected.update(found.protected)
         if found.place is not None:
-            score = score_of(found.victims, budgets.violations(found.victims), domain.name)
+            score = plan_score(found.victims, budgets.violations(found.victims), domain.name)
             if best is None or score < best[0]:
                 best = score, found
     return VictimPlan((), None, protected=protected) if best is None else best[1]

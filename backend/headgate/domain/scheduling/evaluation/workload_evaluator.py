@@ -61,10 +61,10 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
 
     FIT: `admission` may be reserved at once. DEFERRED: it fits at `admission` once those already
     leaving have left. PREEMPT: it fits there once `victims` have. NO_FIT: `tries`, `unplaced` and
-    `search` say why; `wanted` is what it would take if nobody stood in its way, and `never_fits_in` pairs
-    pod sets with flavors whose hosts would not do even empty.
-    `lost_nomination`: the place an open round keeps for it cannot be had any more. `overridden_rounds` names the
-    open rounds that do not bind it and may lose their place to it.
+    `search` say why; `wanted` is what it would take if nobody stood in its way, and
+    `never_fits_in` pairs pod sets with flavors whose hosts would not do even empty.
+    `lost_nomination`: the place an open round keeps for it cannot be had any more.
+    `overridden_rounds` names the open rounds that do not bind it and may lose their place to it.
     """
 
     workload: Workload

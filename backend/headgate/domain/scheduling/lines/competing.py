@@ -9,7 +9,7 @@ from headgate.domain.scheduling.lines.standing import (
 )
 from headgate.domain.scheduling.ordering.order import Shape, line_order_of, shape_of
 from headgate.domain.scheduling.ordering.pending import Waiting
-from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED
+from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED_BY_CYCLE_GUARD
 from headgate.domain.workloads.annotations import REPLACES
 from headgate.domain.workloads.deciding.leaving import is_gated, may_compete
 from headgate.domain.workloads.state import Workload
@@ -104,7 +104,9 @@ def _shape(workload: Workload, lane: str) -> Shape:
 
 def _is_in_circle(workload: Workload) -> bool:
     found = workload.explanation
-    return found is not None and any(blocker.reason == BLOCKED for blocker in found.blockers)
+    return found is not None and any(
+        blocker.reason == BLOCKED_BY_CYCLE_GUARD for blocker in found.blockers
+    )
 
 
 def shares_by_usage(config: Config, spec: ClusterQueueSpec) -> bool:

@@ -35,7 +35,7 @@ from headgate.domain.scheduling.partition.stirring import (
     stirred_by,
 )
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.preemption.eviction_graph import Precedents
+from headgate.domain.scheduling.preemption.eviction_graph import EvictionGraph
 from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import QuotaUsage
 from headgate.domain.topology.specs import NodeSpec
@@ -77,7 +77,7 @@ class Partition:
         self.timers = Timers()
         self.leases = Timers()
         self.rounds: dict[str, Round] = {}
-        self.precedents = Precedents()
+        self.eviction_graph = EvictionGraph()
         self._epochs: dict[str, str] = {}
         self.rate_limited_queues: dict[str, Instant] = {}
         self.hosts, self.topologies = hosts_of(config, self.cluster_queues)
@@ -113,9 +113,9 @@ class Partition:
         if old is not None:
             self.rounds.pop(old.id, None)
         if new is None and old is not None:
-            self.precedents.remove(old)
+            self.eviction_graph.remove(old)
         if new is not None:
-            self.precedents.put(new)
+            self.eviction_graph.put(new)
         if new is not None and is_open(new):
             self.rounds[new.id] = new
 

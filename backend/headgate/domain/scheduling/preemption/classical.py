@@ -36,13 +36,14 @@ Attempts: TypeAlias = tuple[bool, ...]
 class CandidateLists(msgspec.Struct, frozen=True, gc=False):
     """Candidates in the order in which they go: those on its ground, other borrowers, its own.
 
-    Those who are `late` go after all others. With `turn` the lists are one, in that order.
+    Those who are `budget_protected` go after all others. With `turn` the lists are one,
+    in that order.
     """
 
     hierarchical_reclaim: tuple[Victim, ...]
     borrowers: tuple[Victim, ...]
     own: tuple[Victim, ...]
-    late: Mapping[str, bool] = {}
+    budget_protected: Mapping[str, bool] = {}
     turn: Callable[[Victim], CandidateOrder] | None = None
 
     @property
@@ -55,9 +56,11 @@ class CandidateLists(msgspec.Struct, frozen=True, gc=False):
         everyone = (*self.hierarchical_reclaim, *self.borrowers, *self.own)
         if self.turn is not None:
             everyone = tuple(sorted(everyone, key=self.turn))
-        if not self.late:
+        if not self.budget_protected:
             return everyone
-        return tuple(sorted(everyone, key=lambda victim: victim.candidate.key in self.late))
+        return tuple(
+            sorted(everyone, key=lambda victim: victim.candidate.key in self.budget_protected)
+        )
 
     def without(self, banned: Mapping[str, str]) -> "CandidateLists":
         """The same without some, by their keys."""
@@ -65,7 +68,7 @@ class CandidateLists(msgspec.Struct, frozen=True, gc=False):
             _without(self.hierarchical_reclaim, banned),
             _without(self.borrowers, banned),
             _without(self.own, banned),
-            self.late,
+            self.budget_protected,
             self.turn,
         )
 

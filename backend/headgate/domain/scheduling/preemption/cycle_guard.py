@@ -6,35 +6,36 @@ every step is allowed. A circle of evictions is cut at a step that priority alon
 
 from collections.abc import Iterable
 
-from headgate.domain.scheduling.preemption.eviction_graph import Epoch, Precedents, way
-from headgate.domain.scheduling.preemption.post_validation import Wrongs
+from headgate.domain.scheduling.preemption.eviction_graph import Epoch, EvictionGraph, shortest_path
+from headgate.domain.scheduling.preemption.post_validation import ExcludedVictims
 from headgate.domain.scheduling.preemption.request import RECLAIM_SCOPES, Victim
 
-BLOCKED = "PreemptionBlockedByCycleGuard"
+BLOCKED_BY_CYCLE_GUARD = "PreemptionBlockedByCycleGuard"
 """How a refusal of the guard begins; the path of evictions follows."""
 
 
-def closes_circle(
-    precedents: Precedents, epoch: Epoch, preemptor: str, victims: Iterable[Victim]
-) -> Wrongs:
+def victims_closing_cycle(
+    eviction_graph: EvictionGraph, epoch: Epoch, preemptor: str, victims: Iterable[Victim]
+) -> ExcludedVictims:
     """Victims whose eviction would close a circle of evictions, with the way round.
 
     Discretionary victims are protected by any way back to the preemptor. One by right of what is
     owned is protected only if every step of the way was such a one too.
     """
-    suspects = [victim for victim in victims if precedents.is_preemptor(victim.workload.key)]
+    suspects = [victim for victim in victims if eviction_graph.is_preemptor(victim.workload.key)]
     if not suspects:
         return {}
-    edges = precedents.followers(epoch)
-    wrongs: Wrongs = {}
+    edges = eviction_graph.followers(epoch)
+    wrongs: ExcludedVictims = {}
     for victim in suspects:
         key = victim.workload.key
         by_right = victim.scope in RECLAIM_SCOPES
-        back = way(edges, key, preemptor, bool if by_right else _any)
+        back = shortest_path(edges, key, preemptor, bool if by_right else _any)
         if back:
             first, *others = reversed(back)
             wrongs[victim.candidate.key] = (
-                f"{BLOCKED}: {first} made way for {', which made way for '.join(others)}"
+                f"{BLOCKED_BY_CYCLE_GUARD}: {first} "
+                f"made way for {', which made way for '.join(others)}"
             )
     return wrongs
 

@@ -13,7 +13,7 @@ from headgate.domain.budgets.specs import DisruptionBudgetSpec
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.scheduling.preemption.fair_sharing import FairSharingStrategies
-from headgate.domain.scheduling.preemption.post_validation import Wrongs, wrongs_in_the_end
+from headgate.domain.scheduling.preemption.post_validation import ExcludedVictims, invalid_victims
 from headgate.domain.scheduling.preemption.request import (
     RECLAIM_SCOPES,
     Candidate,
@@ -30,7 +30,7 @@ ConfiguredBudgets = Mapping[str, Configured[DisruptionBudgetSpec]]
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetStanding:
+class BudgetStatus:
     """A budget as it stands, in units of `spec.unit`; `allowed` is how many more may be taken.
 
     `disrupted` names the workloads that are on their way out or were taken away.
@@ -57,7 +57,7 @@ class BudgetStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
+class BudgetedRemoval:
     """`pods` of a workload that would be taken; `is_whole` if nothing of it stays."""
 
     workload: Workload
@@ -65,9 +65,9 @@ class Removal:
     is_whole: bool = True
 
 
-def whole(workload: Workload) -> Removal:
+def whole_workload(workload: Workload) -> BudgetedRemoval:
     """The removal of everything a workload runs."""
-    return Removal(workload, placed_pods(workload))
+    return BudgetedRemoval(workload, placed_pods(workload))
 
 
 def placed_pods(workload: Workload) -> int:
@@ -76,9 +76,9 @@ def placed_pods(workload: Workload) -> int:
     return sum(given.count for given in admission.pod_set_assignments) if admission else 0
 
 
-def budget_standings(
+def budget_statuses(
     budgets: ConfiguredBudgets, workloads: Iterable[Workload]
-) -> tuple[BudgetStanding, ...]:
+) -> tuple[BudgetStatus, ...]:
     """Every budget as it stands among these workloads, by name; none looks at no workload."""
     if not budgets:
         return ()
@@ -87,7 +87,7 @@ def budget_standings(
 
 
 def violated_budgets(
-    standings: Sequence[BudgetStanding], removals: Sequence[Removal]
+    standings: Sequence[BudgetStatus], removals: Sequence[BudgetedRemoval]
 ) -> tuple[tuple[str, ...], ...]:
     """For each removal the budgets (`namespace/name`) it breaks if all before it happen as well.
 
@@ -111,7 +111,7 @@ def violated_budgets(
     return tuple(found)
 
 
-def is_strict(standings: Sequence[BudgetStanding], budgets: Sequence[str]) -> bool:
+def is_strict(standings: Sequence[BudgetStatus], budgets: Sequence[str]) -> bool:
     """Whether one of these budgets is Strict: then a discretionary victim is none (C7)."""
     return any(s.key in budgets and s.spec.enforcement == "Strict" for s in standings)
 
@@ -135,9 +135,7 @@ def _is_healthy(workload: Workload) -> bool:
     return holds_quota(workload) and workload.eviction is None
 
 
-def _standing(
-    budget: Configured[DisruptionBudgetSpec], known: Sequence[Workload]
-) -> BudgetStanding:
+def _standing(budget: Configured[DisruptionBudgetSpec], known: Sequence[Workload]) -> BudgetStatus:
     spec = budget.spec
     watched = [
         workload
@@ -155,7 +153,7 @@ def _standing(
         must_stay = spec.min_available
     else:
         must_stay = max(0, expected - (spec.max_unavailable or 0))
-    return BudgetStanding(
+    return BudgetStatus(
         name=budget.name,
         namespace=budget.namespace,
         spec=spec,
@@ -181,7 +179,7 @@ def _going(spec: DisruptionBudgetSpec, workload: Workload) -> int:
     return sum(pods_going(workload.shrinkings).values())
 
 
-def _cost(spec: DisruptionBudgetSpec, removal: Removal) -> int:
+def _cost(spec: DisruptionBudgetSpec, removal: BudgetedRemoval) -> int:
     if spec.unit == "Pod":
         return removal.pods
     return 1 if removal.is_whole else 0
@@ -190,9 +188,9 @@ def _cost(spec: DisruptionBudgetSpec, removal: Removal) -> int:
 class Budgets(msgspec.Struct, frozen=True, gc=False):
     """All budgets as they stand before the search."""
 
-    standings: tuple[BudgetStanding, ...]
+    standings: tuple[BudgetStatus, ...]
 
-    def late(self, candidates: Sequence[Candidate]) -> Mapping[str, bool]:
+    def budget_protected(self, candidates: Sequence[Candidate]) -> Mapping[str, bool]:
         """Who is asked last: those beyond the allowance, which the most important use up first."""
         if not self.standings:
             return {}
@@ -210,9 +208,9 @@ class Budgets(msgspec.Struct, frozen=True, gc=False):
         claim: PreemptionRequest,
         victims: Sequence[Victim],
         strategies: FairSharingStrategies,
-    ) -> Wrongs:
+    ) -> ExcludedVictims:
         """The wrongs in the end state, and those whom a Strict budget protects."""
-        wrongs = wrongs_in_the_end(field, claim, victims, strategies)
+        wrongs = invalid_victims(field, claim, victims, strategies)
         for victim, names in self._broken(victims):
             if victim.scope not in RECLAIM_SCOPES and is_strict(self.standings, names):
                 wrongs[victim.candidate.key] = f"DisruptionBudget {names[0]} protects it"
@@ -232,12 +230,12 @@ def by_protection(victims: Iterable[Victim]) -> list[Victim]:
     return sorted(victims, key=_rank)
 
 
-def removal_of(candidate: Candidate) -> Removal:
+def removal_of(candidate: Candidate) -> BudgetedRemoval:
     """What a budget sees go."""
     part = candidate.part
     if part is None:
-        return whole(candidate.workload)
-    return Removal(candidate.workload, candidate.pods, part.is_rest)
+        return whole_workload(candidate.workload)
+    return BudgetedRemoval(candidate.workload, candidate.pods, part.is_rest)
 
 
 def _rank(victim: Victim) -> tuple[int, str, int]:

@@ -17,10 +17,10 @@ from headgate.domain.rounds.state import Round
 from headgate.domain.workloads.preemption.protecting import protection_of
 from headgate.domain.workloads.state import Workload
 
-BY_RIGHT: PreemptionReason = "InCohortReclamation"
+RECLAIM_REASON: PreemptionReason = "InCohortReclamation"
 """Kueue's word for taking back what the preemptor's side owns."""
 
-Followers: TypeAlias = dict[str, dict[str, bool]]
+EvictionEdges: TypeAlias = dict[str, dict[str, bool]]
 """Who made whom leave: preemptor to victim to whether it took back what its side owns."""
 
 
@@ -55,10 +55,10 @@ class Epoch(msgspec.Struct, frozen=True, gc=False):
                 and victim.spec.priority == named.priority
                 and protection_of(victim.spec) == named.protection
             ):
-                yield named.workload, named.reason == BY_RIGHT
+                yield named.workload, named.reason == RECLAIM_REASON
 
 
-class Precedents:
+class EvictionGraph:
     """The rounds that are known, by preemptor and in the order in which they were committed."""
 
     def __init__(self) -> None:
@@ -86,16 +86,16 @@ class Precedents:
     def leads(self, epoch: Epoch, start: str, end: str) -> bool:
         """Whether there is a chain of evictions and thefts from one workload to another."""
         return self.is_preemptor(start) and bool(
-            way(self.followers(epoch), start, end, lambda _: True)
+            shortest_path(self.followers(epoch), start, end, lambda _: True)
         )
 
-    def followers(self, epoch: Epoch) -> Followers:
+    def followers(self, epoch: Epoch) -> EvictionEdges:
         """Who made whom leave, or took what was kept for whom, in an epoch.
 
         Where a guaranteed eviction closes a circle, the other evictions on the way back are
         forgotten: the next lap is refused at one of them.
         """
-        edges: Followers = {}
+        edges: EvictionEdges = {}
         for found in self._rounds.values():
             if not epoch.counts(found):
                 continue
@@ -120,9 +120,9 @@ def _displacers(found: Round) -> tuple[str, ...]:
     return (found.preemptor, found.taken_by) if found.taken_by else (found.preemptor,)
 
 
-def _open_circles(edges: Followers, start: str, end: str) -> None:
+def _open_circles(edges: EvictionEdges, start: str, end: str) -> None:
     """Forget the discretionary steps on every way from `start` to `end` that has one."""
-    while found := way(edges, start, end, lambda _: True):
+    while found := shortest_path(edges, start, end, lambda _: True):
         steps = list(pairwise(found))
         discretionary = [(a, b) for a, b in steps if not edges[a][b]]
         if not discretionary:
@@ -131,7 +131,9 @@ def _open_circles(edges: Followers, start: str, end: str) -> None:
             del edges[preemptor][victim]
 
 
-def way(edges: Followers, start: str, end: str, may_use: Callable[[bool], bool]) -> tuple[str, ...]:
+def shortest_path(
+    edges: EvictionEdges, start: str, end: str, may_use: Callable[[bool], bool]
+) -> tuple[str, ...]:
     """The shortest chain of evictions from one workload to another; empty if there is none."""
     before: dict[str, str] = {start: ""}
     ahead = deque([start])

@@ -36,7 +36,7 @@ class Room(Field, Protocol[Place]):
         ...
 
 
-class Fit(msgspec.Struct, Generic[Place], frozen=True, gc=False):
+class FitTest(msgspec.Struct, Generic[Place], frozen=True, gc=False):
     """When the preemptor fits: in quota, if need be without borrowing, and on hosts.
 
     Quota that is `ample` before anyone leaves has room whoever leaves.
@@ -65,36 +65,36 @@ class Fit(msgspec.Struct, Generic[Place], frozen=True, gc=False):
         )
 
 
-def fit_of(room: Room[Place], claim: PreemptionRequest, *, borrow: bool) -> Fit[Place]:
+def fit_of(room: Room[Place], claim: PreemptionRequest, *, borrow: bool) -> FitTest[Place]:
     """The same, asked before anyone leaves."""
-    fit = Fit(room, claim, borrow)
-    return Fit(room, claim, borrow, ample=fit.has_quota())
+    fit = FitTest(room, claim, borrow)
+    return FitTest(room, claim, borrow, ample=fit.has_quota())
 
 
-def remove_until_it_fits(
-    fit: Fit[Place], walk: Iterator[Victim]
+def minimal_victims(
+    fit: FitTest[Place], walk: Iterator[Victim]
 ) -> tuple[list[Victim], Place] | None:
     """An inclusion-minimal list of victims in the order of removal, and the place that they make.
 
     The victims are left removed; if all together do not make room, everyone is restored.
     """
-    taken = _Taken(fit, [])
-    found = _gallop(taken, walk)
+    taken = _RemovalLog(fit, [])
+    found = _exponential_search(taken, walk)
     if found is None:
         taken.keep_first(0)
         return None
-    _shorten(taken, *found)
+    _bisect(taken, *found)
     place = fit.room.place()
     if place is None:
         taken.keep_first(0)
         return None
-    return _give_back(fit, taken.victims[: taken.removed], place), place
+    return _fill_back(fit, taken.victims[: taken.removed], place), place
 
 
-class _Taken(msgspec.Struct, Generic[Place], gc=False):
+class _RemovalLog(msgspec.Struct, Generic[Place], gc=False):
     """Victims in the order of removal, of whom the first so many are removed now."""
 
-    fit: Fit[Place]
+    fit: FitTest[Place]
     victims: list[Victim]
     removed: int = 0
 
@@ -114,7 +114,9 @@ class _Taken(msgspec.Struct, Generic[Place], gc=False):
             self.fit.room.restore(self.victims[self.removed].candidate)
 
 
-def _gallop(taken: _Taken[Place], walk: Iterator[Victim]) -> tuple[int, int] | None:
+def _exponential_search(
+    taken: _RemovalLog[Place], walk: Iterator[Victim]
+) -> tuple[int, int] | None:
     """How many removals were too few, and how many are enough; None if all are too few.
 
     Where a place on hosts costs a search, it is looked for only if quota has room, after one, two,
@@ -135,7 +137,7 @@ def _gallop(taken: _Taken[Place], walk: Iterator[Victim]) -> tuple[int, int] | N
     return (low, last) if last > low and taken.fit.anywhere() else None
 
 
-def _shorten(taken: _Taken[Place], low: int, high: int) -> None:
+def _bisect(taken: _RemovalLog[Place], low: int, high: int) -> None:
     """Bisect to the shortest run that is enough; it is left removed."""
     while high - low > 1:
         middle = (low + high) // 2
@@ -147,7 +149,7 @@ def _shorten(taken: _Taken[Place], low: int, high: int) -> None:
     taken.keep_first(high)
 
 
-def _give_back(fit: Fit[Place], gone: Sequence[Victim], place: Place) -> list[Victim]:
+def _fill_back(fit: FitTest[Place], gone: Sequence[Victim], place: Place) -> list[Victim]:
     """Most important first; those who can stay while the preemptor has its place."""
     missing, left = RemovedChains(), []
     for victim in reversed(gone):

@@ -12,7 +12,7 @@ from headgate.domain.scheduling.preemption.victim_plan import SearchRules, Victi
 from headgate.domain.scheduling.results import Mode
 
 
-class Foresight(msgspec.Struct, frozen=True, gc=False):
+class SimulatedPreemption(msgspec.Struct, frozen=True, gc=False):
     """How room could be made for one flavor's resource, how far it would borrow, and the plan.
 
     PREEMPT if someone of its own ClusterQueue would have to leave, RECLAIM if only others.
@@ -23,14 +23,16 @@ class Foresight(msgspec.Struct, frozen=True, gc=False):
     plan: VictimPlan[bool]
 
 
-def foresee(room: Room[bool], claim: PreemptionRequest, rules: SearchRules) -> Foresight:
+def simulate_preemption(
+    room: Room[bool], claim: PreemptionRequest, rules: SearchRules
+) -> SimulatedPreemption:
     """What preemption could do for a claim of one flavor's resource."""
     found = plan_victims(room, claim, rules)
     level = _level_without(room, claim, found)
     if not found.victims:
-        return Foresight(Mode.NO_CANDIDATES, level, found)
+        return SimulatedPreemption(Mode.NO_CANDIDATES, level, found)
     is_own = any(victim.scope == "Own" for victim in found.victims)
-    return Foresight(Mode.PREEMPT if is_own else Mode.RECLAIM, level, found)
+    return SimulatedPreemption(Mode.PREEMPT if is_own else Mode.RECLAIM, level, found)
 
 
 def _level_without(room: Room[bool], claim: PreemptionRequest, found: VictimPlan[bool]) -> int:

@@ -15,23 +15,23 @@ from headgate.domain.scheduling.preemption.fair_sharing_order import (
 )
 from headgate.domain.scheduling.preemption.request import Field, PreemptionRequest, Victim
 
-Wrongs: TypeAlias = dict[str, str]
+ExcludedVictims: TypeAlias = dict[str, str]
 """Keys of victims that must not be taken, with the rule that protects them."""
 
 
-def wrongs_in_the_end(
+def invalid_victims(
     field: Field,
     claim: PreemptionRequest,
     victims: Sequence[Victim],
     strategies: FairSharingStrategies,
-) -> Wrongs:
+) -> ExcludedVictims:
     """Who of the victims, all removed from the field now, would be wronged.
 
     L1: a victim taken at discretion belongs to a side that, with it put back alone, is over quota.
     L2: a victim of fair sharing is still from the side with the larger share. L3, that a preemptor
     that may not borrow is within its nominal quota, holds by every test of the fit.
     """
-    wrongs: Wrongs = {}
+    wrongs: ExcludedVictims = {}
     at_discretion = [found for found in victims if found.scope in {"WhileBorrowing", "FairShare"}]
     if not at_discretion:
         return wrongs

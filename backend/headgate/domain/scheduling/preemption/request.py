@@ -52,9 +52,10 @@ class PreemptionRequest(msgspec.Struct, frozen=True, gc=False):
     others stand in the way; a part of `amounts`, and `short` are those that quota is short of.
     `occupies` tells who stands on hosts that are wanted, where only those hosts will do; such a
     one is in the way whatever resources it uses (trap T9), and nobody on other hosts is.
-    `shield` tells the rule by which someone is safe who has not run for long. `replaced_slice` is the
-    slice whose place it takes over anyway. `local_queue_usage` tells how much the LocalQueue of someone has
-    used of late, where that has a say; the larger has used more.
+    `shield` tells the rule by which someone is safe who has not run for long.
+    `replaced_slice` is the slice whose place it takes over anyway.
+    `local_queue_usage` tells how much the LocalQueue of someone has used of late,
+    where that counts; the larger has used more.
     """
 
     preemptor: Workload
@@ -101,7 +102,7 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
 
 
 class Victim(msgspec.Struct, frozen=True, gc=False):
-    """A candidate with the right by which it must leave; `shared_ancestor` is the cohort both are in."""
+    """A candidate with the right by which it must leave; `shared_ancestor` has both under it."""
 
     candidate: Candidate
     scope: PreemptionScope

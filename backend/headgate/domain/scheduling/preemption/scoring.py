@@ -12,7 +12,7 @@ from headgate.domain.workloads.preemption.protecting import protection_of
 Score: TypeAlias = tuple[int, int, int, int, int, Instant, str]
 
 
-def score_of(victims: Sequence[Victim], violations: int, domain: str) -> Score:
+def plan_score(victims: Sequence[Victim], violations: int, domain: str) -> Score:
     """What a plan costs; the smaller the better.
 
     In this order: budgets broken, the most important victim, pods by priority, workloads, pods,

@@ -31,9 +31,9 @@ from headgate.domain.scheduling.preemption.minimal_victims import (
     Place,
     Room,
     fit_of,
-    remove_until_it_fits,
+    minimal_victims,
 )
-from headgate.domain.scheduling.preemption.post_validation import Wrongs, wrongs_in_the_end
+from headgate.domain.scheduling.preemption.post_validation import ExcludedVictims, invalid_victims
 from headgate.domain.scheduling.preemption.request import (
     Candidate,
     Field,
@@ -51,18 +51,18 @@ Late: TypeAlias = Callable[[Sequence[Candidate]], Mapping[str, bool]]
 """Which of candidates, most important first, are to be asked last: those whom budgets protect."""
 
 Judge: TypeAlias = Callable[
-    [Field, PreemptionRequest, Sequence[Victim], FairSharingStrategies], Wrongs
+    [Field, PreemptionRequest, Sequence[Victim], FairSharingStrategies], ExcludedVictims
 ]
-Guard: TypeAlias = Callable[[PreemptionRequest, Sequence[Victim]], Wrongs]
+Guard: TypeAlias = Callable[[PreemptionRequest, Sequence[Victim]], ExcludedVictims]
 
 
-def unguarded(claim: PreemptionRequest, victims: Sequence[Victim]) -> Wrongs:
+def unguarded(claim: PreemptionRequest, victims: Sequence[Victim]) -> ExcludedVictims:
     """Nobody is protected by what was evicted before."""
     del claim, victims
     return {}
 
 
-def nobody_late(candidates: Sequence[Candidate]) -> Mapping[str, bool]:
+def no_budgets(candidates: Sequence[Candidate]) -> Mapping[str, bool]:
     """No budget protects anyone."""
     del candidates
     return {}
@@ -71,12 +71,12 @@ def nobody_late(candidates: Sequence[Candidate]) -> Mapping[str, bool]:
 class SearchRules(msgspec.Struct, frozen=True, gc=False):
     """The exchangeable parts: strategies of fair sharing (none is classical), judge and guard.
 
-    `late` tells whom to ask last.
+    `budget_protected` tells whom to ask last.
     """
 
     strategies: FairSharingStrategies = ()
-    late: Late = nobody_late
-    judge: Judge = wrongs_in_the_end
+    budget_protected: Late = no_budgets
+    judge: Judge = invalid_victims
     guard: Guard = unguarded
 
 
@@ -89,7 +89,7 @@ class VictimPlan(msgspec.Struct, Generic[Place], frozen=True, gc=False):
     victims: tuple[Victim, ...]
     place: Place | None
     stats: CandidateStats = msgspec.field(default_factory=CandidateStats)
-    protected: Wrongs = {}
+    protected: ExcludedVictims = {}
 
 
 def plan_victims(
@@ -97,12 +97,12 @@ def plan_victims(
 ) -> VictimPlan[Place]:
     """The victims of a claim; the room is left exactly as it was."""
     stats = CandidateStats()
-    protected: Wrongs = {}
+    protected: ExcludedVictims = {}
     for borrow, removals in _attempts(room, claim, rules, stats):
         fit = fit_of(room, claim, borrow=borrow)
-        banned: Wrongs = {}
+        banned: ExcludedVictims = {}
         while True:
-            found = remove_until_it_fits(fit, removals(banned))
+            found = minimal_victims(fit, removals(banned))
             if found is None:
                 break
             victims, place = found
@@ -116,7 +116,7 @@ def plan_victims(
     return VictimPlan((), None, stats, protected)
 
 
-Removals: TypeAlias = Callable[[Wrongs], Iterator[Victim]]
+Removals: TypeAlias = Callable[[ExcludedVictims], Iterator[Victim]]
 
 
 def in_reach(
@@ -134,15 +134,15 @@ def _attempts(
     """Each way to try: whether the preemptor may borrow, and who is removed after whom."""
     if rules.strategies:
         found = fair_sharing_candidates(room, claim, stats)
-        late = _late(claim, rules, found)
-        candidates = tuple(sorted(found, key=lambda candidate: candidate.key in late))
+        budget_protected = _late(claim, rules, found)
+        candidates = tuple(sorted(found, key=lambda candidate: candidate.key in budget_protected))
         yield True, partial(_fair_removals, room, claim, candidates, rules.strategies)
         return
     listed = list_candidates(room, claim, stats)
     if listed.is_empty:
         return
-    late = _late(claim, rules, (victim.candidate for victim in listed.in_turn()))
-    listed = replace(listed, late=late)
+    budget_protected = _late(claim, rules, (victim.candidate for victim in listed.in_turn()))
+    listed = replace(listed, budget_protected=budget_protected)
     for borrow in borrowing_attempts(room, claim, listed):
         yield borrow, partial(_classical_removals, room, claim, listed, borrow=borrow)
 
@@ -151,9 +151,9 @@ def _late(
     claim: PreemptionRequest, rules: SearchRules, found: Iterable[Candidate]
 ) -> Mapping[str, bool]:
     """Who is asked last; where no budget watches anyone, nobody needs to be ranked for that."""
-    if rules.late is nobody_late:
+    if rules.budget_protected is no_budgets:
         return {}
-    return rules.late(in_chain_order(by_importance(claim, found)))
+    return rules.budget_protected(in_chain_order(by_importance(claim, found)))
 
 
 def _fair_removals(
@@ -161,21 +161,26 @@ def _fair_removals(
     claim: PreemptionRequest,
     candidates: tuple[Candidate, ...],
     strategies: FairSharingStrategies,
-    banned: Wrongs,
+    banned: ExcludedVictims,
 ) -> Iterator[Victim]:
     allowed = without_excluded(candidates, lambda found: found, lambda found: found.key in banned)
     return fair_sharing_sequence(room, claim, tuple(allowed), strategies)
 
 
 def _classical_removals(
-    room: Field, claim: PreemptionRequest, listed: CandidateLists, banned: Wrongs, *, borrow: bool
+    room: Field,
+    claim: PreemptionRequest,
+    listed: CandidateLists,
+    banned: ExcludedVictims,
+    *,
+    borrow: bool,
 ) -> Iterator[Victim]:
     return victim_sequence(room, claim, listed.without(banned), borrow=borrow)
 
 
 def _wrongs(
     room: Field, claim: PreemptionRequest, rules: SearchRules, victims: Sequence[Victim]
-) -> Wrongs:
+) -> ExcludedVictims:
     """Who must not be taken after all; the victims are removed from the field now."""
     wrongs = rules.judge(room, claim, victims, rules.strategies)
     return wrongs or rules.guard(claim, victims)

@@ -79,7 +79,7 @@ def _yields_to_higher_priority(
     if not mine < nomination_rank(config, preemptor, kept.cluster_queue):
         return False
     epoch = Epoch(workloads, partition.epoch_of(kept.cluster_queue))
-    return not partition.precedents.leads(epoch, kept.preemptor, workload.key)
+    return not partition.eviction_graph.leads(epoch, kept.preemptor, workload.key)
 
 
 def _yields_to_nominal(

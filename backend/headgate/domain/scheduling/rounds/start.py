@@ -20,7 +20,7 @@ from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.preemption.disruption_budgets import (
-    budget_standings,
+    budget_statuses,
     by_protection,
     removal_of,
     violated_budgets,
@@ -194,9 +194,7 @@ def _committed(
 def _victims(cycle: CycleContext, chosen: Iterable[Victim]) -> tuple[RoundVictim, ...]:
     """Each with the budgets that its going breaks, the most important first (trap T11)."""
     victims = tuple(chosen)
-    standings = budget_standings(
-        cycle.cell.config.disruption_budgets, cycle.cell.workloads.values()
-    )
+    standings = budget_statuses(cycle.cell.config.disruption_budgets, cycle.cell.workloads.values())
     ranked = by_protection(victims)
     broken = violated_budgets(standings, [removal_of(victim.candidate) for victim in ranked])
     by_key = {v.workload.key: names for v, names in zip(ranked, broken, strict=True)}
