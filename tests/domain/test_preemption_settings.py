@@ -10,6 +10,7 @@ from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.commands import ChangeProtection, ChangeSpec, SetPreemptionGate
 from headgate.domain.workloads.commands import Submit as SubmitWorkload
 from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.preemption.divergence import diverging_pod_sets
 from headgate.domain.workloads.preemption.events import (
     DivergingPodSet,
@@ -20,11 +21,10 @@ from headgate.domain.workloads.preemption.events import (
     PriorityDivergenceObserved,
     ProtectionChanged,
 )
-from headgate.domain.workloads.preemption.preempting import closed_gates
 from headgate.domain.workloads.preemption.priority import resolved
 from headgate.domain.workloads.preemption.protecting import protection_bound, protection_of
 from headgate.domain.workloads.specs import PriorityClassReference, WorkloadSpec
-from headgate.domain.workloads.state import holds
+from headgate.domain.workloads.state import is_condition_true
 from tests.builders.config import by_name
 from tests.builders.policies import a_priority_class
 from tests.builders.scenario import Scenario, pointers
@@ -139,11 +139,11 @@ def test_pods_with_another_priority_are_told_and_their_workloads_counts() -> Non
         SubmitWorkload(uid="u", namespace="team-a", name="t", spec=spec, diverging=diverging)
     )
     assert events[1] == PriorityDivergenceObserved(pod_sets=diverging)
-    assert holds(story.state, "PodsNotMatchingPriority")
+    assert is_condition_true(story.state, "PodsNotMatchingPriority")
     mended = replace(spec, pod_sets=(a_pod_set(),))
     cleared = story.when(ChangeSpec(spec=mended, eviction="e"))
     assert cleared[-1] == PriorityDivergenceCleared()
-    assert not holds(story.state, "PodsNotMatchingPriority")
+    assert not is_condition_true(story.state, "PodsNotMatchingPriority")
 
 
 def test_divergence_is_refused_where_the_configuration_says_so() -> None:
@@ -163,16 +163,19 @@ def test_the_class_in_a_pod_template_is_compared_too_if_it_is_known() -> None:
 def test_every_gate_must_be_opened_and_is_closed_again_by_an_eviction() -> None:
     story = Scenario(WORKLOAD).given(a_submission(preemption_gates=("a", "b")))
     story.given(PreemptionWithheld(gates=("a", "b")))
-    assert holds(story.state, "BlockedOnPreemptionGates")
+    assert is_condition_true(story.state, "BlockedOnPreemptionGates")
     opened = story.when(SetPreemptionGate(gate="a", open=True))
     assert opened == (PreemptionGateOpened(gate="a"),)
     assert story.when(SetPreemptionGate(gate="a", open=True)) == ()
-    assert (closed_gates(story.state), holds(story.state, "BlockedOnPreemptionGates")) == (
+    assert (
+        closed_preemption_gates(story.state),
+        is_condition_true(story.state, "BlockedOnPreemptionGates"),
+    ) == (
         ("b",),
         True,
     )
     story.when(SetPreemptionGate(gate="b", open=True))
-    assert not holds(story.state, "BlockedOnPreemptionGates")
+    assert not is_condition_true(story.state, "BlockedOnPreemptionGates")
     assert story.when(SetPreemptionGate(gate="b", open=False)) == (PreemptionGateClosed(gate="b"),)
 
 

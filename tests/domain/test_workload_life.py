@@ -18,7 +18,6 @@ from headgate.domain.workloads.commands import (
     WorkloadCommand,
 )
 from headgate.domain.workloads.decide import WORKLOAD
-from headgate.domain.workloads.deciding.leaving import may_compete
 from headgate.domain.workloads.events import (
     ReservationDropped,
     WorkloadActivated,
@@ -32,6 +31,7 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
     WorkloadSubmitted,
 )
+from headgate.domain.workloads.predicates import is_admissible
 from headgate.domain.workloads.state import EvictionCount, Workload, condition, phase_of
 from tests.builders.instants import after
 from tests.builders.scenario import Scenario
@@ -114,7 +114,7 @@ def test_requeueing_what_runs_stops_it_and_it_waits_again() -> None:
     assert story.when(REQUEUE) == ()
     story.when(STOPPED)
     assert phase_of(story.state) == "Pending"
-    assert may_compete(story.state)
+    assert is_admissible(story.state)
 
 
 def test_requeueing_a_reservation_only_drops_it() -> None:
@@ -126,7 +126,7 @@ def test_requeueing_a_reservation_only_drops_it() -> None:
 def test_requeueing_ends_a_backoff_at_once_and_keeps_the_count() -> None:
     story = story_of(timed_out())
     assert story.when(REQUEUE) == (WorkloadRequeued(reason="Requested"),)
-    assert may_compete(story.state)
+    assert is_admissible(story.state)
     assert story.state.requeue.count == 3
 
 
@@ -210,9 +210,9 @@ def test_activation_works_the_first_time_whatever_made_it_inactive(cause: str) -
     story = story_of(running())
     story.when(DeactivateWorkload(eviction="e-1", cause=cause))  # type: ignore[arg-type]
     story.when(STOPPED)
-    assert not may_compete(story.state)
+    assert not is_admissible(story.state)
     assert story.when(ActivateWorkload()) == (WorkloadActivated(),)
-    assert may_compete(story.state)
+    assert is_admissible(story.state)
     assert story.when(ActivateWorkload()) == ()
 
 
@@ -222,7 +222,7 @@ def test_activation_before_the_pods_have_stopped_works_too() -> None:
     story.when(ActivateWorkload())
     assert phase_of(story.state) == "Evicting"
     story.when(STOPPED)
-    assert may_compete(story.state)
+    assert is_admissible(story.state)
 
 
 def test_activation_during_a_timed_out_eviction_leaves_no_backoff() -> None:
@@ -231,7 +231,7 @@ def test_activation_during_a_timed_out_eviction_leaves_no_backoff() -> None:
     story.when(DEACTIVATE)
     story.when(ActivateWorkload())
     story.when(STOPPED)
-    assert may_compete(story.state)
+    assert is_admissible(story.state)
     assert story.state.requeue.count == 0
 
 
@@ -335,4 +335,4 @@ def test_a_preempted_workload_waits_again_in_its_old_place() -> None:
     requeued = condition(story.state, "Requeued")
     assert requeued is not None
     assert (requeued.status, requeued.reason) == (True, "Preempted")
-    assert may_compete(story.state)
+    assert is_admissible(story.state)

@@ -26,12 +26,12 @@ from headgate.domain.workloads.commands import (
     Submit,
 )
 from headgate.domain.workloads.decide import WORKLOAD
-from headgate.domain.workloads.deciding.leaving import may_compete
 from headgate.domain.workloads.events import (
     WorkloadEvicted,
     WorkloadReleased,
     WorkloadRequeued,
 )
+from headgate.domain.workloads.predicates import is_admissible
 from headgate.domain.workloads.state import Workload, WorkloadState, is_admitted, phase_of
 from tests.builders.instants import after
 from tests.builders.workloads import ADMITTED, RESERVED, a_workload_spec, an_eviction
@@ -86,7 +86,7 @@ def scheduled(state: WorkloadState, step: str) -> tuple[Any, ...]:
         return ()
     free_to_evict = is_admitted(state) and state.eviction is None
     match step:
-        case "reserve" if may_compete(state):
+        case "reserve" if is_admissible(state):
             return (replace(RESERVED, checks=("check",)),)
         case "admit" if phase_of(state) == "QuotaReserved":
             return (ADMITTED,)
@@ -171,7 +171,7 @@ def test_every_unfinished_workload_can_be_brought_to_compete(wishes: list[Any]) 
     for wish in (ActivateWorkload(), stopped, RequeueWorkload(eviction="e-9"), stopped):
         state = after_events(state, step(state, wish))
     assert isinstance(state, Workload)
-    assert may_compete(state)
+    assert is_admissible(state)
 
 
 @given(st.lists(st.one_of(COMMANDS, SCHEDULER), max_size=30))

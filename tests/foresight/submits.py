@@ -10,7 +10,7 @@ from headgate.domain.facts import DomainEvent
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.decide import WORKLOAD
-from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
 from headgate.domain.workloads.state import Workload
 from tests.simulation.cluster import QUEUES, REQUESTS, Cluster
@@ -87,7 +87,7 @@ def _happened(cell: Cell, key: str) -> Told:
 
 
 def _as_told(workload: Workload, victims: tuple[str, ...]) -> Told:
-    if holds_quota(workload):
+    if has_quota_reservation(workload):
         return Told("Admitted", workload.admission, ())
     if workload.round_id:
         return Told("MakesRoom", workload.nomination, victims)

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from headgate.domain.queues.specs import AdmissionCheckRule, RequeuingStrategy, WaitForPodsReady
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadFinished,
@@ -13,7 +12,8 @@ from headgate.domain.workloads.events import (
     WorkloadPodsReady,
     WorkloadStopped,
 )
-from headgate.domain.workloads.state import Workload, holds, is_admitted
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.state import Workload, is_admitted, is_condition_true
 from tests.builders.world import World, quotas
 
 WAITS = WaitForPodsReady(
@@ -59,7 +59,7 @@ class BlockedAdmission(RuleBasedStateMachine):
             for key, found in self._alive()
             if is_admitted(found)
             and found.eviction is None
-            and holds(found, "PodsReady") != is_ready
+            and is_condition_true(found, "PodsReady") != is_ready
         ]
         if running:
             told = WorkloadPodsReady() if is_ready else WorkloadPodsNotReady()
@@ -119,7 +119,9 @@ class BlockedAdmission(RuleBasedStateMachine):
             assert not self.world.cell.partitioning.startable, "somebody was never started"
 
     def _alive(self) -> list[tuple[str, Workload]]:
-        return [(k, w) for k, w in sorted(self.world.cell.workloads.items()) if holds_quota(w)]
+        return [
+            (k, w) for k, w in sorted(self.world.cell.workloads.items()) if has_quota_reservation(w)
+        ]
 
 
 TestBlockedAdmission = BlockedAdmission.TestCase

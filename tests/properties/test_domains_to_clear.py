@@ -21,7 +21,7 @@ from headgate.domain.scheduling.preemption.candidates import quota_reserved_at
 from headgate.domain.scheduling.preemption.request import Candidate, Victim
 from headgate.domain.scheduling.preemption.scoring import Score, plan_score
 from headgate.domain.scheduling.results import Mode, PlacementShortfall
-from headgate.domain.workloads.deciding.leaving import is_leaving
+from headgate.domain.workloads.predicates import is_evicting
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import Workload
 from tests.builders.cohorts import policies
@@ -124,7 +124,7 @@ class EveryDomain:
 
     def _evictable(self) -> list[Workload]:
         holders = [self.world[key] for key in self.partition.charges.holding["q"]]
-        staying = [w for w in holders if not is_leaving(w)]
+        staying = [w for w in holders if not is_evicting(w)]
         lower = [w for w in staying if w.spec.priority < self.gang.spec.priority]
         asked = [w for w in lower if w.spec.preemptibility == "Preemptible"]
         return sorted(asked, key=lambda w: (w.spec.priority, -quota_reserved_at(w), w.uid))

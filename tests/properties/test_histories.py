@@ -29,7 +29,6 @@ from headgate.domain.scheduling.pending_reasons import current_reason, recorded_
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.topology.events import NodeCordoned, NodeReported, NodeUncordoned
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadDeactivated,
@@ -39,6 +38,7 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
     WorkloadReleased,
 )
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import is_admitted, phase_of
 from tests.builders.world import Fact, World, quotas
@@ -224,7 +224,9 @@ class Histories(RuleBasedStateMachine):
 
     @rule(pick=st.integers(0, 99))
     def delete(self, pick: int) -> None:
-        gone = [k for k, w in sorted(self.world.cell.workloads.items()) if not holds_quota(w)]
+        gone = [
+            k for k, w in sorted(self.world.cell.workloads.items()) if not has_quota_reservation(w)
+        ]
         key = self._some(pick, gone)
         if key:
             self.world.record(f"workload/{key}", WorkloadDeleted())
@@ -371,7 +373,7 @@ class Histories(RuleBasedStateMachine):
 
 
 def _is_checked(workload: Any) -> bool:
-    return "budget" in workload.checks and holds_quota(workload)
+    return "budget" in workload.checks and has_quota_reservation(workload)
 
 
 def _runs(workload: Any) -> bool:

@@ -25,8 +25,8 @@ from headgate.domain.topology.events import (
 from headgate.domain.topology.specs import HOSTNAME_LABEL
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.commands import ReportPodsGone
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import WorkloadPlaced
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import Workload, is_admitted, phase_of
 from tests.builders.world import World, quotas
@@ -81,7 +81,7 @@ class NodeChanges(RuleBasedStateMachine):
 
     @rule(pick=st.integers(0, 99))
     def end(self, pick: int) -> None:
-        held = [k for k, w in sorted(self.world.cell.workloads.items()) if holds_quota(w)]
+        held = [k for k, w in sorted(self.world.cell.workloads.items()) if has_quota_reservation(w)]
         if held:
             key = held[pick % len(held)]
             leaving = phase_of(self.world[key]) == "Evicting"
@@ -227,7 +227,7 @@ class NodeChanges(RuleBasedStateMachine):
 
     def _holders(self) -> dict[str, Any]:
         workloads: dict[str, Workload] = self.world.cell.workloads
-        return {key: w for key, w in sorted(workloads.items()) if holds_quota(w)}
+        return {key: w for key, w in sorted(workloads.items()) if has_quota_reservation(w)}
 
 
 TestNodeChanges = pytest.mark.slow(NodeChanges.TestCase)

@@ -21,7 +21,6 @@ from headgate.domain.workloads.commands import (
     RequeueWorkload,
     WorkloadCommand,
 )
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     RequeueCountReset,
     WorkloadActivated,
@@ -36,7 +35,8 @@ from headgate.domain.workloads.events import (
     WorkloadRequeued,
     WorkloadStopped,
 )
-from headgate.domain.workloads.state import Workload, holds, is_admitted
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.state import Workload, is_admitted, is_condition_true
 from tests.builders.world import World, quotas
 
 SECONDS = 1_000_000
@@ -161,7 +161,11 @@ class Readiness(RuleBasedStateMachine):
     def run_on(self, seconds: int) -> None:
         """All pods become ready and stay so."""
         for key, found in self._workloads():
-            if is_admitted(found) and found.eviction is None and not holds(found, "PodsReady"):
+            if (
+                is_admitted(found)
+                and found.eviction is None
+                and not is_condition_true(found, "PodsReady")
+            ):
                 self.world.ready(key)
         self.wait(seconds, stops_first=False)
         self.wait(1, stops_first=True)
@@ -289,7 +293,7 @@ class Readiness(RuleBasedStateMachine):
     def nobody_is_forgotten(self) -> None:
         partition = self.world.cell.partition("clusterqueue/q")
         for key, found in self._workloads():
-            if holds_quota(found) or not found.spec.active:
+            if has_quota_reservation(found) or not found.spec.active:
                 continue
             has_place = key in partition.pending["q"].members
             is_kept_out = queue_obstacle(self.world.cell.config, found) is not None
@@ -312,7 +316,7 @@ class Readiness(RuleBasedStateMachine):
         for key, found in self._workloads():
             story = self.stories[key]
             assert found.requeue.count == story.timeouts
-            if not holds_quota(found) and found.spec.active:
+            if not has_quota_reservation(found) and found.spec.active:
                 assert found.accumulated_execution_seconds * SECONDS == story.ran
             if not is_admitted(found):
                 assert found.requeue.requeue_at == story.requeue_at
@@ -326,7 +330,7 @@ class Readiness(RuleBasedStateMachine):
             for key, found in self._workloads()
             if is_admitted(found)
             and found.eviction is None
-            and holds(found, "PodsReady") != is_ready
+            and is_condition_true(found, "PodsReady") != is_ready
         ]
         if running:
             key = running[pick % len(running)]

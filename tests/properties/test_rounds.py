@@ -18,9 +18,9 @@ from headgate.domain.queues.specs import (
 )
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.commands import AcknowledgeEviction
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.deciding.shrinking import present_eviction, present_evictions
 from headgate.domain.workloads.events import WorkloadDeletionRequested
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import EvictionPolicy, PodSet, Preemptibility, Scheduling
 from headgate.domain.workloads.state import Workload
 from tests.builders.world import World, quotas
@@ -119,7 +119,7 @@ class Tale:
         wanted: dict[str, Callable[[Workload], bool]] = {
             "stop": lambda w: present_eviction(w) is not None,
             "acknowledge": lambda w: present_eviction(w) is not None,
-            "finish": lambda w: holds_quota(w) and w.eviction is None,
+            "finish": lambda w: has_quota_reservation(w) and w.eviction is None,
             "delete": lambda w: w.round_id is not None,
         }
         everyone = sorted(self.world.cell.workloads.items())

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.rounds.events import RoundCommitted, RoundVictim
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.pods.surplus import core_of
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption.events import ProtectionChanged
 from headgate.domain.workloads.specs import PodSet, Scheduling
 from headgate.domain.workloads.state import Workload
@@ -137,7 +137,7 @@ def test_i9_i12_whatever_stops_first_counts_add_up_and_nobody_is_a_broken_gang(s
             elif found.eviction is not None and chance.random() < 0.5:
                 world.stop(key)
             world.settle()
-    held = [found for found in world.cell.workloads.values() if holds_quota(found)]
+    held = [found for found in world.cell.workloads.values() if has_quota_reservation(found)]
     for found in held:
         assert found.admission is not None, "it holds a place"
         assert found.admission.pod_set_assignments[0].count >= min(
@@ -190,6 +190,6 @@ def test_i8_cores_and_immune_work_stay_within_what_their_queue_owns(seed: int) -
             if world[key].shrinkings and world[key].eviction is None:
                 world.give_up_pods(key)
                 world.settle()
-    held = [found for found in world.cell.workloads.values() if holds_quota(found)]
+    held = [found for found in world.cell.workloads.values() if has_quota_reservation(found)]
     immune = [found for found in held if found.spec.preemptibility != "Preemptible"]
     assert sum(min(core(found), pods(found)) * size(found) for found in immune) <= 8

@@ -19,9 +19,9 @@ from headgate.domain.scheduling.preemption.disruption_budgets import (
 )
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.rounds.nominations import nomination_rank
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.deciding.shrinking import present_eviction
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadQuotaReserved
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption.events import WorkloadPodsEvicted, WorkloadShrunk
 from headgate.domain.workloads.preemption.protecting import protection_of
 from headgate.domain.workloads.state import Workload
@@ -85,7 +85,7 @@ class Promises:
         ]
         for victim in event.victims:
             held = self.cell.workloads[victim.workload]
-            assert holds_quota(held), "I2: a victim holds a place"
+            assert has_quota_reservation(held), "I2: a victim holds a place"
             assert held.eviction is None, "I2: who is leaving is credited, not chosen"
             assert victim.workload not in taken, "I2: a victim serves one round"
             if victim.shrinks_to:
@@ -170,7 +170,7 @@ class Promises:
         """Who took what was promised fits in the projected view once the others have lost it."""
         for key in self.unsettled:
             workload = self.cell.workloads.get(key)
-            if workload is None or not holds_quota(workload):
+            if workload is None or not has_quota_reservation(workload):
                 continue
             if present_eviction(workload) is None:
                 partition = self._partition_of(workload)
@@ -181,7 +181,9 @@ class Promises:
     def _immunity_is_paid_for(self) -> None:
         used: dict[tuple[str, str, str], int] = {}
         for workload in self.cell.workloads.values():
-            if workload.spec.preemptibility != "NonPreemptible" or not holds_quota(workload):
+            if workload.spec.preemptibility != "NonPreemptible" or not has_quota_reservation(
+                workload
+            ):
                 continue
             charge = self._charge(self._partition_of(workload), workload)
             for (flavor, resource), amount in charge.amounts.items():

@@ -1,7 +1,7 @@
 """Changes of workloads that the partitions have not been told of yet."""
 
 from headgate.domain.scheduling.partition.claimed import takes_the_same
-from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
 
 MOST_UNTOLD = 1_000
@@ -28,9 +28,9 @@ class Untold:
     def put(self, key: str, before: Workload | None, after: Workload | None) -> Workload | None:
         """Note a change; what the workload was before, if its change to `before` is told first."""
         first = self.before.setdefault(key, before)
-        if first is None or first is before or holds_quota(first):
+        if first is None or first is before or has_quota_reservation(first):
             return None
-        if before is not None and holds_quota(before) and takes_the_same(before, after):
+        if before is not None and has_quota_reservation(before) and takes_the_same(before, after):
             return None
         self.before[key] = before
         return first

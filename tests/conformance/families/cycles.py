@@ -10,7 +10,7 @@ from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
@@ -266,7 +266,11 @@ def _waits_in(cell: Cell, workload: Workload) -> str:
     """The ClusterQueue in which it waits; empty if it does not."""
     local = cell.config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
     is_there = local is not None and local.spec.cluster_queue in cell.config.cluster_queues
-    waits = not holds_quota(workload) and workload.finished_at is None and workload.spec.active
+    waits = (
+        not has_quota_reservation(workload)
+        and workload.finished_at is None
+        and workload.spec.active
+    )
     return local.spec.cluster_queue if local and is_there and waits else ""
 
 
@@ -274,7 +278,8 @@ def _holders(cell: Cell) -> dict[str, Any]:
     return {
         key: shown(workload.admission)
         for key, workload in cell.workloads.items()
-        if workload.admission is not None and (holds_quota(workload) or _is_replaced(workload))
+        if workload.admission is not None
+        and (has_quota_reservation(workload) or _is_replaced(workload))
     }
 
 

@@ -20,7 +20,7 @@ from headgate.domain.workloads.deciding.checking import state_of
 from headgate.domain.workloads.events import WorkloadQuotaReserved
 from headgate.domain.workloads.pods.bounds import bound_violations
 from headgate.domain.workloads.pods.defaults import Bounds, bounds_of, with_pod_defaults
-from headgate.domain.workloads.state import Workload, condition, holds
+from headgate.domain.workloads.state import Workload, condition, is_condition_true
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
@@ -167,7 +167,9 @@ def admitted_condition(case: Case) -> Iterator[str]:
         installed.record(f"workload/{workload.key}", event)
     (workload,) = installed.cell.workloads.values()
     wanted = {c["type"]: c["status"] == "True" for c in case.want["wantConditions"] or ()}
-    yield from differences("admitted", wanted.get("Admitted", False), holds(workload, "Admitted"))
+    yield from differences(
+        "admitted", wanted.get("Admitted", False), is_condition_true(workload, "Admitted")
+    )
 
 
 def evicted_by(reason: str, want: str) -> Family:

@@ -6,8 +6,8 @@ from typing import Any
 from headgate.application.queries.queues.lines import line_of
 from headgate.domain.scheduling.due.consequences import consequences
 from headgate.domain.scheduling.ordering.pending import PendingQueue
-from headgate.domain.workloads.deciding.leaving import may_compete
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadSpecChanged
+from headgate.domain.workloads.predicates import is_admissible
 from headgate.domain.workloads.state import Workload
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
@@ -36,7 +36,7 @@ def backoff_is_over(case: Case) -> Iterator[str]:
     installed = _alone([case.inputs["workloadInfo"]["obj"]])
     (key,) = installed.cell.workloads
     _let_time_pass(installed, key)
-    yield from differences("over", case.want["want"], may_compete(installed.cell.workloads[key]))
+    yield from differences("over", case.want["want"], is_admissible(installed.cell.workloads[key]))
 
 
 def push_or_update(case: Case) -> Iterator[str]:

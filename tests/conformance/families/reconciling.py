@@ -12,8 +12,8 @@ from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.commands import DeleteWorkload
 from headgate.domain.workloads.decide import WORKLOAD
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
@@ -56,7 +56,7 @@ def reconcile(case: Case) -> Iterator[str]:
             "evicted": _new_eviction(case, conditions),
         },
         {
-            "quota": found is not None and holds_quota(found),
+            "quota": found is not None and has_quota_reservation(found),
             "admitted": found is not None and is_admitted(found),
             "finished": found is not None and found.finished_at is not None,
             "active": found is not None and found.spec.active,

@@ -9,7 +9,7 @@ from headgate.domain.workloads.commands import AcknowledgeEviction
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
 from headgate.domain.workloads.preemption.events import EvictionCancelled
 from headgate.domain.workloads.specs import EvictionPolicy, TopologyRequest
-from headgate.domain.workloads.state import holds, phase_of
+from headgate.domain.workloads.state import is_condition_true, phase_of
 from tests.builders.rounds import of_kind
 from tests.builders.world import World, names, quotas
 from tests.verify.histories import findings_of
@@ -56,7 +56,7 @@ def test_a_victim_runs_on_when_its_preemptor_starts_before_it_has_begun_to_leave
     assert of_kind(made, EvictionCancelled) == ["workload/team/v"]
     assert world.admitted() == ["team/p", "team/v"]
     assert phase_of(world["team/v"]) == "Starting"
-    assert not holds(world["team/v"], "Evicted")
+    assert not is_condition_true(world["team/v"], "Evicted")
     (found,) = world.cell.rounds.values()
     assert (found.stage, found.called_back) == ("Completed", ("team/v",))
     assert found.outcome == "started after 60 s"

@@ -17,7 +17,7 @@ from headgate.domain.workloads.events import (
     WorkloadEvicted,
     WorkloadPodsNotReady,
 )
-from headgate.domain.workloads.state import holds, phase_of
+from headgate.domain.workloads.state import is_condition_true, phase_of
 from tests.builders.world import World, names, quotas
 
 SECONDS = 1_000_000
@@ -49,7 +49,7 @@ def fail_to_start(world: World, key: str) -> None:
     """Let its pods time out and stop, and let its backoff pass."""
     world.wait(100)
     world.settle()
-    if holds(world[key], "Evicted"):
+    if is_condition_true(world[key], "Evicted"):
         world.stop(key)
     world.wait(31)
     world.settle()

@@ -18,8 +18,8 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.paging import after_token, continue_token
 from headgate.domain.cell import Cell
 from headgate.domain.workloads.deciding.checking import updates_of
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.deciding.shrinking import present_evictions
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Eviction, Workload, is_admitted, phase_of
 
 QUESTION = "assignments"
@@ -90,7 +90,7 @@ def _holders(cell: Cell) -> list[str]:
     return sorted(
         key
         for key, workload in cell.workloads.items()
-        if workload.admission is not None and holds_quota(workload)
+        if workload.admission is not None and has_quota_reservation(workload)
     )
 
 

@@ -27,7 +27,7 @@ from headgate.domain.foresight.difference import Effect, uprootings
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, phase_of
 
 MOST_CHANGES = 1_000
@@ -155,6 +155,6 @@ def _verdict(standing: Standing) -> Verdict:
     workload = standing.workload
     if workload is None or workload.finished_at is not None:
         return "Gone"
-    if holds_quota(workload):
+    if has_quota_reservation(workload):
         return "Admitted"
     return "MakesRoom" if workload.round_id else "Waits"

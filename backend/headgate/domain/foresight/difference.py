@@ -7,8 +7,8 @@ from typing import Literal
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import RoundCommitted, RoundVictim
 from headgate.domain.streams import kind_and_key
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
 
 Fact = tuple[str, DomainEvent]
@@ -84,7 +84,7 @@ def _what(
 
 
 def _has_place(workload: Workload | None) -> bool:
-    return workload is not None and holds_quota(workload)
+    return workload is not None and has_quota_reservation(workload)
 
 
 def _evicted(facts: Iterable[Fact]) -> frozenset[str]:

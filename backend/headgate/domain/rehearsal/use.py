@@ -6,7 +6,6 @@ from headgate.domain.facts import DomainEvent
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     ReservationDropped,
     WorkloadDeleted,
@@ -17,6 +16,7 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
 )
 from headgate.domain.workloads.pods.remaining import needed_admission
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption.events import WorkloadShrunk
 from headgate.domain.workloads.state import Workload
 
@@ -45,7 +45,7 @@ class Use(msgspec.Struct, kw_only=True):
     def begin(self, workloads: dict[str, Workload]) -> None:
         """Take in who holds quota when the stretch begins."""
         for key, workload in sorted(workloads.items()):
-            if holds_quota(workload):
+            if has_quota_reservation(workload):
                 self._hold(key, _amounts(workload.admission, workload))
 
     def observe(

@@ -11,16 +11,16 @@ from headgate.domain.scheduling.due.timers import needs_attention
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.second_pass import second_pass_order
 from headgate.domain.streams import workload_stream
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Blocker, Explanation
+from headgate.domain.workloads.predicates import has_quota_reservation
 
 MAX_NAMED = 5
 
 
 def is_admission_blocked(cycle: CycleContext, evaluation: Evaluation) -> bool:
     """Whether what fits is held back; who has his quota already is exempt (second pass)."""
-    return bool(cycle.cell.partitioning.blocking) and not holds_quota(evaluation.workload)
+    return bool(cycle.cell.partitioning.blocking) and not has_quota_reservation(evaluation.workload)
 
 
 def admit_unblocked(cycle: CycleContext) -> None:

@@ -46,7 +46,7 @@ from headgate.domain.scheduling.rounds.nominations import without_nominated_capa
 from headgate.domain.scheduling.second_pass import run_second_passes
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.predicates import has_quota_reservation
 
 __all__ = ["Decision", "Plan", "plan_cycle"]
 
@@ -117,7 +117,7 @@ def _entry(partition: Partition, number: int, evaluation: Evaluation) -> Entry:
     return Entry(
         number,
         partition.tree.path[f"clusterqueue/{name}"],
-        holds_quota(workload),
+        has_quota_reservation(workload),
         evaluation.level,
         order_of(workload, spec),
     )

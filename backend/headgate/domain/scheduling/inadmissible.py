@@ -9,8 +9,8 @@ from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.rate_limits import next_round_at
-from headgate.domain.workloads.preemption.preempting import closed_gates
-from headgate.domain.workloads.state import holds
+from headgate.domain.workloads.predicates import closed_preemption_gates
+from headgate.domain.workloads.state import is_condition_true
 
 
 def remains_inadmissible(cycle: CycleContext, evaluation: Evaluation) -> bool:
@@ -27,6 +27,6 @@ def remains_inadmissible(cycle: CycleContext, evaluation: Evaluation) -> bool:
         return is_admission_blocked(cycle, evaluation)
     if evaluation.mode != Mode.PREEMPT:
         return True
-    if closed_gates(workload):
-        return holds(workload, "BlockedOnPreemptionGates")
+    if closed_preemption_gates(workload):
+        return is_condition_true(workload, "BlockedOnPreemptionGates")
     return next_round_at(cycle, evaluation.cluster_queue) is not None

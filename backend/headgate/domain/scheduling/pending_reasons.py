@@ -28,9 +28,12 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.admission import awaits_topology
 from headgate.domain.workloads.annotations import admission_gates
 from headgate.domain.workloads.deciding.checking import state_of
-from headgate.domain.workloads.deciding.leaving import holds_quota, may_compete
 from headgate.domain.workloads.explanation import Blocker, BlockerType, Explanation
-from headgate.domain.workloads.preemption.preempting import closed_gates
+from headgate.domain.workloads.predicates import (
+    closed_preemption_gates,
+    has_quota_reservation,
+    is_admissible,
+)
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 
 
@@ -56,7 +59,11 @@ def current_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation |
     Who is kept out before anyone looks at it is told what would stand in its way besides.
     """
     known = recorded_reason(cell, workload, at)
-    if known is None or workload_stream(workload.key) in cell.set_aside or holds_quota(workload):
+    if (
+        known is None
+        or workload_stream(workload.key) in cell.set_aside
+        or has_quota_reservation(workload)
+    ):
         return known
     name = cluster_queue_of(cell.config, workload)
     partition = cell.partition(cell.partitioning.key_of(workload))
@@ -100,7 +107,7 @@ def _order_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation | 
     partition = cell.partition(cell.partitioning.key_of(workload))
     name = cluster_queue_of(cell.config, workload)
     queue = partition.pending[name]
-    if not may_compete(workload) or workload.key not in queue.members:
+    if not is_admissible(workload) or workload.key not in queue.members:
         return _heap_reason(cell, workload, at)
     return _behind_strict_fifo_head(
         cell, queue, queue.first(local_queue_ranks(cell, name, at)), workload
@@ -110,7 +117,11 @@ def _order_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation | 
 def _about_to_be_decided(
     cell: Cell, workload: Workload, known: Explanation, found: Evaluation, at: Instant
 ) -> Explanation:
-    if found.mode is Mode.PREEMPT and known.dominant == "AdmissionGated" and closed_gates(workload):
+    if (
+        found.mode is Mode.PREEMPT
+        and known.dominant == "AdmissionGated"
+        and closed_preemption_gates(workload)
+    ):
         return known
     later = rate_limited_until(cell, found.cluster_queue, at)
     if found.mode is Mode.PREEMPT and later is not None:
@@ -153,7 +164,7 @@ def _blocked_admission_reason(cell: Cell, workload: Workload) -> Explanation | N
 
 
 def _admission_check_reason(workload: Workload) -> Explanation | None:
-    if not holds_quota(workload):
+    if not has_quota_reservation(workload):
         return None
     told = ((name, state_of(workload, name)) for name in workload.checks)
     awaited = ", ".join(
@@ -229,7 +240,7 @@ def _heap_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation:
     partition = cell.partition(cell.partitioning.key_of(workload))
     name = cluster_queue_of(cell.config, workload)
     queue, ranks = partition.pending[name], local_queue_ranks(cell, name, at)
-    if not may_compete(workload) or workload.key not in queue.members:
+    if not is_admissible(workload) or workload.key not in queue.members:
         return _unevaluated("Order", "Requeueing", "It is about to be put back into its queue")
     if workload.explanation is not None:
         return workload.explanation

@@ -48,7 +48,6 @@ from headgate.domain.workloads.deciding.evicting import (
     report_stopping,
 )
 from headgate.domain.workloads.deciding.holding import hold, release
-from headgate.domain.workloads.deciding.leaving import holds_quota, is_leaving
 from headgate.domain.workloads.deciding.living import existing, unfinished
 from headgate.domain.workloads.deciding.reporting import (
     report_finished,
@@ -64,6 +63,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.evolve import evolve
 from headgate.domain.workloads.pods.fewer import cut_places
+from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
 from headgate.domain.workloads.preemption.events import (
     DivergingPodSet,
     PriorityDivergenceCleared,
@@ -203,7 +203,7 @@ def _marked_and_specified(
 
 def _fewer_places(workload: Workload, spec: WorkloadSpec) -> Iterator[WorkloadEvent]:
     """Hosts of pods that are not wanted any more; who must leave gives up all of them anyway."""
-    if workload.admission is None or not holds_quota(workload) or is_leaving(workload):
+    if workload.admission is None or not has_quota_reservation(workload) or is_evicting(workload):
         return
     left = cut_places(workload.admission, spec.pod_sets)
     if left is not workload.admission:

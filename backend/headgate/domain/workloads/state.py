@@ -201,7 +201,7 @@ def condition(workload: Workload, kind: ConditionType) -> Condition | None:
     return None
 
 
-def holds(workload: Workload, kind: ConditionType) -> bool:
+def is_condition_true(workload: Workload, kind: ConditionType) -> bool:
     """Whether that condition is true now."""
     found = condition(workload, kind)
     return found is not None and found.status
@@ -209,7 +209,7 @@ def holds(workload: Workload, kind: ConditionType) -> bool:
 
 def is_admitted(workload: Workload) -> bool:
     """Whether its pods may run."""
-    return workload.admission is not None and holds(workload, "Admitted")
+    return workload.admission is not None and is_condition_true(workload, "Admitted")
 
 
 def phase_of(workload: Workload) -> Phase:
@@ -230,9 +230,9 @@ def phase_of(workload: Workload) -> Phase:
 def _phase_with_quota(workload: Workload) -> Phase:
     if workload.eviction is not None:
         return "Evicting"
-    if not holds(workload, "Admitted"):
+    if not is_condition_true(workload, "Admitted"):
         return "QuotaReserved"
-    return "Running" if holds(workload, "PodsReady") else "Starting"
+    return "Running" if is_condition_true(workload, "PodsReady") else "Starting"
 
 
 def _end_of(workload: Workload) -> Phase:

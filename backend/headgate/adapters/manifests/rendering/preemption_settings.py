@@ -4,7 +4,7 @@ from typing import Any
 
 from headgate.adapters.manifests.rendering.metadata import rendered_condition
 from headgate.adapters.manifests.times import rfc3339
-from headgate.domain.workloads.preemption.preempting import closed_gates
+from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.specs import EvictionPolicy, WorkloadSpec
 from headgate.domain.workloads.state import Eviction, Shrinking, Workload
 
@@ -36,7 +36,7 @@ def settings_status(workload: Workload) -> dict[str, Any]:
         "canPreempt": {"value": spec.can_preempt, "source": spec.can_preempt_source or "Default"},
     }
     if spec.preemption_gates:
-        closed = closed_gates(workload)
+        closed = closed_preemption_gates(workload)
         rendered["preemptionGates"] = [
             {"name": gate, "position": "Closed" if gate in closed else "Open"}
             for gate in spec.preemption_gates

@@ -22,7 +22,7 @@ from headgate.domain.scheduling.placement.flavor_topology import belongs_to_flav
 from headgate.domain.scheduling.placement.host_table import PODS, host_name, is_schedulable
 from headgate.domain.topology.specs import HOSTNAME_LABEL, NodeSpec, TopologySpec
 from headgate.domain.values.quantities import Requests, added, scaled
-from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
 
 Node = Configured[NodeSpec]
@@ -100,7 +100,7 @@ def _stays(cell: Cell, topology: str) -> Cooperative[dict[Path, list[_Stay]]]:
 
 
 def _add_stays(found: dict[Path, list[_Stay]], workload: Workload, flavors: set[str]) -> None:
-    if workload.admission is None or not holds_quota(workload):
+    if workload.admission is None or not has_quota_reservation(workload):
         return
     requests = {p.name: p.scheduling.requests for p in workload.spec.pod_sets}
     for given in workload.admission.pod_set_assignments:

@@ -12,7 +12,6 @@ from headgate.domain.config import Config
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.admission import Admission, awaits_topology
 from headgate.domain.workloads.deciding.checking import state_of, updates_of
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadChecksRequired,
@@ -23,6 +22,7 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
 )
 from headgate.domain.workloads.pods.updates import Conflict
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import CheckState, Workload, is_admitted
 from headgate.domain.workloads.waited import waited_seconds
 
@@ -111,7 +111,7 @@ def awaits_unblocked_admission(config: Config, workload: Workload | None) -> boo
     return (
         config.configuration.block_admission
         and workload is not None
-        and holds_quota(workload)
+        and has_quota_reservation(workload)
         and workload.eviction is None
         and checks_outcome(config, workload) == "Ready"
     )

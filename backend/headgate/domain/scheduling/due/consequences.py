@@ -23,7 +23,6 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import ReleaseWorkload
 from headgate.domain.workloads.deciding.activity import RAN_OUT, has_no_time_left
 from headgate.domain.workloads.deciding.holding import release
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     DeactivationCause,
     EvictionReason,
@@ -38,6 +37,7 @@ from headgate.domain.workloads.events import (
     WorkloadRequeued,
     WorkloadStopped,
 )
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption.events import EvictionForced, EvictionStalled
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 
@@ -58,11 +58,11 @@ def consequences(config: Config, workload: Workload, at: Instant, eviction_id: s
 
 def _wish_for_its_end(workload: Workload, eviction_id: str) -> Events:
     if workload.terminating_at is not None:
-        if not holds_quota(workload):
+        if not has_quota_reservation(workload):
             return (WorkloadDeleted(),)
         return _sent_away(workload, "Deleted", "It is being deleted", eviction_id)
     if workload.cancelling_at is not None and workload.finished_at is None:
-        if not holds_quota(workload):
+        if not has_quota_reservation(workload):
             return (WorkloadFinished(reason="Cancelled", message="It was cancelled"),)
         return _sent_away(workload, "Cancelled", "It is being cancelled", eviction_id)
     return ()
@@ -75,13 +75,13 @@ def _while_alive(config: Config, workload: Workload, at: Instant, eviction_id: s
         return ()
     if _is_past(eviction_deadline(workload), at):
         return _time_to_leave_is_up(workload)
-    if holds_quota(workload) and workload.eviction is None:
+    if has_quota_reservation(workload) and workload.eviction is None:
         found = _while_it_has_a_place(config, workload, at, eviction_id)
         if found:
             return found
     if workload.hold is not None and _is_past(workload.hold.expires_at, at):
         return release(workload, ReleaseWorkload(expired=True), at)
-    if not holds_quota(workload):
+    if not has_quota_reservation(workload):
         return _may_come_back(config, workload, at)
     return ()
 

@@ -2,7 +2,6 @@
 
 from headgate.domain.config import Config
 from headgate.domain.scheduling.due.timers import waits_for_pods_ready
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadDeleted,
@@ -11,7 +10,8 @@ from headgate.domain.workloads.events import (
     WorkloadPodsReady,
     WorkloadStopped,
 )
-from headgate.domain.workloads.state import Workload, holds, is_admitted
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.state import Workload, is_admitted, is_condition_true
 
 BLOCKING_EVENTS = (WorkloadAdmitted, WorkloadPodsNotReady)
 """Facts after which nobody else may start, where admission is blocked until pods are ready."""
@@ -29,8 +29,8 @@ def blocks_admission(config: Config, workload: Workload | None) -> bool:
     if workload is None or not config.configuration.block_admission:
         return False
     return (
-        holds_quota(workload)
+        has_quota_reservation(workload)
         and is_admitted(workload)
-        and not holds(workload, "PodsReady")
+        and not is_condition_true(workload, "PodsReady")
         and waits_for_pods_ready(config, workload) is not None
     )

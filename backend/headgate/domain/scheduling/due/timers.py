@@ -13,9 +13,15 @@ from headgate.domain.scheduling.lines.standing import (
 )
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.deciding.activity import has_no_time_left
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.deciding.shrinking import present_evictions
-from headgate.domain.workloads.state import Eviction, Workload, condition, holds, is_admitted
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.state import (
+    Eviction,
+    Workload,
+    condition,
+    is_admitted,
+    is_condition_true,
+)
 
 AT_ONCE: Instant = 0
 StopReason = Literal["ClusterQueueStopped", "LocalQueueStopped"]
@@ -30,7 +36,7 @@ def due_at(config: Config, workload: Workload) -> Instant | None:
         return retention_deadline(config, workload)
     dues = [
         workload.hold.expires_at if workload.hold else None,
-        None if holds_quota(workload) else workload.requeue.requeue_at,
+        None if has_quota_reservation(workload) else workload.requeue.requeue_at,
         execution_deadline(workload),
         retention_deadline(config, workload),
         eviction_deadline(workload),
@@ -73,12 +79,12 @@ def next_soft_eviction(workload: Workload) -> Eviction | None:
 def needs_attention(config: Config, workload: Workload) -> bool:
     """Whether something follows from its state and its queues without any time passing."""
     if workload.terminating_at is not None:
-        return not holds_quota(workload) or workload.eviction is None
+        return not has_quota_reservation(workload) or workload.eviction is None
     if workload.finished_at is not None:
         return False
     if workload.cancelling_at is not None:
-        return not holds_quota(workload) or workload.eviction is None
-    if holds_quota(workload):
+        return not has_quota_reservation(workload) or workload.eviction is None
+    if has_quota_reservation(workload):
         return workload.eviction is None and (
             not workload.spec.active
             or stop_reason(config, workload) is not None
@@ -174,7 +180,7 @@ def requeue_count_reset_at(config: Config, workload: Workload) -> Instant | None
     if waits is None or ready is None or not workload.requeue.count:
         return None
     after = waits.requeuing_strategy.reset_after_seconds
-    if after is None or not _runs(workload) or not holds(workload, "PodsReady"):
+    if after is None or not _runs(workload) or not is_condition_true(workload, "PodsReady"):
         return None
     return seconds_after(ready.last_transition_at, after)
 
@@ -185,7 +191,7 @@ def retention_deadline(config: Config, workload: Workload) -> Instant | None:
         after = config.configuration.retention.after_finished_seconds
         return None if after is None else seconds_after(workload.finished_at, after)
     found = workload.deactivation
-    if found is None or found.cause == "Requested" or holds_quota(workload):
+    if found is None or found.cause == "Requested" or has_quota_reservation(workload):
         return None
     after = config.configuration.retention.after_deactivated_seconds
     if after is None:

@@ -10,9 +10,9 @@ from headgate.domain.scheduling.lines.competing import preempts
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.results import Mode, QuotaResult, VictimSearch
 from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.deciding.leaving import is_leaving
 from headgate.domain.workloads.deciding.shrinking import pods_going
 from headgate.domain.workloads.explanation import Blocker, Explanation
+from headgate.domain.workloads.predicates import is_evicting
 from headgate.domain.workloads.state import Workload
 
 PREEMPTION_NOT_ALLOWED = "PreemptionNotAllowed"
@@ -49,11 +49,11 @@ def _finding(
     elif evaluation.mode == Mode.DEFERRED:
         held = (key for name in partition.cluster_queues for key in partition.charges.holding[name])
         known = [workloads[key] for key in sorted(held)]
-        leaving = tuple(each.key for each in known if is_leaving(each) or each.shrinkings)
+        leaving = tuple(each.key for each in known if is_evicting(each) or each.shrinkings)
         pods = {
             each.key: sum(pods_going(each.shrinkings).values())
             for each in known
-            if each.shrinkings and not is_leaving(each)
+            if each.shrinkings and not is_evicting(each)
         }
     return EvaluationSummary(
         cluster_queue=evaluation.cluster_queue,

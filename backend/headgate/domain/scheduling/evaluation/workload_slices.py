@@ -13,7 +13,7 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import HostTable
 from headgate.domain.scheduling.placement.scale_up import RunningPods
 from headgate.domain.workloads.annotations import replaced_key
-from headgate.domain.workloads.deciding.leaving import holds_quota, is_leaving
+from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
@@ -26,7 +26,7 @@ def predecessor_slice(workloads: Workloads, workload: Workload) -> Workload | No
     old = workloads.get(key) if key else None
     if old is None or old.key == workload.key or old.namespace != workload.namespace:
         return None
-    return None if old.finished_at is not None or is_leaving(old) else old
+    return None if old.finished_at is not None or is_evicting(old) else old
 
 
 def replaced_slice(
@@ -34,7 +34,7 @@ def replaced_slice(
 ) -> Workload | None:
     """The slice whose quota the workload may count on, in the ClusterQueue that it waits for."""
     old = predecessor_slice(workloads, workload)
-    if old is None or not holds_quota(old) or old.admission is None:
+    if old is None or not has_quota_reservation(old) or old.admission is None:
         return None
     local = partition.config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
     same = local is not None and local.spec.cluster_queue == old.admission.cluster_queue

@@ -19,12 +19,12 @@ from headgate.domain.topology.specs import NodeSpec
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import hosts_of
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     WorkloadEvent,
     WorkloadHostsFailed,
     WorkloadHostsRecovered,
 )
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
 
 AT_ONCE: Instant = 0
@@ -35,7 +35,11 @@ def needs_second_pass(config: Config, workload: Workload) -> bool:
 
     Reference topology.md §7.2.
     """
-    if not holds_quota(workload) or workload.eviction is not None or not workload.spec.active:
+    if (
+        not has_quota_reservation(workload)
+        or workload.eviction is not None
+        or not workload.spec.active
+    ):
         return False
     if workload.terminating_at is not None or workload.cancelling_at is not None:
         return False
@@ -179,7 +183,7 @@ def _uses_hosts(workload: Workload | None) -> bool:
 
 def _is_watched(workload: Workload) -> bool:
     return (
-        holds_quota(workload)
+        has_quota_reservation(workload)
         and workload.eviction is None
         and workload.admission is not None
         and any(given.topology_assignment for given in workload.admission.pod_set_assignments)

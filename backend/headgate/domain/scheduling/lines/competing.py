@@ -11,7 +11,7 @@ from headgate.domain.scheduling.ordering.order import Shape, line_order_of, shap
 from headgate.domain.scheduling.ordering.pending import Waiting
 from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED_BY_CYCLE_GUARD
 from headgate.domain.workloads.annotations import REPLACES
-from headgate.domain.workloads.deciding.leaving import is_gated, may_compete
+from headgate.domain.workloads.predicates import has_admission_gates, is_admissible
 from headgate.domain.workloads.state import Workload
 
 BY_USAGE = "UsageBasedAdmissionFairSharing"
@@ -23,7 +23,7 @@ COUNTS_ON_ROOM = ("WaitingForPreemptedWorkloads", "WaitingForPodsReady")
 
 def competes(config: Config, workload: Workload) -> bool:
     """Whether it is to be looked at when it is its turn."""
-    return may_compete(workload) and queue_obstacle(config, workload) is None
+    return is_admissible(workload) and queue_obstacle(config, workload) is None
 
 
 def may_wait(workload: Workload | None) -> bool:
@@ -54,7 +54,7 @@ def waiting_of(
         return None
     is_competitor = (
         not has_obstacle
-        and may_compete(workload)
+        and is_admissible(workload)
         and namespace_obstacle(config, workload, spec) is None
     )
     if not is_competitor and not _waits(workload):
@@ -124,5 +124,5 @@ def _waits(workload: Workload) -> bool:
         and workload.cancelling_at is None
         and workload.spec.active
         and workload.hold is None
-        and not is_gated(workload)
+        and not has_admission_gates(workload)
     )

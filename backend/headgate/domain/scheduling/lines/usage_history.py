@@ -18,8 +18,8 @@ from headgate.domain.scheduling.ordering.consumption import (
 )
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests, added
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.pods.remaining import needed_admission
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, is_admitted
 
 Before = dict[str, Consumption | None]
@@ -107,12 +107,12 @@ class UsageHistory:
         """Set the penalty at reservation; add it at admission; drop it if neither came."""
         if old is not None and (new is None or _queue_of(new) != _queue_of(old)):
             self._settle(old, is_due=False)
-        if new is None or not holds_quota(new):
+        if new is None or not has_quota_reservation(new):
             if new is not None:
                 self._settle(new, is_due=False)
         elif is_admitted(new):
             self._settle(new, is_due=True)
-        elif old is None or not holds_quota(old):
+        elif old is None or not has_quota_reservation(old):
             assert self.rules is not None, "nothing is penalized while it is switched off"
             found = self.queues[_queue_of(new)]
             penalty = entry_penalty(_reserved(new), self.rules)
@@ -132,14 +132,14 @@ class UsageHistory:
 def _matters(old: Workload | None, new: Workload | None) -> bool:
     """Whether quota is held before or after, and something about it changed."""
     if old is None or new is None:
-        return any(found is not None and holds_quota(found) for found in (old, new))
-    if not holds_quota(old) and not holds_quota(new):
+        return any(found is not None and has_quota_reservation(found) for found in (old, new))
+    if not has_quota_reservation(old) and not has_quota_reservation(new):
         return False
     return _account(old) != _account(new)
 
 
 def _account(workload: Workload) -> tuple[object, ...]:
-    held = holds_quota(workload)
+    held = has_quota_reservation(workload)
     return held, is_admitted(workload), workload.admission, workload.reclaimable, workload.spec
 
 
@@ -149,7 +149,7 @@ def _queue_of(workload: Workload) -> str:
 
 def _used(workload: Workload) -> Requests:
     """What it uses as far as it is admitted; a mere reservation uses nothing yet."""
-    return _reserved(workload) if holds_quota(workload) and is_admitted(workload) else {}
+    return _reserved(workload) if has_quota_reservation(workload) and is_admitted(workload) else {}
 
 
 def _reserved(workload: Workload) -> Requests:

@@ -6,7 +6,7 @@ from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.annotations import ALLOWED_FLAVORS, REPLACES
 from headgate.domain.workloads.pods.remaining import needed_pod_sets
-from headgate.domain.workloads.preemption.preempting import closed_gates
+from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload, condition
 
@@ -65,7 +65,7 @@ def shape_of(workload: Workload, lane: str = "") -> Shape:
         lane,
         spec.priority,
         spec.can_preempt,
-        closed_gates(workload),
+        closed_preemption_gates(workload),
         workload.round_id,
         workload.annotations.get(ALLOWED_FLAVORS, ""),
         workload.annotations.get(REPLACES, ""),

@@ -25,10 +25,13 @@ from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, Quot
 from headgate.domain.scheduling.quota.usage import QuotaUsage, add_usage, empty_usage, remove_usage
 from headgate.domain.values.quantities import FlavorResource, Requests
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.deciding.leaving import holds_quota, is_leaving
 from headgate.domain.workloads.pods.remaining import needed_admission
 from headgate.domain.workloads.pods.surplus import Part, is_divisible, parts_of
-from headgate.domain.workloads.preemption.preempting import has_released_quota
+from headgate.domain.workloads.predicates import (
+    has_quota_reservation,
+    has_released_quota,
+    is_evicting,
+)
 from headgate.domain.workloads.preemption.protecting import protection_of
 from headgate.domain.workloads.state import Workload
 
@@ -164,7 +167,7 @@ class Charges:
     def admitted(self) -> AdmittedIndex:
         """Everyone who holds a place and is not leaving, as arrays."""
         for key, workload in self._stirred.items():
-            if workload is None or not holds_quota(workload) or is_leaving(workload):
+            if workload is None or not has_quota_reservation(workload) or is_evicting(workload):
                 self._admitted.remove(key)
             else:
                 self._admitted.add(key, *self._standings(workload))

@@ -5,7 +5,7 @@ from typing import TypeAlias
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.pods.surplus import shrunk
-from headgate.domain.workloads.preemption.preempting import has_released_quota
+from headgate.domain.workloads.predicates import has_released_quota
 from headgate.domain.workloads.state import Workload
 
 Claims: TypeAlias = tuple[Admission | None, Admission | None]

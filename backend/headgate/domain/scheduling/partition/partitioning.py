@@ -14,7 +14,7 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.stirring import Stirred, counts_otherwise
 from headgate.domain.topology.rules import silent_at
 from headgate.domain.topology.specs import NodeSpec
-from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
 
 Counter: TypeAlias = tuple[str, str, str]
@@ -206,7 +206,11 @@ class Partitioning:
     def _charge_strays(self, old: Workload | None, new: Workload | None) -> None:
         """Pods of a workload whose ClusterQueue is gone still stand on hosts: count them there."""
         for workload, view_change in ((old, "give_back"), (new, "take")):
-            if workload is None or workload.admission is None or not holds_quota(workload):
+            if (
+                workload is None
+                or workload.admission is None
+                or not has_quota_reservation(workload)
+            ):
                 continue
             if workload.admission.cluster_queue in self.of_cluster_queue:
                 continue

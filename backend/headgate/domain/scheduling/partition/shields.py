@@ -14,7 +14,7 @@ from headgate.domain.config import Config
 from headgate.domain.queues.specs import MinimumRuntime
 from headgate.domain.scheduling.due.timers import Timers
 from headgate.domain.values.instants import Instant, seconds_after
-from headgate.domain.workloads.deciding.leaving import holds_quota, is_leaving
+from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
 from headgate.domain.workloads.state import Workload, condition
 
 Grant: TypeAlias = tuple[int, str]
@@ -87,7 +87,11 @@ class Shields:
         ]
 
     def _shielded_from(self, workload: Workload) -> tuple[str, Instant] | None:
-        if workload.admission is None or not holds_quota(workload) or is_leaving(workload):
+        if (
+            workload.admission is None
+            or not has_quota_reservation(workload)
+            or is_evicting(workload)
+        ):
             return None
         node = f"clusterqueue/{workload.admission.cluster_queue}"
         if not any(seconds for seconds, _ in self._grants_of(node).values()):

@@ -15,7 +15,7 @@ from headgate.domain.scheduling.partition.claimed import claims, frees_room, is_
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
 from headgate.domain.scheduling.quota.usage import QuotaUsage, is_within_nominal
-from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition
 
 
@@ -45,11 +45,11 @@ def stirred_by(old: Workload | None, new: Workload | None) -> Stirred:
     if is_reclaimed(old, new) or frees_room(old, before, after):
         return Stirred.EVERYONE
     if old is None:
-        return Stirred.NOBODY if new is None or not holds_quota(new) else Stirred.ALERT
+        return Stirred.NOBODY if new is None or not has_quota_reservation(new) else Stirred.ALERT
     if before[ACTUAL] not in (None, after[ACTUAL]):
         return Stirred.EVERYONE
     leaves = before[PROJECTED] is not None and after[PROJECTED] is None
-    is_another = new is not None and holds_quota(new) and old.spec is not new.spec
+    is_another = new is not None and has_quota_reservation(new) and old.spec is not new.spec
     return Stirred.PREEMPTORS if leaves or is_another else Stirred.ALERT
 
 
@@ -116,7 +116,7 @@ def _counted(workload: Workload | None) -> object:
         return None
     evicted, admitted = condition(workload, "Evicted"), condition(workload, "Admitted")
     return (
-        holds_quota(workload),
+        has_quota_reservation(workload),
         workload.eviction is None,
         workload.finished_at is None,
         workload.terminating_at is None,

@@ -12,8 +12,8 @@ import msgspec
 from headgate.domain.scheduling.preemption.disruption_budgets import placed_pods
 from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.deciding.leaving import is_leaving
 from headgate.domain.workloads.pods.surplus import Part
+from headgate.domain.workloads.predicates import is_evicting
 from headgate.domain.workloads.preemption.protecting import protection_of
 from headgate.domain.workloads.state import Workload, condition
 
@@ -69,7 +69,7 @@ def eligible_candidates(
     found, mine = [], claim.preemptor.key
     for candidate in holders:
         victim = candidate.workload
-        if is_leaving(victim) or victim.key == mine:
+        if is_evicting(victim) or victim.key == mine:
             continue
         if not claim.is_blocked_by(candidate):
             continue

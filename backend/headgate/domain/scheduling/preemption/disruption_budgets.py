@@ -21,10 +21,10 @@ from headgate.domain.scheduling.preemption.request import (
     PreemptionRequest,
     Victim,
 )
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.deciding.shrinking import pods_going
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption.protecting import protection_of
-from headgate.domain.workloads.state import Workload, condition, holds
+from headgate.domain.workloads.state import Workload, condition, is_condition_true
 
 ConfiguredBudgets = Mapping[str, Configured[DisruptionBudgetSpec]]
 
@@ -117,7 +117,7 @@ def is_strict(standings: Sequence[BudgetStatus], budgets: Sequence[str]) -> bool
 
 
 def _is_expected(workload: Workload) -> bool:
-    return holds_quota(workload) or _was_taken_away(workload)
+    return has_quota_reservation(workload) or _was_taken_away(workload)
 
 
 def _was_taken_away(workload: Workload) -> bool:
@@ -126,13 +126,13 @@ def _was_taken_away(workload: Workload) -> bool:
         and workload.terminating_at is None
         and workload.cancelling_at is None
         and workload.spec.active
-        and holds(workload, "Evicted")
+        and is_condition_true(workload, "Evicted")
         and condition(workload, "Admitted") is not None
     )
 
 
 def _is_healthy(workload: Workload) -> bool:
-    return holds_quota(workload) and workload.eviction is None
+    return has_quota_reservation(workload) and workload.eviction is None
 
 
 def _standing(budget: Configured[DisruptionBudgetSpec], known: Sequence[Workload]) -> BudgetStatus:

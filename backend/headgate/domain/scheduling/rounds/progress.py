@@ -29,9 +29,9 @@ from headgate.domain.scheduling.rounds.evictions import cancel_evictions, nomina
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import whole_seconds
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.deciding.shrinking import open_eviction
 from headgate.domain.workloads.events import NominationWithdrawn
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
 
 ReleaseCause = Literal["Eviction", "Finished", "Deleted", "Shrunk"]
@@ -123,7 +123,7 @@ def release_cause(victim: Workload | None, round_id: str, *, shrinks: bool) -> R
         return "Deleted"
     if victim.finished_at is not None:
         return "Finished"
-    if not holds_quota(victim):
+    if not has_quota_reservation(victim):
         return "Eviction"
     if open_eviction(victim, round_id) is not None:
         return None

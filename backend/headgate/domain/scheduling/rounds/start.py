@@ -38,22 +38,22 @@ from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import PlacementNominated, WorkloadEvicted, WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation, Refused
 from headgate.domain.workloads.pods.surplus import staying
+from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.preemption.accommodating import accommodated
 from headgate.domain.workloads.preemption.events import (
     Accommodated,
     PreemptionWithheld,
     WorkloadPodsEvicted,
 )
-from headgate.domain.workloads.preemption.preempting import closed_gates
 from headgate.domain.workloads.preemption.protecting import protection_of
-from headgate.domain.workloads.state import condition, holds
+from headgate.domain.workloads.state import condition, is_condition_true
 
 Facts = list[tuple[str, DomainEvent]]
 
 
 def start_round(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Commit a complete plan, unless a gate is closed or the queue has started rounds enough."""
-    gates = closed_gates(evaluation.workload)
+    gates = closed_preemption_gates(evaluation.workload)
     if gates:
         _withhold(cycle, evaluation, gates)
         return
@@ -120,7 +120,7 @@ def _preemptor_reference(
 def _withhold(cycle: CycleContext, evaluation: Evaluation, gates: tuple[str, ...]) -> None:
     """Say which gates are closed; nobody is evicted (Kueue's BlockedOnPreemptionGates)."""
     workload = evaluation.workload
-    if not holds(workload, "BlockedOnPreemptionGates"):
+    if not is_condition_true(workload, "BlockedOnPreemptionGates"):
         cycle.decide((workload_stream(workload.key), PreemptionWithheld(gates=gates)))
     reason = f"its preemption gates are closed: {', '.join(gates)}"
     _record_reason(

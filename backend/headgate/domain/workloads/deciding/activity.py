@@ -13,7 +13,7 @@ from headgate.domain.workloads.state import (
     RequeueState,
     Workload,
     condition,
-    holds,
+    is_condition_true,
 )
 
 RAN_OUT: Final = "MaximumExecutionTimeExceeded"
@@ -29,7 +29,7 @@ def after_deactivation(workload: Workload, event: WorkloadDeactivated, at: Insta
     reason = reason_in_condition("Deactivated", cause)
     changes = [Change("Requeued", status=False, reason=reason, message=event.message)]
     evictions = workload.evictions
-    if workload.admission is None and not holds(workload, "Evicted"):
+    if workload.admission is None and not is_condition_true(workload, "Evicted"):
         why = event.message or "The workload is deactivated"
         changes.append(Change("Evicted", status=True, reason=reason, message=why))
         evictions = counted(workload, "Deactivated", cause)

@@ -6,7 +6,6 @@ Reference queueing.md §5.3 and §5.4.
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
-from headgate.domain.workloads.annotations import ADMISSION_GATES, admission_gates
 from headgate.domain.workloads.conditions import Change, with_conditions
 from headgate.domain.workloads.deciding.checking import states_when_over
 from headgate.domain.workloads.events import EvictionReason, ReservationDropped, WorkloadEvicted
@@ -18,7 +17,6 @@ from headgate.domain.workloads.state import (
     RequeueState,
     Workload,
     condition,
-    holds,
 )
 
 REQUEUED_AT_ONCE = ("Preempted", "NodeFailures", "Requeued")
@@ -131,37 +129,6 @@ def _executed_in_all(workload: Workload, at: Instant) -> int:
     if eviction is not None and eviction.underlying_cause == "MaximumExecutionTimeExceeded":
         return 0
     return executed_seconds(workload, at)
-
-
-def is_leaving(workload: Workload) -> bool:
-    """Whether it is on its way out and still holds its place."""
-    return workload.eviction is not None and holds_quota(workload)
-
-
-def holds_quota(workload: Workload) -> bool:
-    """Whether it is charged for quota and hosts now; a finished one keeps only the record."""
-    return workload.admission is not None and workload.finished_at is None
-
-
-def may_compete(workload: Workload) -> bool:
-    """Whether its own state lets it compete; its queue may still say no (trap T10: two gates)."""
-    requeued = condition(workload, "Requeued")
-    return (
-        workload.admission is None
-        and workload.finished_at is None
-        and workload.terminating_at is None
-        and workload.cancelling_at is None
-        and workload.spec.active
-        and workload.hold is None
-        and workload.requeue.requeue_at is None
-        and not is_gated(workload)
-        and (requeued is None or holds(workload, "Requeued"))
-    )
-
-
-def is_gated(workload: Workload) -> bool:
-    """Whether a gate keeps it from being looked at at all."""
-    return ADMISSION_GATES in workload.annotations and bool(admission_gates(workload.annotations))
 
 
 def _unreserved(reason: str, message: str) -> tuple[Change, ...]:

@@ -13,7 +13,6 @@ from headgate.domain.workloads.commands import (
     ReportPodsReady,
     ReportReclaimable,
 )
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.deciding.living import reported
 from headgate.domain.workloads.events import (
     WorkloadDeleted,
@@ -24,7 +23,14 @@ from headgate.domain.workloads.events import (
     WorkloadPodsReady,
     WorkloadPodsReclaimed,
 )
-from headgate.domain.workloads.state import Workload, WorkloadState, holds, is_admitted, phase_of
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.state import (
+    Workload,
+    WorkloadState,
+    is_admitted,
+    is_condition_true,
+    phase_of,
+)
 
 
 def report_pods_ready(state: WorkloadState, command: ReportPodsReady) -> tuple[WorkloadEvent, ...]:
@@ -33,7 +39,7 @@ def report_pods_ready(state: WorkloadState, command: ReportPodsReady) -> tuple[W
     if workload.eviction is not None or workload.finished_at is not None:
         return ()
     _refuse_unless_admitted(workload)
-    was_ready = holds(workload, "PodsReady")
+    was_ready = is_condition_true(workload, "PodsReady")
     if command.ready == was_ready:
         return ()
     if command.ready:
@@ -106,7 +112,7 @@ def _keeps_ended_pods(workload: Workload, name: str) -> bool:
 
     One that was made smaller than it was admitted counts anew which of its pods have ended.
     """
-    if workload.admission is None or not holds_quota(workload):
+    if workload.admission is None or not has_quota_reservation(workload):
         return False
     given = {a.name: a.count for a in workload.admission.pod_set_assignments}
     counts = {pod_set.name: pod_set.count for pod_set in workload.spec.pod_sets}

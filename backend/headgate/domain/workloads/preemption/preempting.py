@@ -15,23 +15,18 @@ from headgate.domain.workloads.deciding.shrinking import (
     without_shrinking,
 )
 from headgate.domain.workloads.events import EvictionAcknowledged, EvictionProgressed
+from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.preemption import events as e
-from headgate.domain.workloads.state import CheckState, ConditionType, Eviction, Workload, holds
+from headgate.domain.workloads.state import (
+    CheckState,
+    ConditionType,
+    Eviction,
+    Workload,
+    is_condition_true,
+)
 
 DIVERGES: ConditionType = "PodsNotMatchingPriority"
 BLOCKED: ConditionType = "BlockedOnPreemptionGates"
-
-
-def closed_gates(workload: Workload) -> tuple[str, ...]:
-    """The gates that keep it from preempting; each is closed until it is opened."""
-    return tuple(
-        gate for gate in workload.spec.preemption_gates if gate not in workload.opened_gates
-    )
-
-
-def has_released_quota(workload: Workload) -> bool:
-    """Whether it gave its quota back while its pods are still being killed (`quotaRelease`)."""
-    return workload.eviction is not None and workload.eviction.quota_released
 
 
 def after_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Instant) -> Workload:
@@ -107,7 +102,7 @@ def _gate_opened(workload: Workload, gate: str, at: Instant) -> Workload:
     """What was found while the gate was closed no longer explains it."""
     opened = tuple(sorted({*workload.opened_gates, gate}))
     after = replace(workload, opened_gates=opened, explanation=None, explained_at=None)
-    if closed_gates(after) or not holds(workload, BLOCKED):
+    if closed_preemption_gates(after) or not is_condition_true(workload, BLOCKED):
         return after
     free = Change(BLOCKED, status=False, reason="GatesOpen")
     return replace(after, conditions=with_conditions(workload, at, free))
@@ -141,7 +136,7 @@ def _cancelled(workload: Workload, event: e.EvictionCancelled, at: Instant) -> W
     stays = [
         Change(kind, status=False, reason="EvictionCancelled", message=event.cause)
         for kind in over
-        if holds(workload, kind)
+        if is_condition_true(workload, kind)
     ]
     agreed = {
         check: CheckState(

@@ -1,0 +1,51 @@
+"""Yes/no questions that the state of one workload answers."""
+
+from headgate.domain.workloads.annotations import ADMISSION_GATES, admission_gates
+from headgate.domain.workloads.state import (
+    Workload,
+    condition,
+    is_condition_true,
+)
+
+
+def is_evicting(workload: Workload) -> bool:
+    """Whether it is on its way out and still holds its place."""
+    return workload.eviction is not None and has_quota_reservation(workload)
+
+
+def has_quota_reservation(workload: Workload) -> bool:
+    """Whether it is charged for quota and hosts now; a finished one keeps only the record."""
+    return workload.admission is not None and workload.finished_at is None
+
+
+def is_admissible(workload: Workload) -> bool:
+    """Whether its own state lets it compete; its queue may still say no (trap T10: two gates)."""
+    requeued = condition(workload, "Requeued")
+    return (
+        workload.admission is None
+        and workload.finished_at is None
+        and workload.terminating_at is None
+        and workload.cancelling_at is None
+        and workload.spec.active
+        and workload.hold is None
+        and workload.requeue.requeue_at is None
+        and not has_admission_gates(workload)
+        and (requeued is None or is_condition_true(workload, "Requeued"))
+    )
+
+
+def has_admission_gates(workload: Workload) -> bool:
+    """Whether a gate keeps it from being looked at at all."""
+    return ADMISSION_GATES in workload.annotations and bool(admission_gates(workload.annotations))
+
+
+def closed_preemption_gates(workload: Workload) -> tuple[str, ...]:
+    """The gates that keep it from preempting; each is closed until it is opened."""
+    return tuple(
+        gate for gate in workload.spec.preemption_gates if gate not in workload.opened_gates
+    )
+
+
+def has_released_quota(workload: Workload) -> bool:
+    """Whether it gave its quota back while its pods are still being killed (`quotaRelease`)."""
+    return workload.eviction is not None and workload.eviction.quota_released
