@@ -43,7 +43,7 @@ from headgate.domain.workloads.commands import (
     ReportStopped,
     WorkloadCommand,
 )
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import (
     WorkloadFinished,
     WorkloadPodsReady,

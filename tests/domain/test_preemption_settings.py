@@ -9,7 +9,7 @@ from headgate.domain.configuration.specs import PreemptionRules
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.commands import ChangeProtection, ChangeSpec, SetPreemptionGate
 from headgate.domain.workloads.commands import Submit as SubmitWorkload
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.preemption.divergence import diverging_pod_sets
 from headgate.domain.workloads.preemption.events import (
@@ -22,7 +22,7 @@ from headgate.domain.workloads.preemption.events import (
     ProtectionChanged,
 )
 from headgate.domain.workloads.preemption.priority import resolved
-from headgate.domain.workloads.preemption.protecting import protection_bound, protection_of
+from headgate.domain.workloads.preemption.protection import protection_bound, protection_of
 from headgate.domain.workloads.specs import PriorityClassReference, WorkloadSpec
 from headgate.domain.workloads.state import is_condition_true
 from tests.builders.config import by_name

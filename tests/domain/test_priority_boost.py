@@ -11,7 +11,7 @@ from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadSpecChanged
 from headgate.domain.workloads.preemption.boost import boosted, stated_priority, unboosted
 from headgate.domain.workloads.preemption.priority import resolved
-from headgate.domain.workloads.preemption.protecting import protection_of
+from headgate.domain.workloads.preemption.protection import protection_of
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
 from tests.builders.world import World, quotas
 

@@ -17,7 +17,7 @@ from headgate.domain.workloads.commands import (
     Submit,
     WorkloadCommand,
 )
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import (
     ReservationDropped,
     WorkloadActivated,

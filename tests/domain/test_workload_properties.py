@@ -25,7 +25,7 @@ from headgate.domain.workloads.commands import (
     RequeueWorkload,
     Submit,
 )
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import (
     WorkloadEvicted,
     WorkloadReleased,

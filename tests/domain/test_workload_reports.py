@@ -14,7 +14,7 @@ from headgate.domain.workloads.commands import (
     ReportPodsReady,
     ReportStopped,
 )
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import (
     EvictionAcknowledged,
     EvictionProgressed,

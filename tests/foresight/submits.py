@@ -9,7 +9,7 @@ from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads import commands as c
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
 from headgate.domain.workloads.state import Workload

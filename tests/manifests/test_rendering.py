@@ -17,7 +17,7 @@ from headgate.domain.workloads.admission import (
     TopologyDomain,
 )
 from headgate.domain.workloads.commands import HoldWorkload, ReportStopped
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import PlacementNominated, WorkloadFinished
 from tests.builders.config import a_config, by_name
 from tests.builders.instants import T0, after

@@ -18,11 +18,14 @@ from headgate.domain.queues.specs import (
 )
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.commands import AcknowledgeEviction
-from headgate.domain.workloads.deciding.shrinking import present_eviction, present_evictions
 from headgate.domain.workloads.events import WorkloadDeletionRequested
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import EvictionPolicy, PodSet, Preemptibility, Scheduling
 from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.transitions.partial_eviction import (
+    present_eviction,
+    present_evictions,
+)
 from tests.builders.world import World, quotas
 from tests.simulation.promises import Promises
 from tests.verify.histories import findings_of

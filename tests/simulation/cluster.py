@@ -22,7 +22,7 @@ from headgate.domain.scheduling.cycle_context import Decision
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads import commands as c
-from headgate.domain.workloads.decide import decide
+from headgate.domain.workloads.decide.decider import decide
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import Workload, phase_of
 from tests.simulation.faults import Crash, FaultyPartitions

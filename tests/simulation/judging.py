@@ -6,10 +6,10 @@ from itertools import pairwise, product
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import is_open
 from headgate.domain.workloads.annotations import ADMISSION_GATES
-from headgate.domain.workloads.deciding.shrinking import present_eviction
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload, phase_of
+from headgate.domain.workloads.transitions.partial_eviction import present_eviction
 from tests.simulation.reckoning import (
     GPU,
     Reckoning,

@@ -15,12 +15,12 @@ from headgate.domain.scheduling.due.consequences import consequences
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.workloads.commands import ReportCheckState
-from headgate.domain.workloads.decide import WORKLOAD
-from headgate.domain.workloads.deciding.checking import state_of
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadQuotaReserved
 from headgate.domain.workloads.pods.bounds import bound_violations
 from headgate.domain.workloads.pods.defaults import Bounds, bounds_of, with_pod_defaults
 from headgate.domain.workloads.state import Workload, condition, is_condition_true
+from headgate.domain.workloads.transitions.admission_checks import state_of
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family

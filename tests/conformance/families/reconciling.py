@@ -11,7 +11,7 @@ from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.commands import DeleteWorkload
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition, is_admitted

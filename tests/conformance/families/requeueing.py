@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headgate.domain.workloads.deciding.checking import after_checks_required, state_of
-from headgate.domain.workloads.deciding.leaving import evicted
 from headgate.domain.workloads.events import WorkloadChecksRequired, WorkloadEvicted
 from headgate.domain.workloads.state import CheckState, RequeueState, Workload
+from headgate.domain.workloads.transitions.admission_checks import after_checks_required, state_of
+from headgate.domain.workloads.transitions.eviction import evicted
 from tests.builders.workloads import a_workload
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences

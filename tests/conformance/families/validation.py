@@ -12,7 +12,7 @@ from headgate.domain.rejection import Rejection
 from headgate.domain.streams import stream_of
 from headgate.domain.values.pointers import lies_within
 from headgate.domain.workloads.commands import ChangeSpec, Submit
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Drive, Family

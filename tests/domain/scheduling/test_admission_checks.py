@@ -6,14 +6,14 @@ from headgate.domain.queues.specs import AdmissionCheckRule
 from headgate.domain.rejection import IllegalNow
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.commands import ReportCheckState
-from headgate.domain.workloads.decide import WORKLOAD
-from headgate.domain.workloads.deciding.checking import state_of
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadAdmitted,
     WorkloadDeactivated,
 )
 from headgate.domain.workloads.state import condition, phase_of
+from headgate.domain.workloads.transitions.admission_checks import state_of
 from tests.builders.scenario import Scenario
 from tests.builders.workloads import a_workload, running
 from tests.builders.world import World, names, quotas

@@ -11,7 +11,7 @@ from headgate.domain.rejection import InvalidObject
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.annotations import ELASTIC, REPLACES
 from headgate.domain.workloads.commands import ChangeSpec, ReportReclaimable, Submit
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
 from headgate.domain.workloads.state import condition, phase_of
 from tests.builders.scenario import Scenario, pointers

@@ -10,8 +10,8 @@ from headgate.domain.queues.events import (
     LocalQueueStopped,
 )
 from headgate.domain.queues.specs import AdmissionCheckRule, Stop
-from headgate.domain.workloads.deciding.leaving import executed_seconds
 from headgate.domain.workloads.state import condition, phase_of
+from headgate.domain.workloads.transitions.eviction import executed_seconds
 from tests.builders.world import World, quotas
 
 

@@ -8,7 +8,7 @@ from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.rejection import IllegalNow, InvalidObject
 from headgate.domain.topology.events import NodeCordoned
 from headgate.domain.workloads.commands import ReportReclaimable
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadPodsReclaimed
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import phase_of

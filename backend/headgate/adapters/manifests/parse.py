@@ -35,7 +35,7 @@ from headgate.domain.metadata import identity_violations, marking_violations
 from headgate.domain.rejection import InvalidObject, Violation
 from headgate.domain.spec_rules import spec_violations
 from headgate.domain.values.pointers import lies_within, moved
-from headgate.domain.workloads.decide import SUBMITTED_AS
+from headgate.domain.workloads.decide.decider import SUBMITTED_AS
 
 DEFAULT_NAMESPACE = "default"
 MOST_OBJECTS = 20_000

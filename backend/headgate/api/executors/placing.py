@@ -6,7 +6,7 @@ from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, services_of
 from headgate.api.executors.schemas import ObservedPod, ObservedPods
 from headgate.domain.streams import workload_stream
-from headgate.domain.workloads.deciding.living import reported
+from headgate.domain.workloads.decide.preconditions import require_same_uid
 from headgate.domain.workloads.pods.in_order import PodSeen, places_of_pods
 
 
@@ -14,7 +14,7 @@ async def pod_places(request: Caller, workload: str, data: ObservedPods) -> Answ
     """The places of the waiting pods that can have one now."""
     models = services_of(request).models
     (loaded,) = await asyncio.to_thread(models.load, [workload_stream(workload)])
-    state = reported(loaded.state, data.uid)
+    state = require_same_uid(loaded.state, data.uid)
     found = places_of_pods(state, data.pod_set, [_pod(seen) for seen in data.pods])
     places = [
         {"pod": place.pod, "nodeSelector": dict(zip(place.levels, place.values, strict=True))}

@@ -17,10 +17,10 @@ from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, services_of
 from headgate.api.paging import after_token, continue_token
 from headgate.domain.cell import Cell
-from headgate.domain.workloads.deciding.checking import updates_of
-from headgate.domain.workloads.deciding.shrinking import present_evictions
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Eviction, Workload, is_admitted, phase_of
+from headgate.domain.workloads.transitions.admission_checks import updates_of
+from headgate.domain.workloads.transitions.partial_eviction import present_evictions
 
 QUESTION = "assignments"
 

@@ -9,8 +9,8 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.domain.rounds.events import QuotaFigures, RoundVictim
 from headgate.domain.rounds.state import Round, is_open, reclaims_nominal_quota
-from headgate.domain.workloads.deciding.shrinking import open_eviction
 from headgate.domain.workloads.state import Workload, condition
+from headgate.domain.workloads.transitions.partial_eviction import open_eviction
 
 
 def rendered_round(

@@ -28,7 +28,7 @@ from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection, Viol
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.views.forecasts import forecast
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.state import Workload, phase_of
 

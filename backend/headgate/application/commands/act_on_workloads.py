@@ -26,7 +26,7 @@ from headgate.domain.workloads.commands import (
     RequeueWorkload,
     WorkloadCommand,
 )
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
 
 Verb = Literal["hold", "release", "requeue", "activate", "deactivate", "cancel"]

@@ -15,9 +15,9 @@ from headgate.domain.metadata import refuse
 from headgate.domain.rejection import Violation
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.commands import Authority, ChangeProtection, SetPreemptionGate
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.preemption.protecting import protection_bound
+from headgate.domain.workloads.preemption.protection import protection_bound
 
 POINTER = "/preemptionPriorityClassName"
 

@@ -23,7 +23,7 @@ from headgate.domain.workloads.commands import (
     ReportStopped,
     ReportStopping,
 )
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
 
 ReportCommand = (

@@ -17,8 +17,8 @@ from headgate.domain.config import Config
 from headgate.domain.facts import Origin
 from headgate.domain.metadata import refuse
 from headgate.domain.workloads.commands import ChangeSpec, Submit
-from headgate.domain.workloads.decide import WORKLOAD
-from headgate.domain.workloads.deciding.default_queue import with_queue
+from headgate.domain.workloads.decide.decider import WORKLOAD
+from headgate.domain.workloads.decide.default_queue import with_queue
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.pods.bounds import bound_violations
 from headgate.domain.workloads.pods.defaults import bounds_of, with_pod_defaults

@@ -12,7 +12,7 @@ from headgate.domain.rejection import NotFound
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.topology.commands import CordonNode
 from headgate.domain.workloads.commands import ChangeSpec, DeleteWorkload
-from headgate.domain.workloads.decide import WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.state import Workload
 
 

@@ -12,8 +12,11 @@ from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import ReportStopped
-from headgate.domain.workloads.decide import WORKLOAD
-from headgate.domain.workloads.deciding.shrinking import present_eviction, present_evictions
+from headgate.domain.workloads.decide.decider import WORKLOAD
+from headgate.domain.workloads.transitions.partial_eviction import (
+    present_eviction,
+    present_evictions,
+)
 
 
 class Endless(Exception):

@@ -8,7 +8,6 @@ import msgspec
 
 from headgate.domain.facts import DomainEvent
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.deciding.shrinking import present_evictions
 from headgate.domain.workloads.events import (
     EvictionAcknowledged,
     EvictionProgressed,
@@ -29,6 +28,7 @@ from headgate.domain.workloads.preemption.events import (
     WorkloadStopping,
 )
 from headgate.domain.workloads.state import Workload, condition
+from headgate.domain.workloads.transitions.partial_eviction import present_evictions
 
 RESERVED, ADMITTED, EVICTED = 0, 1, 2
 """What something follows from."""

@@ -10,8 +10,7 @@ from headgate.domain.rehearsal.conduct import GONE
 from headgate.domain.rejection import Rejection
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import commands as c
-from headgate.domain.workloads.decide import WORKLOAD
-from headgate.domain.workloads.deciding.shrinking import present_eviction
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import (
     EvictionAcknowledged,
     EvictionProgressed,
@@ -45,6 +44,7 @@ from headgate.domain.workloads.preemption.events import (
     WorkloadStopping,
 )
 from headgate.domain.workloads.state import Workload, WorkloadState
+from headgate.domain.workloads.transitions.partial_eviction import present_eviction
 
 TAKEN_AS_SAID = (
     ProtectionChanged,

@@ -27,7 +27,6 @@ from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.admission import awaits_topology
 from headgate.domain.workloads.annotations import admission_gates
-from headgate.domain.workloads.deciding.checking import state_of
 from headgate.domain.workloads.explanation import Blocker, BlockerType, Explanation
 from headgate.domain.workloads.predicates import (
     closed_preemption_gates,
@@ -35,6 +34,7 @@ from headgate.domain.workloads.predicates import (
     is_admissible,
 )
 from headgate.domain.workloads.state import Workload, condition, is_admitted
+from headgate.domain.workloads.transitions.admission_checks import state_of
 
 
 def recorded_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:

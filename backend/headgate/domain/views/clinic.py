@@ -12,8 +12,8 @@ from headgate.domain.scheduling.due.timers import retry_deadline, waits_for_pods
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.deciding.activity import has_run_out, runs_anew
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
+from headgate.domain.workloads.transitions.activation import has_run_out, runs_anew
 
 PATIENT_PHASES: tuple[Phase, ...] = ("Inactive", "BackingOff", "Held")
 Verb = Literal["activate", "requeue", "release"]

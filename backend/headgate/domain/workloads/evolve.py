@@ -9,29 +9,29 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.conditions import Change, reset, with_conditions
-from headgate.domain.workloads.deciding.activity import after_activation, after_deactivation
-from headgate.domain.workloads.deciding.checking import (
-    after_check_report,
-    after_checks_required,
-    states_for,
-)
-from headgate.domain.workloads.deciding.leaving import (
-    after_reservation_dropped,
-    after_stop,
-    evicted,
-)
 from headgate.domain.workloads.preemption.boost import waiting_again
-from headgate.domain.workloads.preemption.preempting import (
-    after_acknowledgement,
-    after_preemption_event,
-    after_progress,
-)
 from headgate.domain.workloads.state import (
     Hold,
     RequeueState,
     Workload,
     WorkloadState,
     is_admins,
+)
+from headgate.domain.workloads.transitions.activation import after_activation, after_deactivation
+from headgate.domain.workloads.transitions.admission_checks import (
+    after_check_report,
+    after_checks_required,
+    states_for,
+)
+from headgate.domain.workloads.transitions.eviction import (
+    after_reservation_dropped,
+    after_stop,
+    evicted,
+)
+from headgate.domain.workloads.transitions.preemption import (
+    after_acknowledgement,
+    after_preemption_event,
+    after_progress,
 )
 
 StandingEvent = (

@@ -14,7 +14,7 @@ from headgate.domain.workloads.annotations import (
     REPLACES,
 )
 from headgate.domain.workloads.pods.in_order import INDEX_OFFSET
-from headgate.domain.workloads.preemption.accommodating import JOB_UID
+from headgate.domain.workloads.preemption.preemption_message import JOB_UID
 
 DOMAIN = "kueue.x-k8s.io/"
 NAMED_IN_MANIFESTS = (

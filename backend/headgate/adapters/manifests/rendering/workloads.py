@@ -17,14 +17,14 @@ from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.values.selectors import toleration_fields
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
-from headgate.domain.workloads.deciding.checking import state_of
 from headgate.domain.workloads.pods.defaults import completed_template
 from headgate.domain.workloads.pods.updates import PodSetUpdate
-from headgate.domain.workloads.preemption.accommodating import without_uids
 from headgate.domain.workloads.preemption.boost import stated_priority
-from headgate.domain.workloads.preemption.protecting import protection_of
+from headgate.domain.workloads.preemption.preemption_message import without_uids
+from headgate.domain.workloads.preemption.protection import protection_of
 from headgate.domain.workloads.specs import PodIndex, PodSet, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import CheckState, Condition, Workload, phase_of
+from headgate.domain.workloads.transitions.admission_checks import state_of
 
 
 def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:

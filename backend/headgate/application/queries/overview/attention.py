@@ -12,8 +12,8 @@ from headgate.domain.queues.activity import cluster_queue_activity
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
-from headgate.domain.workloads.deciding.shrinking import pods_going, present_eviction
 from headgate.domain.workloads.state import Workload, condition, phase_of
+from headgate.domain.workloads.transitions.partial_eviction import pods_going, present_eviction
 
 LONG_START_SECONDS = 600
 LONG_EVICTION_SECONDS = 300

@@ -25,10 +25,10 @@ from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.deciding.shrinking import pods_going
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadExplained
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
+from headgate.domain.workloads.transitions.partial_eviction import pods_going
 
 MOST_REASONS = 500
 VERDICTS = {

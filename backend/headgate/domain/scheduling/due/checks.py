@@ -11,7 +11,6 @@ from typing import Literal
 from headgate.domain.config import Config
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.admission import Admission, awaits_topology
-from headgate.domain.workloads.deciding.checking import state_of, updates_of
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadChecksRequired,
@@ -24,6 +23,7 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.pods.updates import Conflict
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import CheckState, Workload, is_admitted
+from headgate.domain.workloads.transitions.admission_checks import state_of, updates_of
 from headgate.domain.workloads.waited import waited_seconds
 
 PROVISIONING_CONTROLLERS = ("kueue.x-k8s.io/provisioning-request",)

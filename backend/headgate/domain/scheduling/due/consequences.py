@@ -21,8 +21,7 @@ from headgate.domain.scheduling.due.timers import (
 )
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import ReleaseWorkload
-from headgate.domain.workloads.deciding.activity import RAN_OUT, has_no_time_left
-from headgate.domain.workloads.deciding.holding import release
+from headgate.domain.workloads.decide.hold import release
 from headgate.domain.workloads.events import (
     DeactivationCause,
     EvictionReason,
@@ -40,6 +39,7 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption.events import EvictionForced, EvictionStalled
 from headgate.domain.workloads.state import Workload, condition, is_admitted
+from headgate.domain.workloads.transitions.activation import RAN_OUT, has_no_time_left
 
 Events = tuple[WorkloadEvent, ...]
 

@@ -12,8 +12,6 @@ from headgate.domain.scheduling.lines.standing import (
     pods_ready_rules,
 )
 from headgate.domain.values.instants import Instant, seconds_after
-from headgate.domain.workloads.deciding.activity import has_no_time_left
-from headgate.domain.workloads.deciding.shrinking import present_evictions
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import (
     Eviction,
@@ -22,6 +20,8 @@ from headgate.domain.workloads.state import (
     is_admitted,
     is_condition_true,
 )
+from headgate.domain.workloads.transitions.activation import has_no_time_left
+from headgate.domain.workloads.transitions.partial_eviction import present_evictions
 
 AT_ONCE: Instant = 0
 StopReason = Literal["ClusterQueueStopped", "LocalQueueStopped"]

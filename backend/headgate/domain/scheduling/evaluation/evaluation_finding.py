@@ -10,10 +10,10 @@ from headgate.domain.scheduling.lines.competing import preempts
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.results import Mode, QuotaResult, VictimSearch
 from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.deciding.shrinking import pods_going
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.predicates import is_evicting
 from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.transitions.partial_eviction import pods_going
 
 PREEMPTION_NOT_ALLOWED = "PreemptionNotAllowed"
 

@@ -21,10 +21,10 @@ from headgate.domain.scheduling.preemption.request import (
     PreemptionRequest,
     Victim,
 )
-from headgate.domain.workloads.deciding.shrinking import pods_going
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.preemption.protecting import protection_of
+from headgate.domain.workloads.preemption.protection import protection_of
 from headgate.domain.workloads.state import Workload, condition, is_condition_true
+from headgate.domain.workloads.transitions.partial_eviction import pods_going
 
 ConfiguredBudgets = Mapping[str, Configured[DisruptionBudgetSpec]]
 

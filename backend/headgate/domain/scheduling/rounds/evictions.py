@@ -18,14 +18,7 @@ from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.deciding.evicting import can_be_cancelled
-from headgate.domain.workloads.deciding.shrinking import (
-    later_than,
-    may_stay,
-    open_eviction,
-    pods_going,
-    shrinking_for,
-)
+from headgate.domain.workloads.decide.eviction_reports import can_be_cancelled
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
 from headgate.domain.workloads.pods.surplus import going_part
 from headgate.domain.workloads.preemption.events import (
@@ -36,6 +29,13 @@ from headgate.domain.workloads.preemption.events import (
 )
 from headgate.domain.workloads.specs import EvictionPolicy
 from headgate.domain.workloads.state import Workload, is_admitted
+from headgate.domain.workloads.transitions.partial_eviction import (
+    later_than,
+    may_stay,
+    open_eviction,
+    pods_going,
+    shrinking_for,
+)
 
 Facts = list[tuple[str, DomainEvent]]
 

@@ -29,10 +29,10 @@ from headgate.domain.scheduling.rounds.evictions import cancel_evictions, nomina
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import whole_seconds
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.deciding.shrinking import open_eviction
 from headgate.domain.workloads.events import NominationWithdrawn
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.transitions.partial_eviction import open_eviction
 
 ReleaseCause = Literal["Eviction", "Finished", "Deleted", "Shrunk"]
 Facts = list[tuple[str, DomainEvent]]

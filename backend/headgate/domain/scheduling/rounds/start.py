@@ -39,13 +39,13 @@ from headgate.domain.workloads.events import PlacementNominated, WorkloadEvicted
 from headgate.domain.workloads.explanation import Explanation, Refused
 from headgate.domain.workloads.pods.surplus import staying
 from headgate.domain.workloads.predicates import closed_preemption_gates
-from headgate.domain.workloads.preemption.accommodating import accommodated
 from headgate.domain.workloads.preemption.events import (
     Accommodated,
     PreemptionWithheld,
     WorkloadPodsEvicted,
 )
-from headgate.domain.workloads.preemption.protecting import protection_of
+from headgate.domain.workloads.preemption.preemption_message import accommodated
+from headgate.domain.workloads.preemption.protection import protection_of
 from headgate.domain.workloads.state import condition, is_condition_true
 
 Facts = list[tuple[str, DomainEvent]]

@@ -2,10 +2,10 @@
 
 from msgspec.structs import replace
 
-from headgate.domain.workloads.deciding.checking import updates_of
 from headgate.domain.workloads.pods.updates import Conflict, PodSetUpdate
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.transitions.admission_checks import updates_of
 
 
 def checked_pod_sets(workload: Workload) -> dict[str, PodSet]:

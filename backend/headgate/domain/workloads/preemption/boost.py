@@ -14,7 +14,7 @@ from headgate.domain.priorities.rules import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from headgate.domain.rejection import Violation
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.annotations import PRIORITY_BOOST, Annotations
-from headgate.domain.workloads.preemption.protecting import Classes, protection_bound
+from headgate.domain.workloads.preemption.protection import Classes, protection_bound
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
 

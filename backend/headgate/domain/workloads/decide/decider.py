@@ -33,27 +33,27 @@ from headgate.domain.workloads.commands import (
     Submit,
     WorkloadCommand,
 )
-from headgate.domain.workloads.deciding.checking import report_check_state
-from headgate.domain.workloads.deciding.ending import (
-    activate,
-    cancel,
-    deactivate,
-    delete,
-    requeue,
-)
-from headgate.domain.workloads.deciding.evicting import (
+from headgate.domain.workloads.decide.admission_checks import report_check_state
+from headgate.domain.workloads.decide.eviction_reports import (
     acknowledge_eviction,
     report_eviction_progress,
     report_stopped,
     report_stopping,
 )
-from headgate.domain.workloads.deciding.holding import hold, release
-from headgate.domain.workloads.deciding.living import existing, unfinished
-from headgate.domain.workloads.deciding.reporting import (
+from headgate.domain.workloads.decide.executor_reports import (
     report_finished,
     report_pods_gone,
     report_pods_ready,
     report_reclaimable,
+)
+from headgate.domain.workloads.decide.hold import hold, release
+from headgate.domain.workloads.decide.preconditions import require_exists, require_unfinished
+from headgate.domain.workloads.decide.termination import (
+    activate,
+    cancel,
+    deactivate,
+    delete,
+    requeue,
 )
 from headgate.domain.workloads.events import (
     WorkloadEvent,
@@ -69,7 +69,7 @@ from headgate.domain.workloads.preemption.events import (
     PriorityDivergenceCleared,
     PriorityDivergenceObserved,
 )
-from headgate.domain.workloads.preemption.protecting import change_protection, set_gate
+from headgate.domain.workloads.preemption.protection import change_protection, set_gate
 from headgate.domain.workloads.rules.changes import change_violations
 from headgate.domain.workloads.rules.elastic import elastic_violations
 from headgate.domain.workloads.rules.spec import workload_violations
@@ -162,7 +162,7 @@ def _submit(state: WorkloadState, command: Submit) -> tuple[WorkloadEvent, ...]:
 
 
 def _change_spec(state: WorkloadState, command: ChangeSpec) -> tuple[WorkloadEvent, ...]:
-    workload = existing(state)
+    workload = require_exists(state)
     spec = replace(command.spec, active=workload.spec.active)
     events = (
         *_marked_and_specified(workload, command, spec),
@@ -183,7 +183,7 @@ def _marked_and_specified(
         return ()
     _refuse_another_kind(workload, command)
     if spec != workload.spec:
-        unfinished(workload)
+        require_unfinished(workload)
     refuse(
         "Workload",
         workload.key,

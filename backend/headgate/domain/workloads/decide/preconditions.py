@@ -4,7 +4,7 @@ from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.workloads.state import Workload, WorkloadState, phase_of
 
 
-def existing(state: WorkloadState) -> Workload:
+def require_exists(state: WorkloadState) -> Workload:
     """The workload, or `NotFound`."""
     if not isinstance(state, Workload):
         raise NotFound(
@@ -13,9 +13,9 @@ def existing(state: WorkloadState) -> Workload:
     return state
 
 
-def unfinished(state: WorkloadState) -> Workload:
+def require_unfinished(state: WorkloadState) -> Workload:
     """The workload if its life is not over, or a `Rejection`."""
-    workload = existing(state)
+    workload = require_exists(state)
     if workload.finished_at is not None:
         raise IllegalNow(
             f"Workload {workload.key} has ended as {phase_of(workload)}.",
@@ -24,9 +24,9 @@ def unfinished(state: WorkloadState) -> Workload:
     return workload
 
 
-def staying(state: WorkloadState) -> Workload:
+def require_not_terminating(state: WorkloadState) -> Workload:
     """The workload if nobody has asked for its end, or a `Rejection`."""
-    workload = unfinished(state)
+    workload = require_unfinished(state)
     if workload.terminating_at is not None or workload.cancelling_at is not None:
         wish = "deleted" if workload.terminating_at is not None else "cancelled"
         raise IllegalNow(
@@ -36,9 +36,9 @@ def staying(state: WorkloadState) -> Workload:
     return workload
 
 
-def reported(state: WorkloadState, uid: str) -> Workload:
+def require_same_uid(state: WorkloadState, uid: str) -> Workload:
     """The workload that a report with this uid is about, or a `Rejection`."""
-    workload = existing(state)
+    workload = require_exists(state)
     if workload.uid != uid:
         raise IllegalNow(
             f"The report is about an earlier workload {workload.key} (uid {uid}).",

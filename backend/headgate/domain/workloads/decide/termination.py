@@ -12,7 +12,11 @@ from headgate.domain.workloads.commands import (
     DeleteWorkload,
     RequeueWorkload,
 )
-from headgate.domain.workloads.deciding.living import existing, staying, unfinished
+from headgate.domain.workloads.decide.preconditions import (
+    require_exists,
+    require_not_terminating,
+    require_unfinished,
+)
 from headgate.domain.workloads.events import (
     EvictionReason,
     ReservationDropped,
@@ -40,7 +44,7 @@ def requeue(state: WorkloadState, command: RequeueWorkload) -> tuple[WorkloadEve
 
     The count of requeues stays: only activation starts it over.
     """
-    workload = staying(state)
+    workload = require_not_terminating(state)
     if not workload.spec.active:
         raise IllegalNow(
             f"Workload {workload.key} is inactive.", remedy="Activate it to let it compete again."
@@ -56,13 +60,13 @@ def requeue(state: WorkloadState, command: RequeueWorkload) -> tuple[WorkloadEve
 
 def activate(state: WorkloadState) -> tuple[WorkloadEvent, ...]:
     """Active again whatever made it inactive, with a clean requeue state (trap T1)."""
-    workload = staying(state)
+    workload = require_not_terminating(state)
     return () if workload.spec.active else (WorkloadActivated(),)
 
 
 def deactivate(state: WorkloadState, command: DeactivateWorkload) -> tuple[WorkloadEvent, ...]:
     """Out of the queues; what runs is stopped and keeps its quota until it has (trap T4)."""
-    workload = staying(state)
+    workload = require_not_terminating(state)
     if not workload.spec.active:
         return ()
     deactivated = WorkloadDeactivated(cause=command.cause, message=command.message, by=command.by)
@@ -71,7 +75,7 @@ def deactivate(state: WorkloadState, command: DeactivateWorkload) -> tuple[Workl
 
 def cancel(state: WorkloadState, command: CancelWorkload) -> tuple[WorkloadEvent, ...]:
     """Finished as Cancelled, at once or when it has stopped."""
-    workload = unfinished(state)
+    workload = require_unfinished(state)
     if workload.cancelling_at is not None or workload.terminating_at is not None:
         return ()
     if not is_admitted(workload):
@@ -84,7 +88,7 @@ def cancel(state: WorkloadState, command: CancelWorkload) -> tuple[WorkloadEvent
 
 def delete(state: WorkloadState, command: DeleteWorkload) -> tuple[WorkloadEvent, ...]:
     """Gone, at once or when it has stopped."""
-    workload = existing(state)
+    workload = require_exists(state)
     if workload.terminating_at is not None:
         return ()
     if workload.finished_at is not None or not is_admitted(workload):

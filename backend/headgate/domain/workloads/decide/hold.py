@@ -8,7 +8,7 @@ from headgate.domain.metadata import refuse
 from headgate.domain.rejection import IllegalNow, Violation
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import HoldWorkload, ReleaseWorkload
-from headgate.domain.workloads.deciding.living import existing, staying
+from headgate.domain.workloads.decide.preconditions import require_exists, require_not_terminating
 from headgate.domain.workloads.events import WorkloadEvent, WorkloadHeld, WorkloadReleased
 from headgate.domain.workloads.state import Hold, WorkloadState, is_admins
 
@@ -18,7 +18,7 @@ USER = "user:"
 
 def hold(state: WorkloadState, command: HoldWorkload, at: Instant) -> tuple[WorkloadEvent, ...]:
     """Held, unless it is so already in just this way."""
-    workload = staying(state)
+    workload = require_not_terminating(state)
     refuse("The request to hold", workload.key, _violations(command, at))
     prefix = ADMIN if command.authority == "Admin" else USER
     owner = prefix + command.owner.removeprefix(ADMIN).removeprefix(USER)
@@ -31,7 +31,7 @@ def release(
     state: WorkloadState, command: ReleaseWorkload, at: Instant
 ) -> tuple[WorkloadEvent, ...]:
     """Released, if it is held; an expiry ends only a hold that has run out."""
-    workload = existing(state)
+    workload = require_exists(state)
     present = workload.hold
     if present is None:
         return ()

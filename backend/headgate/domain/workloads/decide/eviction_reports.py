@@ -12,8 +12,7 @@ from headgate.domain.workloads.commands import (
     ReportStopped,
     ReportStopping,
 )
-from headgate.domain.workloads.deciding.living import reported
-from headgate.domain.workloads.deciding.shrinking import open_eviction, shrinking_for, shrunk_by
+from headgate.domain.workloads.decide.preconditions import require_same_uid
 from headgate.domain.workloads.events import (
     EvictionAcknowledged,
     EvictionProgressed,
@@ -28,13 +27,18 @@ from headgate.domain.workloads.preemption.events import (
     WorkloadStopping,
 )
 from headgate.domain.workloads.state import Eviction, Workload, WorkloadState
+from headgate.domain.workloads.transitions.partial_eviction import (
+    open_eviction,
+    shrinking_for,
+    shrunk_by,
+)
 
 
 def acknowledge_eviction(
     state: WorkloadState, command: AcknowledgeEviction
 ) -> tuple[WorkloadEvent, ...]:
     """A handler has taken over; the first one to say so does. It may need longer than granted."""
-    workload = reported(state, command.uid)
+    workload = require_same_uid(state, command.uid)
     eviction = open_eviction(workload, command.eviction)
     if eviction is None or eviction.acknowledged_at is not None:
         return ()
@@ -51,7 +55,7 @@ def report_eviction_progress(
     state: WorkloadState, command: ReportEvictionProgress, at: Instant
 ) -> tuple[WorkloadEvent, ...]:
     """Whoever took it over is still at it, and gets the time granted once more from now on."""
-    workload = reported(state, command.uid)
+    workload = require_same_uid(state, command.uid)
     eviction = open_eviction(workload, command.eviction)
     if eviction is None:
         return ()
@@ -64,7 +68,7 @@ def report_eviction_progress(
 
 def report_stopping(state: WorkloadState, command: ReportStopping) -> tuple[WorkloadEvent, ...]:
     """Its pods are being killed: nobody can call the eviction back any more."""
-    workload = reported(state, command.uid)
+    workload = require_same_uid(state, command.uid)
     eviction = open_eviction(workload, command.eviction)
     if eviction is None or eviction.stopping_at is not None:
         return ()
@@ -74,7 +78,7 @@ def report_stopping(state: WorkloadState, command: ReportStopping) -> tuple[Work
 
 def report_stopped(state: WorkloadState, command: ReportStopped) -> tuple[WorkloadEvent, ...]:
     """Its pods are gone, all or those that were to go, and what was waiting for that happens."""
-    workload = reported(state, command.uid)
+    workload = require_same_uid(state, command.uid)
     eviction = open_eviction(workload, command.eviction)
     if eviction is None:
         return ()

@@ -13,7 +13,7 @@ from headgate.domain.priorities.rules import HIGHEST_PRIORITY
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
 from headgate.domain.rejection import Violation
 from headgate.domain.workloads.commands import ChangeProtection, SetPreemptionGate
-from headgate.domain.workloads.deciding.living import staying
+from headgate.domain.workloads.decide.preconditions import require_not_terminating
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.preemption.events import (
     PreemptionGateClosed,
@@ -50,7 +50,7 @@ def protection_bound(spec: WorkloadSpec, class_name: str, classes: Classes) -> i
 
 def change_protection(state: WorkloadState, command: ChangeProtection) -> tuple[WorkloadEvent, ...]:
     """Another protection, unless it is that already."""
-    workload = staying(state)
+    workload = require_not_terminating(state)
     refuse("The protection of", workload.key, tuple(_violations(workload, command)))
     before = protection_of(workload.spec)
     after = workload.spec.priority if command.priority is None else command.priority
@@ -65,7 +65,7 @@ def change_protection(state: WorkloadState, command: ChangeProtection) -> tuple[
 
 def set_gate(state: WorkloadState, command: SetPreemptionGate) -> tuple[WorkloadEvent, ...]:
     """The gate open or closed, unless it is so already."""
-    workload = staying(state)
+    workload = require_not_terminating(state)
     gates = workload.spec.preemption_gates
     if command.gate not in gates:
         violation = Violation(

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.conditions import Change, with_conditions
-from headgate.domain.workloads.deciding.leaving import counted, reason_in_condition
 from headgate.domain.workloads.events import WorkloadDeactivated
 from headgate.domain.workloads.state import (
     Deactivation,
@@ -15,6 +14,7 @@ from headgate.domain.workloads.state import (
     condition,
     is_condition_true,
 )
+from headgate.domain.workloads.transitions.eviction import counted, reason_in_condition
 
 RAN_OUT: Final = "MaximumExecutionTimeExceeded"
 

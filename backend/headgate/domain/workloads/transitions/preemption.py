@@ -7,13 +7,6 @@ from msgspec.structs import replace
 
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.conditions import Change, with_conditions
-from headgate.domain.workloads.deciding.shrinking import (
-    after_pods_evicted,
-    after_shrinking,
-    shrinking_for,
-    with_eviction,
-    without_shrinking,
-)
 from headgate.domain.workloads.events import EvictionAcknowledged, EvictionProgressed
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.preemption import events as e
@@ -23,6 +16,13 @@ from headgate.domain.workloads.state import (
     Eviction,
     Workload,
     is_condition_true,
+)
+from headgate.domain.workloads.transitions.partial_eviction import (
+    after_pods_evicted,
+    after_shrinking,
+    shrinking_for,
+    with_eviction,
+    without_shrinking,
 )
 
 DIVERGES: ConditionType = "PodsNotMatchingPriority"

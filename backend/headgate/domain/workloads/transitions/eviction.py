@@ -7,10 +7,9 @@ from msgspec.structs import replace
 
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.conditions import Change, with_conditions
-from headgate.domain.workloads.deciding.checking import states_when_over
 from headgate.domain.workloads.events import EvictionReason, ReservationDropped, WorkloadEvicted
-from headgate.domain.workloads.preemption.accommodating import preemption_message
 from headgate.domain.workloads.preemption.boost import waiting_again
+from headgate.domain.workloads.preemption.preemption_message import preemption_message
 from headgate.domain.workloads.state import (
     Eviction,
     EvictionCount,
@@ -18,6 +17,7 @@ from headgate.domain.workloads.state import (
     Workload,
     condition,
 )
+from headgate.domain.workloads.transitions.admission_checks import states_when_over
 
 REQUEUED_AT_ONCE = ("Preempted", "NodeFailures", "Requeued")
 """Evictions after which a workload competes again as soon as it has stopped."""

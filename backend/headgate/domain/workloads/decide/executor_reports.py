@@ -13,7 +13,7 @@ from headgate.domain.workloads.commands import (
     ReportPodsReady,
     ReportReclaimable,
 )
-from headgate.domain.workloads.deciding.living import reported
+from headgate.domain.workloads.decide.preconditions import require_same_uid
 from headgate.domain.workloads.events import (
     WorkloadDeleted,
     WorkloadEvent,
@@ -35,7 +35,7 @@ from headgate.domain.workloads.state import (
 
 def report_pods_ready(state: WorkloadState, command: ReportPodsReady) -> tuple[WorkloadEvent, ...]:
     """Ready, or no longer so; of a workload that is on its way out it no longer matters."""
-    workload = reported(state, command.uid)
+    workload = require_same_uid(state, command.uid)
     if workload.eviction is not None or workload.finished_at is not None:
         return ()
     _refuse_unless_admitted(workload)
@@ -49,7 +49,7 @@ def report_pods_ready(state: WorkloadState, command: ReportPodsReady) -> tuple[W
 
 def report_pods_gone(state: WorkloadState, command: ReportPodsGone) -> tuple[WorkloadEvent, ...]:
     """Hosts that lost all its pods; of hosts it has none on any more it does not matter."""
-    workload = reported(state, command.uid)
+    workload = require_same_uid(state, command.uid)
     if workload.eviction is not None or workload.finished_at is not None:
         return ()
     _refuse_unless_admitted(workload)
@@ -63,7 +63,7 @@ def report_reclaimable(
     state: WorkloadState, command: ReportReclaimable
 ) -> tuple[WorkloadEvent, ...]:
     """Pods that ended for good; while the workload holds quota they never become fewer."""
-    workload = reported(state, command.uid)
+    workload = require_same_uid(state, command.uid)
     if workload.finished_at is not None:
         return ()
     refuse("Report of", workload.key, _reclaim_violations(workload, command))
@@ -77,7 +77,7 @@ def report_reclaimable(
 
 def report_finished(state: WorkloadState, command: ReportFinished) -> tuple[WorkloadEvent, ...]:
     """The end; one that comes while it is evicted ends the eviction with it."""
-    workload = reported(state, command.uid)
+    workload = require_same_uid(state, command.uid)
     if workload.finished_at is not None:
         return ()
     _refuse_unless_admitted(workload)
