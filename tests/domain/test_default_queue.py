@@ -5,7 +5,7 @@ from typing import Any
 from headgate.domain.configured import Configured
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.decide.default_queue import with_queue
+from headgate.domain.workloads.decide.default_queue import with_default_queue
 from headgate.domain.workloads.preemption.priority import resolved
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
 from tests.builders.policies import a_priority_class
@@ -20,14 +20,14 @@ def named(queue: str) -> WorkloadSpec:
 
 
 def test_a_workload_without_a_queue_gets_the_default_one_of_its_namespace() -> None:
-    assert with_queue(SPEC, "team", DEFAULT).queue_name == "default"
-    assert with_queue(SPEC, "other", DEFAULT).queue_name == ""
-    assert with_queue(named("main"), "team", DEFAULT).queue_name == "main"
+    assert with_default_queue(SPEC, "team", DEFAULT).queue_name == "default"
+    assert with_default_queue(SPEC, "other", DEFAULT).queue_name == ""
+    assert with_default_queue(named("main"), "team", DEFAULT).queue_name == "main"
 
 
 def test_a_change_that_names_no_queue_leaves_it_as_it_is() -> None:
-    assert with_queue(SPEC, "team", DEFAULT, named("main")).queue_name == "main"
-    assert with_queue(SPEC, "team", DEFAULT, SPEC).queue_name == "default"
+    assert with_default_queue(SPEC, "team", DEFAULT, named("main")).queue_name == "main"
+    assert with_default_queue(SPEC, "team", DEFAULT, SPEC).queue_name == "default"
 
 
 def test_who_has_no_queue_is_told_that_there_was_no_default() -> None:

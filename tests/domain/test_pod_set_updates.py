@@ -11,7 +11,7 @@ from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.pods.updates import PodSetUpdate
 from headgate.domain.workloads.specs import PodSet, Scheduling
 from headgate.domain.workloads.state import condition, phase_of
-from headgate.domain.workloads.transitions.admission_checks import updates_of
+from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
 from tests.builders.scenario import pointers
 from tests.builders.world import World, quotas
 
@@ -44,7 +44,7 @@ def test_what_all_checks_add_is_merged_when_the_workload_starts() -> None:
     world.tell(key, report(world, key, "b", node_selector={"pool": "new"}, tolerations=(gpu,)))
     world.settle()
     assert phase_of(world[key]) == "Starting"
-    assert updates_of(world[key]) == (
+    assert merged_pod_set_updates(world[key]) == (
         PodSetUpdate(
             name="main", labels={"x": "1"}, node_selector={"pool": "new"}, tolerations=(gpu,)
         ),

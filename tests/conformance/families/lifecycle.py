@@ -20,7 +20,7 @@ from headgate.domain.workloads.events import WorkloadQuotaReserved
 from headgate.domain.workloads.pods.bounds import bound_violations
 from headgate.domain.workloads.pods.defaults import Bounds, bounds_of, with_pod_defaults
 from headgate.domain.workloads.state import Workload, condition, is_condition_true
-from headgate.domain.workloads.transitions.admission_checks import state_of
+from headgate.domain.workloads.transitions.admission_checks import check_state_of
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
@@ -137,7 +137,7 @@ def check_states(case: Case) -> Iterator[str]:
         installed.record(f"workload/{workload.key}", event)
     (workload,) = installed.cell.workloads.values()
     for wanted in case.want["wantStates"]:
-        found = state_of(workload, wanted["name"])
+        found = check_state_of(workload, wanted["name"])
         told = (found.state, found.message, found.pod_set_updates)
         expected = (wanted["state"], wanted.get("message", ""), updates_in(wanted))
         yield from differences(wanted["name"], expected, told)

@@ -7,8 +7,11 @@ from msgspec.structs import replace
 
 from headgate.domain.workloads.events import WorkloadChecksRequired, WorkloadEvicted
 from headgate.domain.workloads.state import CheckState, RequeueState, Workload
-from headgate.domain.workloads.transitions.admission_checks import after_checks_required, state_of
-from headgate.domain.workloads.transitions.eviction import evicted
+from headgate.domain.workloads.transitions.admission_checks import (
+    apply_checks_required,
+    check_state_of,
+)
+from headgate.domain.workloads.transitions.eviction import apply_evicted
 from tests.builders.workloads import a_workload
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
@@ -33,7 +36,7 @@ def requeue_state(case: Case) -> Iterator[str]:
         count=before.count + 1 if counts else 0,
         requeue_at=instant_of(case.inputs["waitUntil"], 0),
     )
-    after = evicted(replace(a_workload(), requeue=before), event, NOW).requeue
+    after = apply_evicted(replace(a_workload(), requeue=before), event, NOW).requeue
     yield from differences("count", case.want["wantCount"] or 0, after.count)
     until = instant_of(case.want["wantRequeueAt"], 0) or None
     yield from differences("until", until, after.requeue_at)
@@ -48,14 +51,14 @@ def check_states(case: Case) -> Iterator[str]:
     }
     before = replace(a_workload(), checks=tuple(known), check_states=states)
     asked = tuple(case.given("list") or ())
-    after = after_checks_required(before, WorkloadChecksRequired(checks=asked))
+    after = apply_checks_required(before, WorkloadChecksRequired(checks=asked))
     wanted = {found["name"]: found["state"] for found in case.want["wantStates"] or ()}
     yield from differences("states", wanted, _told(after))
     yield from differences("changed", case.want["wantChange"], _told(after) != known)
 
 
 def _told(workload: Workload) -> dict[str, str]:
-    return {name: state_of(workload, name).state for name in workload.checks}
+    return {name: check_state_of(workload, name).state for name in workload.checks}
 
 
 FAMILIES = {"TestSetRequeueState": Family(requeue_state)}

@@ -13,7 +13,7 @@ from headgate.domain.workloads.events import (
     WorkloadDeactivated,
 )
 from headgate.domain.workloads.state import condition, phase_of
-from headgate.domain.workloads.transitions.admission_checks import state_of
+from headgate.domain.workloads.transitions.admission_checks import check_state_of
 from tests.builders.scenario import Scenario
 from tests.builders.workloads import a_workload, running
 from tests.builders.world import World, names, quotas
@@ -132,7 +132,7 @@ def test_checks_agree_anew_after_a_retry_and_remember_how_often_they_did_not() -
     world.check(key, "license", "Ready")
     world.check(key, "budget", "Retry")
     world.settle()
-    found = {name: state_of(world[key], name) for name in ("budget", "license")}
+    found = {name: check_state_of(world[key], name) for name in ("budget", "license")}
     assert [check.state for check in found.values()] == ["Pending", "Pending"]
     assert [check.retry_count for check in found.values()] == [1, 0]
 
@@ -176,7 +176,7 @@ def test_after_a_rejection_it_can_be_activated_again() -> None:
     world.record(f"workload/{key}", WorkloadActivated())
     world.settle()
     assert phase_of(world[key]) == "QuotaReserved"
-    assert state_of(world[key], "budget").state == "Pending"
+    assert check_state_of(world[key], "budget").state == "Pending"
 
 
 def test_it_says_which_checks_it_waits_for() -> None:

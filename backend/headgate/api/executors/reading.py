@@ -19,7 +19,7 @@ from headgate.api.paging import after_token, continue_token
 from headgate.domain.cell import Cell
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Eviction, Workload, is_admitted, phase_of
-from headgate.domain.workloads.transitions.admission_checks import updates_of
+from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
 from headgate.domain.workloads.transitions.partial_eviction import present_evictions
 
 QUESTION = "assignments"
@@ -108,7 +108,7 @@ def _assignment(workload: Workload) -> dict[str, object]:
     if workload.checks:
         body["admissionChecks"] = rendered_checks(workload)
     if workload.checks and is_admitted(workload):
-        body["podSetUpdates"] = rendered_updates(updates_of(workload))
+        body["podSetUpdates"] = rendered_updates(merged_pod_set_updates(workload))
     if workload.unhealthy_nodes:
         body["unhealthyNodes"] = rendered_unhealthy_nodes(workload)
     if workload.eviction is not None:

@@ -18,7 +18,7 @@ from headgate.domain.facts import Origin
 from headgate.domain.metadata import refuse
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD
-from headgate.domain.workloads.decide.default_queue import with_queue
+from headgate.domain.workloads.decide.default_queue import with_default_queue
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.pods.bounds import bound_violations
 from headgate.domain.workloads.pods.defaults import bounds_of, with_pod_defaults
@@ -132,7 +132,7 @@ def _placed(
 
     Pods that are as they were before stay as they are, also where the range has changed since.
     """
-    spec = with_queue(wanted.spec, wanted.namespace, config.local_queues, before)
+    spec = with_default_queue(wanted.spec, wanted.namespace, config.local_queues, before)
     bounds = bounds_of(config.limit_ranges, wanted.namespace)
     spec = with_pod_defaults(spec, bounds, config.runtime_classes, before)
     if before is not None and before.pod_sets == spec.pod_sets:

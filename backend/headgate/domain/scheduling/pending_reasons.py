@@ -34,7 +34,7 @@ from headgate.domain.workloads.predicates import (
     is_admissible,
 )
 from headgate.domain.workloads.state import Workload, condition, is_admitted
-from headgate.domain.workloads.transitions.admission_checks import state_of
+from headgate.domain.workloads.transitions.admission_checks import check_state_of
 
 
 def recorded_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
@@ -166,7 +166,7 @@ def _blocked_admission_reason(cell: Cell, workload: Workload) -> Explanation | N
 def _admission_check_reason(workload: Workload) -> Explanation | None:
     if not has_quota_reservation(workload):
         return None
-    told = ((name, state_of(workload, name)) for name in workload.checks)
+    told = ((name, check_state_of(workload, name)) for name in workload.checks)
     awaited = ", ".join(
         f"{name} ({check.message})" if check.message else name
         for name, check in told

@@ -13,7 +13,10 @@ from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
-from headgate.domain.workloads.transitions.activation import has_run_out, runs_anew
+from headgate.domain.workloads.transitions.activation import (
+    exceeded_execution_time,
+    resets_execution_time,
+)
 
 PATIENT_PHASES: tuple[Phase, ...] = ("Inactive", "BackingOff", "Held")
 Verb = Literal["activate", "requeue", "release"]
@@ -118,8 +121,12 @@ def _limits(config: Config, workload: Workload) -> tuple[Limit, ...]:
         found.append(Limit("maxBackOffRetryTimeout", most, 0, cause == "RequeuingTimeExceeded"))
     most_run = workload.spec.maximum_execution_time_seconds
     if most_run is not None:
-        ran = most_run if runs_anew(workload) else workload.accumulated_execution_seconds
-        found.append(Limit("maximumExecutionTimeSeconds", most_run, ran, has_run_out(workload)))
+        ran = (
+            most_run if resets_execution_time(workload) else workload.accumulated_execution_seconds
+        )
+        found.append(
+            Limit("maximumExecutionTimeSeconds", most_run, ran, exceeded_execution_time(workload))
+        )
     return tuple(found)
 
 
@@ -131,7 +138,7 @@ def _resets(workload: Workload, phase: Phase) -> tuple[str, ...]:
     attempts = workload.deactivation.requeues if workload.deactivation else 0
     found = [f"the count of requeues (0 instead of {attempts})" if attempts else "", "the backoff"]
     found.append("the time it may try to get its pods ready")
-    if runs_anew(workload):
+    if resets_execution_time(workload):
         found.append("the time it has run")
     if workload.deactivation is not None and workload.deactivation.cause == "AdmissionCheck":
         found.append("what its admission checks have said")
@@ -141,6 +148,6 @@ def _resets(workload: Workload, phase: Phase) -> tuple[str, ...]:
 def _keeps(workload: Workload) -> tuple[str, ...]:
     found = ["its age, by which it stands in line", "the counts of its evictions"]
     ran = workload.accumulated_execution_seconds
-    if ran and not runs_anew(workload):
+    if ran and not resets_execution_time(workload):
         found.append(f"the {ran} s it has run")
     return tuple(found)

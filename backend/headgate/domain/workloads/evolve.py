@@ -17,21 +17,21 @@ from headgate.domain.workloads.state import (
     WorkloadState,
     is_admins,
 )
-from headgate.domain.workloads.transitions.activation import after_activation, after_deactivation
+from headgate.domain.workloads.transitions.activation import apply_activated, apply_deactivated
 from headgate.domain.workloads.transitions.admission_checks import (
-    after_check_report,
-    after_checks_required,
-    states_for,
+    apply_check_reported,
+    apply_checks_required,
+    retained_check_states,
 )
 from headgate.domain.workloads.transitions.eviction import (
-    after_reservation_dropped,
-    after_stop,
-    evicted,
+    apply_evicted,
+    apply_reservation_dropped,
+    apply_stopped,
 )
 from headgate.domain.workloads.transitions.preemption import (
-    after_acknowledgement,
-    after_preemption_event,
-    after_progress,
+    apply_eviction_acknowledged,
+    apply_eviction_progressed,
+    apply_preemption_event,
 )
 
 StandingEvent = (
@@ -66,9 +66,9 @@ def _standing_after(workload: Workload, event: StandingEvent, at: Instant) -> Wo
         case e.WorkloadReleased():
             return _released(workload, at)
         case e.WorkloadDeactivated():
-            return after_deactivation(workload, event, at)
+            return apply_deactivated(workload, event, at)
         case e.WorkloadActivated():
-            return after_activation(workload, at)
+            return apply_activated(workload, at)
         case _:
             assert_never(event)
 
@@ -97,9 +97,9 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
         case e.WorkloadFinished():
             return _finished(workload, event, at)
         case e.WorkloadEvicted():
-            return evicted(workload, event, at)
+            return apply_evicted(workload, event, at)
         case e.WorkloadStopped():
-            return after_stop(workload, at)
+            return apply_stopped(workload, at)
         case e.WorkloadSubmitted():
             return _submitted(event, at)
         case e.WorkloadSpecChanged():
@@ -109,9 +109,9 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
         case e.NominationWithdrawn():
             return _nomination_withdrawn(workload, event)
         case e.WorkloadChecksRequired():
-            return after_checks_required(workload, event)
+            return apply_checks_required(workload, event)
         case e.WorkloadCheckReported():
-            return after_check_report(workload, event, at)
+            return apply_check_reported(workload, event, at)
         case e.WorkloadPodsReady():
             return _pods_ready(workload, event, at)
         case e.WorkloadPodsNotReady():
@@ -129,11 +129,11 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
         case e.WorkloadPodsReclaimed():
             return _reclaimed(workload, event)
         case e.EvictionAcknowledged():
-            return after_acknowledgement(workload, event, at)
+            return apply_eviction_acknowledged(workload, event, at)
         case e.EvictionProgressed():
-            return after_progress(workload, event, at)
+            return apply_eviction_progressed(workload, event, at)
         case e.ReservationDropped():
-            return after_reservation_dropped(workload, event, at)
+            return apply_reservation_dropped(workload, event, at)
         case e.WorkloadCancellationRequested():
             return replace(workload, cancelling_at=workload.cancelling_at or at)
         case e.WorkloadDeletionRequested():
@@ -143,7 +143,7 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
         case _:
             if isinstance(event, StandingEvent):
                 return _standing_after(workload, event, at)
-            return after_preemption_event(workload, event, at)
+            return apply_preemption_event(workload, event, at)
 
 
 def _spec_changed(workload: Workload, event: e.WorkloadSpecChanged) -> Workload:
@@ -197,7 +197,7 @@ def _quota_reserved(workload: Workload, event: e.WorkloadQuotaReserved, at: Inst
         workload,
         admission=event.admission,
         checks=event.checks,
-        check_states=states_for(workload, event.checks),
+        check_states=retained_check_states(workload, event.checks),
         nomination=None,
         round_id=None,
         explanation=None,

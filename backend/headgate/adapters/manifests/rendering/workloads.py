@@ -24,7 +24,7 @@ from headgate.domain.workloads.preemption.preemption_message import without_uids
 from headgate.domain.workloads.preemption.protection import protection_of
 from headgate.domain.workloads.specs import PodIndex, PodSet, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import CheckState, Condition, Workload, phase_of
-from headgate.domain.workloads.transitions.admission_checks import state_of
+from headgate.domain.workloads.transitions.admission_checks import check_state_of
 
 
 def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def rendered_unhealthy_nodes(workload: Workload) -> list[dict[str, str]]:
 
 def rendered_checks(workload: Workload) -> list[dict[str, Any]]:
     """What each check that the workload must pass has said of it."""
-    return [_check(name, state_of(workload, name)) for name in workload.checks]
+    return [_check(name, check_state_of(workload, name)) for name in workload.checks]
 
 
 def _check(name: str, check: CheckState) -> dict[str, Any]:

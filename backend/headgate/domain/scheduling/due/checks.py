@@ -23,7 +23,10 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.pods.updates import Conflict
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import CheckState, Workload, is_admitted
-from headgate.domain.workloads.transitions.admission_checks import state_of, updates_of
+from headgate.domain.workloads.transitions.admission_checks import (
+    check_state_of,
+    merged_pod_set_updates,
+)
 from headgate.domain.workloads.waited import waited_seconds
 
 PROVISIONING_CONTROLLERS = ("kueue.x-k8s.io/provisioning-request",)
@@ -59,7 +62,7 @@ def checks_outcome(config: Config, workload: Workload) -> ChecksOutcome:
     assert workload.admission is not None, "checks are about a reservation"
     if not workload.checks and is_admitted(workload):
         return ""
-    states = [state_of(workload, name).state for name in workload.checks]
+    states = [check_state_of(workload, name).state for name in workload.checks]
     if "Rejected" in states:
         return "Rejected"
     if "Retry" in states:
@@ -80,7 +83,7 @@ def awaits_only_topology(config: Config, workload: Workload) -> bool:
     return (
         awaits_topology(workload.admission)
         and workload.checks == required_checks(config, workload.admission)
-        and all(state_of(workload, name).state == "Ready" for name in workload.checks)
+        and all(check_state_of(workload, name).state == "Ready" for name in workload.checks)
     )
 
 
@@ -120,7 +123,7 @@ def awaits_unblocked_admission(config: Config, workload: Workload | None) -> boo
 def admission_events(workload: Workload, at: Instant) -> tuple[WorkloadEvent, ...]:
     """Admitted, or failed for good where its pods could not be made as its checks want them."""
     try:
-        updates_of(workload)
+        merged_pod_set_updates(workload)
     except Conflict as conflict:
         return (WorkloadFinished(reason="FailedToStart", message=str(conflict)),)
     return (WorkloadAdmitted(waited_seconds=waited_seconds(workload, at)),)
@@ -166,5 +169,5 @@ def _told(workload: Workload, state: str) -> str:
 
 
 def _in_state(workload: Workload, state: str) -> list[tuple[str, CheckState]]:
-    found = [(name, state_of(workload, name)) for name in workload.checks]
+    found = [(name, check_state_of(workload, name)) for name in workload.checks]
     return [(name, check) for name, check in found if check.state == state]

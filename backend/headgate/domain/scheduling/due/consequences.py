@@ -39,7 +39,10 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption.events import EvictionForced, EvictionStalled
 from headgate.domain.workloads.state import Workload, condition, is_admitted
-from headgate.domain.workloads.transitions.activation import RAN_OUT, has_no_time_left
+from headgate.domain.workloads.transitions.activation import (
+    EXECUTION_TIME_EXCEEDED,
+    has_no_execution_time_left,
+)
 
 Events = tuple[WorkloadEvent, ...]
 
@@ -115,7 +118,9 @@ def _while_it_has_a_place(
     if checked:
         return checked
     if _is_past(execution_deadline(workload), at):
-        return _deactivated(workload, RAN_OUT, _ran_as_long_as_it_may(workload), eviction_id)
+        return _deactivated(
+            workload, EXECUTION_TIME_EXCEEDED, _ran_as_long_as_it_may(workload), eviction_id
+        )
     if _is_past(retry_deadline(config, workload), at):
         message = _tried_too_long(config, workload)
         return _deactivated(workload, "RequeuingTimeExceeded", message, eviction_id)
@@ -164,8 +169,12 @@ def _ran_as_long_as_it_may(workload: Workload) -> str:
 
 
 def _may_come_back(config: Config, workload: Workload, at: Instant) -> Events:
-    if workload.spec.active and has_no_time_left(workload):
-        return (WorkloadDeactivated(cause=RAN_OUT, message=_ran_as_long_as_it_may(workload)),)
+    if workload.spec.active and has_no_execution_time_left(workload):
+        return (
+            WorkloadDeactivated(
+                cause=EXECUTION_TIME_EXCEEDED, message=_ran_as_long_as_it_may(workload)
+            ),
+        )
     if workload.spec.active and _is_past(retry_deadline(config, workload), at):
         message = _tried_too_long(config, workload)
         return (WorkloadDeactivated(cause="RequeuingTimeExceeded", message=message),)

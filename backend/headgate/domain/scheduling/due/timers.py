@@ -20,7 +20,7 @@ from headgate.domain.workloads.state import (
     is_admitted,
     is_condition_true,
 )
-from headgate.domain.workloads.transitions.activation import has_no_time_left
+from headgate.domain.workloads.transitions.activation import has_no_execution_time_left
 from headgate.domain.workloads.transitions.partial_eviction import present_evictions
 
 AT_ONCE: Instant = 0
@@ -94,7 +94,9 @@ def needs_attention(config: Config, workload: Workload) -> bool:
                 and not awaits_unblocked_admission(config, workload)
             )
         )
-    return is_requeue_due(config, workload) or (workload.spec.active and has_no_time_left(workload))
+    return is_requeue_due(config, workload) or (
+        workload.spec.active and has_no_execution_time_left(workload)
+    )
 
 
 def stop_reason(config: Config, workload: Workload) -> StopReason | None:

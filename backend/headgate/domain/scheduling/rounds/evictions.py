@@ -18,7 +18,7 @@ from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.decide.eviction_reports import can_be_cancelled
+from headgate.domain.workloads.decide.eviction_reports import is_cancellable
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
 from headgate.domain.workloads.pods.surplus import going_part
 from headgate.domain.workloads.preemption.events import (
@@ -122,7 +122,7 @@ def _cancellable(cycle: CycleContext, ended: Sequence[Round]) -> Iterator[tuple[
         for named in found.victims:
             victim = cycle.cell.workloads.get(named.workload)
             eviction = None if victim is None else open_eviction(victim, found.id)
-            if victim is None or eviction is None or not can_be_cancelled(eviction):
+            if victim is None or eviction is None or not is_cancellable(eviction):
                 continue
             some = shrinking_for(victim, found.id)
             if some is None or (victim.eviction is None and may_stay(victim, some)):

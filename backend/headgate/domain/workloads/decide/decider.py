@@ -157,7 +157,7 @@ def _submit(state: WorkloadState, command: Submit) -> tuple[WorkloadEvent, ...]:
             annotations=command.annotations,
             spec=command.spec,
         ),
-        *_divergence((), command.diverging),
+        *_divergence_events((), command.diverging),
     )
 
 
@@ -165,8 +165,8 @@ def _change_spec(state: WorkloadState, command: ChangeSpec) -> tuple[WorkloadEve
     workload = require_exists(state)
     spec = replace(command.spec, active=workload.spec.active)
     events = (
-        *_marked_and_specified(workload, command, spec),
-        *_divergence(workload.diverging, command.diverging),
+        *_spec_change_events(workload, command, spec),
+        *_divergence_events(workload.diverging, command.diverging),
     )
     if command.spec.active == workload.spec.active:
         return events
@@ -175,13 +175,13 @@ def _change_spec(state: WorkloadState, command: ChangeSpec) -> tuple[WorkloadEve
     return (*events, *deactivate(state, DeactivateWorkload(eviction=command.eviction)))
 
 
-def _marked_and_specified(
+def _spec_change_events(
     workload: Workload, command: ChangeSpec, spec: WorkloadSpec
 ) -> tuple[WorkloadEvent, ...]:
     wanted = (command.labels, command.annotations, spec)
     if (workload.labels, workload.annotations, workload.spec) == wanted:
         return ()
-    _refuse_another_kind(workload, command)
+    _require_same_kind(workload, command)
     if spec != workload.spec:
         require_unfinished(workload)
     refuse(
@@ -197,11 +197,11 @@ def _marked_and_specified(
     )
     return (
         WorkloadSpecChanged(labels=command.labels, annotations=command.annotations, spec=spec),
-        *_fewer_places(workload, spec),
+        *_scale_down_events(workload, spec),
     )
 
 
-def _fewer_places(workload: Workload, spec: WorkloadSpec) -> Iterator[WorkloadEvent]:
+def _scale_down_events(workload: Workload, spec: WorkloadSpec) -> Iterator[WorkloadEvent]:
     """Hosts of pods that are not wanted any more; who must leave gives up all of them anyway."""
     if workload.admission is None or not has_quota_reservation(workload) or is_evicting(workload):
         return
@@ -210,7 +210,7 @@ def _fewer_places(workload: Workload, spec: WorkloadSpec) -> Iterator[WorkloadEv
         yield WorkloadScaledDown(admission=left)
 
 
-def _divergence(
+def _divergence_events(
     before: tuple[DivergingPodSet, ...], after: tuple[DivergingPodSet, ...]
 ) -> tuple[WorkloadEvent, ...]:
     if before == after:
@@ -218,7 +218,7 @@ def _divergence(
     return (PriorityDivergenceObserved(pod_sets=after) if after else PriorityDivergenceCleared(),)
 
 
-def _refuse_another_kind(workload: Workload, command: ChangeSpec) -> None:
+def _require_same_kind(workload: Workload, command: ChangeSpec) -> None:
     before = workload.annotations.get(SUBMITTED_AS, "Workload")
     after = command.annotations.get(SUBMITTED_AS, "Workload")
     if before not in {"Workload", after} and after != "Workload":

@@ -9,7 +9,7 @@ from headgate.domain.workloads.specs import WorkloadSpec
 DEFAULT_QUEUE = "default"
 
 
-def with_queue(
+def with_default_queue(
     spec: WorkloadSpec,
     namespace: str,
     local_queues: Container[str],

@@ -42,13 +42,13 @@ def acknowledge_eviction(
     eviction = open_eviction(workload, command.eviction)
     if eviction is None or eviction.acknowledged_at is not None:
         return ()
-    _refuse_others(workload, eviction, command.handler)
+    _require_named_handler(workload, eviction, command.handler)
     acknowledged = EvictionAcknowledged(
         eviction=command.eviction,
         handler=command.handler,
         expected_end_at=command.expected_end_at,
     )
-    return (acknowledged, *_extended(eviction, command.expected_end_at))
+    return (acknowledged, *_deadline_extension(eviction, command.expected_end_at))
 
 
 def report_eviction_progress(
@@ -63,7 +63,7 @@ def report_eviction_progress(
     soft = eviction.soft
     if soft is None or (soft.require_ack and eviction.acknowledged_at is None):
         return (progressed,)
-    return (progressed, *_extended(eviction, seconds_after(at, soft.grace_seconds)))
+    return (progressed, *_deadline_extension(eviction, seconds_after(at, soft.grace_seconds)))
 
 
 def report_stopping(state: WorkloadState, command: ReportStopping) -> tuple[WorkloadEvent, ...]:
@@ -83,17 +83,17 @@ def report_stopped(state: WorkloadState, command: ReportStopped) -> tuple[Worklo
     if eviction is None:
         return ()
     if eviction is not workload.eviction:
-        return _shrinks(workload, command.eviction)
-    return (WorkloadStopped(eviction=eviction.id), *_after_stop(workload))
+        return _partial_stop_events(workload, command.eviction)
+    return (WorkloadStopped(eviction=eviction.id), *_events_after_stop(workload))
 
 
-def can_be_cancelled(eviction: Eviction) -> bool:
+def is_cancellable(eviction: Eviction) -> bool:
     """Whether nobody has begun to carry it out: soft, and neither acknowledged nor forced."""
     begun = (eviction.acknowledged_at, eviction.forced_at, eviction.stopping_at)
     return eviction.soft is not None and begun == (None, None, None)
 
 
-def _extended(eviction: Eviction, until: Instant | None) -> tuple[WorkloadEvent, ...]:
+def _deadline_extension(eviction: Eviction, until: Instant | None) -> tuple[WorkloadEvent, ...]:
     soft = eviction.soft
     if soft is None or until is None or eviction.forced_at is not None:
         return ()
@@ -103,7 +103,7 @@ def _extended(eviction: Eviction, until: Instant | None) -> tuple[WorkloadEvent,
     return (EvictionExtended(eviction=eviction.id, deadline_at=deadline),)
 
 
-def _refuse_others(workload: Workload, eviction: Eviction, handler: str) -> None:
+def _require_named_handler(workload: Workload, eviction: Eviction, handler: str) -> None:
     wanted = eviction.soft.handler if eviction.soft else ""
     if wanted and handler and handler != wanted:
         raise IllegalNow(
@@ -112,7 +112,7 @@ def _refuse_others(workload: Workload, eviction: Eviction, handler: str) -> None
         )
 
 
-def _shrinks(workload: Workload, eviction: str) -> tuple[WorkloadEvent, ...]:
+def _partial_stop_events(workload: Workload, eviction: str) -> tuple[WorkloadEvent, ...]:
     """Some pods are gone; of what goes as a whole by now, its own eviction tells."""
     shrinking = shrinking_for(workload, eviction)
     if shrinking is None or workload.eviction is not None:
@@ -120,7 +120,7 @@ def _shrinks(workload: Workload, eviction: str) -> tuple[WorkloadEvent, ...]:
     return (shrunk_by(workload, shrinking),)
 
 
-def _after_stop(workload: Workload) -> tuple[WorkloadEvent, ...]:
+def _events_after_stop(workload: Workload) -> tuple[WorkloadEvent, ...]:
     if workload.terminating_at is not None:
         return (WorkloadDeleted(),)
     if workload.cancelling_at is not None:

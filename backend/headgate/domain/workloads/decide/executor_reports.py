@@ -38,7 +38,7 @@ def report_pods_ready(state: WorkloadState, command: ReportPodsReady) -> tuple[W
     workload = require_same_uid(state, command.uid)
     if workload.eviction is not None or workload.finished_at is not None:
         return ()
-    _refuse_unless_admitted(workload)
+    _require_admitted(workload)
     was_ready = is_condition_true(workload, "PodsReady")
     if command.ready == was_ready:
         return ()
@@ -52,7 +52,7 @@ def report_pods_gone(state: WorkloadState, command: ReportPodsGone) -> tuple[Wor
     workload = require_same_uid(state, command.uid)
     if workload.eviction is not None or workload.finished_at is not None:
         return ()
-    _refuse_unless_admitted(workload)
+    _require_admitted(workload)
     assert workload.admission is not None, "what was admitted has a place"
     told = {*workload.pods_gone, *command.hosts}
     gone = tuple(host for host in hosts_of(workload.admission) if host in told)
@@ -80,7 +80,7 @@ def report_finished(state: WorkloadState, command: ReportFinished) -> tuple[Work
     workload = require_same_uid(state, command.uid)
     if workload.finished_at is not None:
         return ()
-    _refuse_unless_admitted(workload)
+    _require_admitted(workload)
     finished = WorkloadFinished(
         reason="Succeeded" if command.succeeded else "Failed", message=command.message
     )
@@ -98,7 +98,7 @@ def _reclaim_violations(workload: Workload, command: ReportReclaimable) -> Itera
                 remedy=f"Name one of {', '.join(counts)}.",
             )
             continue
-        least = workload.reclaimable.get(name, 0) if _keeps_ended_pods(workload, name) else 0
+        least = workload.reclaimable.get(name, 0) if _reclaimable_only_grows(workload, name) else 0
         if not least <= count <= most:
             yield Violation(
                 pointer=child("/pods", name),
@@ -107,7 +107,7 @@ def _reclaim_violations(workload: Workload, command: ReportReclaimable) -> Itera
             )
 
 
-def _keeps_ended_pods(workload: Workload, name: str) -> bool:
+def _reclaimable_only_grows(workload: Workload, name: str) -> bool:
     """Whether no ended pod of a set comes back.
 
     One that was made smaller than it was admitted counts anew which of its pods have ended.
@@ -120,7 +120,7 @@ def _keeps_ended_pods(workload: Workload, name: str) -> bool:
     return not (is_elastic(workload.annotations) and was_shrunk)
 
 
-def _refuse_unless_admitted(workload: Workload) -> None:
+def _require_admitted(workload: Workload) -> None:
     if not is_admitted(workload):
         raise IllegalNow(
             f"Workload {workload.key} is {phase_of(workload)}; it has no pods to report of.",

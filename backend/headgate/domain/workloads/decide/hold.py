@@ -24,7 +24,7 @@ def hold(state: WorkloadState, command: HoldWorkload, at: Instant) -> tuple[Work
     owner = prefix + command.owner.removeprefix(ADMIN).removeprefix(USER)
     wanted = WorkloadHeld(owner=owner, reason=command.reason, expires_at=command.expires_at)
     holds = (workload.hold, workload.hold_beneath)
-    return () if any(found and _said_again(found) == wanted for found in holds) else (wanted,)
+    return () if any(found and _held_event(found) == wanted for found in holds) else (wanted,)
 
 
 def release(
@@ -36,26 +36,26 @@ def release(
     if present is None:
         return ()
     if command.expired:
-        if not _has_run_out(present, at):
+        if not _has_expired(present, at):
             return ()
     elif command.authority == "User":
-        _refuse_if_admins(present)
+        _require_no_admin_hold(present)
     released = WorkloadReleased(expired=command.expired)
     beneath = workload.hold_beneath
-    if beneath is None or _has_run_out(beneath, at):
+    if beneath is None or _has_expired(beneath, at):
         return (released,)
-    return (released, _said_again(beneath))
+    return (released, _held_event(beneath))
 
 
-def _said_again(hold: Hold) -> WorkloadHeld:
+def _held_event(hold: Hold) -> WorkloadHeld:
     return WorkloadHeld(owner=hold.owner, reason=hold.reason, expires_at=hold.expires_at)
 
 
-def _has_run_out(hold: Hold, at: Instant) -> bool:
+def _has_expired(hold: Hold, at: Instant) -> bool:
     return hold.expires_at is not None and hold.expires_at <= at
 
 
-def _refuse_if_admins(present: Hold) -> None:
+def _require_no_admin_hold(present: Hold) -> None:
     if is_admins(present):
         raise IllegalNow(
             f"It is held by {present.owner}: {present.reason}",

@@ -50,7 +50,7 @@ def requeue(state: WorkloadState, command: RequeueWorkload) -> tuple[WorkloadEve
             f"Workload {workload.key} is inactive.", remedy="Activate it to let it compete again."
         )
     if workload.admission is not None:
-        return _sent_away(workload, command.eviction, "Requeued", command.reason)
+        return _eviction_events(workload, command.eviction, "Requeued", command.reason)
     requeued = condition(workload, "Requeued")
     is_kept_back = requeued is not None and not requeued.status
     if workload.requeue.requeue_at is not None or is_kept_back:
@@ -70,7 +70,10 @@ def deactivate(state: WorkloadState, command: DeactivateWorkload) -> tuple[Workl
     if not workload.spec.active:
         return ()
     deactivated = WorkloadDeactivated(cause=command.cause, message=command.message, by=command.by)
-    return (deactivated, *_sent_away(workload, command.eviction, "Deactivated", command.message))
+    return (
+        deactivated,
+        *_eviction_events(workload, command.eviction, "Deactivated", command.message),
+    )
 
 
 def cancel(state: WorkloadState, command: CancelWorkload) -> tuple[WorkloadEvent, ...]:
@@ -82,7 +85,7 @@ def cancel(state: WorkloadState, command: CancelWorkload) -> tuple[WorkloadEvent
         return (WorkloadFinished(reason="Cancelled", message=command.message),)
     return (
         WorkloadCancellationRequested(message=command.message),
-        *_sent_away(workload, command.eviction, "Cancelled", command.message),
+        *_eviction_events(workload, command.eviction, "Cancelled", command.message),
     )
 
 
@@ -95,11 +98,11 @@ def delete(state: WorkloadState, command: DeleteWorkload) -> tuple[WorkloadEvent
         return (WorkloadDeleted(),)
     return (
         WorkloadDeletionRequested(),
-        *_sent_away(workload, command.eviction, "Deleted", "It is being deleted"),
+        *_eviction_events(workload, command.eviction, "Deleted", "It is being deleted"),
     )
 
 
-def _sent_away(
+def _eviction_events(
     workload: Workload, eviction: str, reason: EvictionReason, message: str
 ) -> tuple[WorkloadEvent, ...]:
     """An eviction of what runs, unless it is leaving already; a reservation is just dropped.

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from headgate.domain.workloads.pods.updates import Conflict, PodSetUpdate
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.transitions.admission_checks import updates_of
+from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
 
 
 def checked_pod_sets(workload: Workload) -> dict[str, PodSet]:
@@ -16,7 +16,7 @@ def checked_pod_sets(workload: Workload) -> dict[str, PodSet]:
     if not workload.checks:
         return {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
     try:
-        updates = {update.name: update for update in updates_of(workload)}
+        updates = {update.name: update for update in merged_pod_set_updates(workload)}
     except Conflict:
         updates = {}
     return {

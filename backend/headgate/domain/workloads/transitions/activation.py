@@ -14,25 +14,28 @@ from headgate.domain.workloads.state import (
     condition,
     is_condition_true,
 )
-from headgate.domain.workloads.transitions.eviction import counted, reason_in_condition
+from headgate.domain.workloads.transitions.eviction import (
+    evicted_condition_reason,
+    eviction_counts_with,
+)
 
-RAN_OUT: Final = "MaximumExecutionTimeExceeded"
+EXECUTION_TIME_EXCEEDED: Final = "MaximumExecutionTimeExceeded"
 
 
-def after_deactivation(workload: Workload, event: WorkloadDeactivated, at: Instant) -> Workload:
+def apply_deactivated(workload: Workload, event: WorkloadDeactivated, at: Instant) -> Workload:
     """Out of the queues; why, by whom and after how many requeues is kept for people.
 
     One without a place is evicted by that, and counted so, unless it was evicted before and had no
     place since (queueing.md §5.7); one with a place is when it is told to stop.
     """
     cause = "" if event.cause == "Requested" else event.cause
-    reason = reason_in_condition("Deactivated", cause)
+    reason = evicted_condition_reason("Deactivated", cause)
     changes = [Change("Requeued", status=False, reason=reason, message=event.message)]
     evictions = workload.evictions
     if workload.admission is None and not is_condition_true(workload, "Evicted"):
         why = event.message or "The workload is deactivated"
         changes.append(Change("Evicted", status=True, reason=reason, message=why))
-        evictions = counted(workload, "Deactivated", cause)
+        evictions = eviction_counts_with(workload, "Deactivated", cause)
     return replace(
         workload,
         spec=replace(workload.spec, active=False),
@@ -51,7 +54,7 @@ def after_deactivation(workload: Workload, event: WorkloadDeactivated, at: Insta
     )
 
 
-def after_activation(workload: Workload, at: Instant) -> Workload:
+def apply_activated(workload: Workload, at: Instant) -> Workload:
     """Back with nothing left of what may have made it inactive.
 
     The time it ran is forgotten only if none of what it may run was left.
@@ -65,18 +68,18 @@ def after_activation(workload: Workload, at: Instant) -> Workload:
         generation=workload.generation + 1,
         deactivation=None,
         accumulated_execution_seconds=(
-            0 if runs_anew(workload) else workload.accumulated_execution_seconds
+            0 if resets_execution_time(workload) else workload.accumulated_execution_seconds
         ),
         conditions=with_conditions(workload, at, back),
     )
 
 
-def runs_anew(workload: Workload) -> bool:
+def resets_execution_time(workload: Workload) -> bool:
     """Whether activating it gives it all the time again that it may run."""
-    return has_run_out(workload) or has_no_time_left(workload)
+    return exceeded_execution_time(workload) or has_no_execution_time_left(workload)
 
 
-def has_no_time_left(workload: Workload) -> bool:
+def has_no_execution_time_left(workload: Workload) -> bool:
     """Whether it ran as long as it may before it stopped, so that a start would end at once.
 
     It runs on while it is being evicted (queueing.md §5.8), so its last run may be longer than it
@@ -86,9 +89,13 @@ def has_no_time_left(workload: Workload) -> bool:
     return most is not None and workload.accumulated_execution_seconds >= most
 
 
-def has_run_out(workload: Workload) -> bool:
+def exceeded_execution_time(workload: Workload) -> bool:
     """Whether it is inactive because it ran as long as it may."""
     if workload.deactivation is not None:
-        return workload.deactivation.cause == RAN_OUT
+        return workload.deactivation.cause == EXECUTION_TIME_EXCEEDED
     last = condition(workload, "Requeued")
-    return last is not None and not last.status and last.reason == f"DeactivatedDueTo{RAN_OUT}"
+    return (
+        last is not None
+        and not last.status
+        and last.reason == f"DeactivatedDueTo{EXECUTION_TIME_EXCEEDED}"
+    )

@@ -16,7 +16,7 @@ from headgate.domain.workloads.state import (
 )
 
 
-def state_of(workload: Workload, check: str) -> CheckState:
+def check_state_of(workload: Workload, check: str) -> CheckState:
     """What a check last said since quota was reserved; Pending until it speaks."""
     known = workload.check_states.get(check)
     if known is not None:
@@ -26,15 +26,15 @@ def state_of(workload: Workload, check: str) -> CheckState:
     return CheckState(last_transition_at=since)
 
 
-def updates_of(workload: Workload) -> tuple[PodSetUpdate, ...]:
+def merged_pod_set_updates(workload: Workload) -> tuple[PodSetUpdate, ...]:
     """What its checks together add to its pods; raises `pod_set_updates.Conflict`."""
-    told = {name: state_of(workload, name).pod_set_updates for name in workload.checks}
+    told = {name: check_state_of(workload, name).pod_set_updates for name in workload.checks}
     return merged(workload.spec.pod_sets, told)
 
 
-def after_check_report(workload: Workload, event: WorkloadCheckReported, at: Instant) -> Workload:
+def apply_check_reported(workload: Workload, event: WorkloadCheckReported, at: Instant) -> Workload:
     """The state of that check; its time moves only with the state."""
-    before, admitted = state_of(workload, event.check), is_admitted(workload)
+    before, admitted = check_state_of(workload, event.check), is_admitted(workload)
     now = CheckState(
         state=event.state,
         message=event.message,
@@ -46,19 +46,19 @@ def after_check_report(workload: Workload, event: WorkloadCheckReported, at: Ins
     return replace(workload, check_states={**workload.check_states, event.check: now})
 
 
-def after_checks_required(workload: Workload, event: WorkloadChecksRequired) -> Workload:
+def apply_checks_required(workload: Workload, event: WorkloadChecksRequired) -> Workload:
     """Other checks from now on; what those that stay have said holds."""
     return replace(
         workload, checks=event.checks, check_states=_only(workload.check_states, event.checks)
     )
 
 
-def states_for(workload: Workload, checks: tuple[str, ...]) -> dict[str, CheckState]:
+def retained_check_states(workload: Workload, checks: tuple[str, ...]) -> dict[str, CheckState]:
     """What is still known of these checks when quota is reserved: how often they sent it back."""
     return _only(workload.check_states, checks)
 
 
-def states_when_over(workload: Workload, at: Instant) -> dict[str, CheckState]:
+def reset_check_states(workload: Workload, at: Instant) -> dict[str, CheckState]:
     """What is kept of the checks of a reservation that is over: only how often to try again.
 
     A check that was Ready must agree anew to the next reservation.

@@ -17,16 +17,16 @@ from headgate.domain.workloads.state import (
     Workload,
     condition,
 )
-from headgate.domain.workloads.transitions.admission_checks import states_when_over
+from headgate.domain.workloads.transitions.admission_checks import reset_check_states
 
-REQUEUED_AT_ONCE = ("Preempted", "NodeFailures", "Requeued")
+IMMEDIATELY_REQUEUED = ("Preempted", "NodeFailures", "Requeued")
 """Evictions after which a workload competes again as soon as it has stopped."""
 
 
-def evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Workload:
+def apply_evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Workload:
     """On its way out: it must stop, and still holds its quota and hosts."""
-    reason = reason_in_condition(event.reason, event.underlying_cause)
-    message, about = _in_words(event)
+    reason = evicted_condition_reason(event.reason, event.underlying_cause)
+    message, about = _evicted_message(event)
     changes = [Change("Evicted", status=True, reason=reason, message=message, about=about)]
     if event.reason == "Preempted":
         cause = event.underlying_cause
@@ -47,13 +47,13 @@ def evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Workload
         ),
         opened_gates=(),
         requeue=requeue,
-        check_states=states_when_over(workload, at),
-        evictions=counted(workload, event.reason, event.underlying_cause),
+        check_states=reset_check_states(workload, at),
+        evictions=eviction_counts_with(workload, event.reason, event.underlying_cause),
         conditions=with_conditions(workload, at, *changes),
     )
 
 
-def _in_words(event: WorkloadEvicted) -> tuple[str, str]:
+def _evicted_message(event: WorkloadEvicted) -> tuple[str, str]:
     """The message of its conditions, and whom that is about: of a preemption as Kueue puts it."""
     found = event.accommodates
     if found is None:
@@ -61,19 +61,19 @@ def _in_words(event: WorkloadEvicted) -> tuple[str, str]:
     return preemption_message(found, event.underlying_cause), found.workload
 
 
-def reason_in_condition(reason: EvictionReason, underlying_cause: str) -> str:
+def evicted_condition_reason(reason: EvictionReason, underlying_cause: str) -> str:
     """How the condition Evicted names it: of a deactivation it says why (queueing.md §5.3)."""
     because = reason == "Deactivated" and underlying_cause
     return f"{reason}DueTo{underlying_cause}" if because else reason
 
 
-def after_stop(workload: Workload, at: Instant) -> Workload:
+def apply_stopped(workload: Workload, at: Instant) -> Workload:
     """Its pods are gone: quota and hosts are free, and it may compete again now or later."""
     reason = workload.eviction.reason if workload.eviction else "Requeued"
     waits = "PendingEvaluation" if workload.spec.active else "Deactivated"
-    changes = list(_unreserved(waits, "Its pods have stopped"))
+    changes = list(_reservation_ended(waits, "Its pods have stopped"))
     if workload.spec.active:
-        at_once = reason in REQUEUED_AT_ONCE or (
+        at_once = reason in IMMEDIATELY_REQUEUED or (
             reason == "AdmissionCheck" and workload.requeue.requeue_at is None
         )
         changes.append(Change("Requeued", status=at_once, reason=reason))
@@ -89,16 +89,16 @@ def after_stop(workload: Workload, at: Instant) -> Workload:
         eviction=None,
         shrinkings=(),
         not_ready_cause=None,
-        accumulated_execution_seconds=_executed_in_all(workload, at),
+        accumulated_execution_seconds=_accumulated_execution_seconds(workload, at),
         conditions=with_conditions(workload, at, *changes),
     )
 
 
-def after_reservation_dropped(
+def apply_reservation_dropped(
     workload: Workload, event: ReservationDropped, at: Instant
 ) -> Workload:
     """Its quota is free again; that is no eviction (trap T30), and it waits as before."""
-    changes = _unreserved("Suspended", event.reason)
+    changes = _reservation_ended("Suspended", event.reason)
     return replace(
         workload,
         spec=waiting_again(workload.spec),
@@ -106,7 +106,7 @@ def after_reservation_dropped(
         checks=(),
         unhealthy_nodes={},
         pods_gone=(),
-        check_states=states_when_over(workload, at),
+        check_states=reset_check_states(workload, at),
         eviction=None,
         shrinkings=(),
         not_ready_cause=None,
@@ -123,7 +123,7 @@ def executed_seconds(workload: Workload, at: Instant) -> int:
     return past + max(0, at - admitted.last_transition_at) // MICROSECONDS_PER_SECOND
 
 
-def _executed_in_all(workload: Workload, at: Instant) -> int:
+def _accumulated_execution_seconds(workload: Workload, at: Instant) -> int:
     """What counts against its limit from now on: nothing once the limit itself stopped it (T8)."""
     eviction = workload.eviction
     if eviction is not None and eviction.underlying_cause == "MaximumExecutionTimeExceeded":
@@ -131,7 +131,7 @@ def _executed_in_all(workload: Workload, at: Instant) -> int:
     return executed_seconds(workload, at)
 
 
-def _unreserved(reason: str, message: str) -> tuple[Change, ...]:
+def _reservation_ended(reason: str, message: str) -> tuple[Change, ...]:
     return (
         Change("QuotaReserved", status=False, reason=reason, message=message),
         Change("Admitted", status=False, reason="NoReservation", message="It has no reservation"),
@@ -139,7 +139,7 @@ def _unreserved(reason: str, message: str) -> tuple[Change, ...]:
     )
 
 
-def counted(
+def eviction_counts_with(
     workload: Workload, reason: EvictionReason, underlying_cause: str
 ) -> tuple[EvictionCount, ...]:
     """Its counts of evictions with one more of this kind."""

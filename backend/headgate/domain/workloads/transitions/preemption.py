@@ -29,7 +29,7 @@ DIVERGES: ConditionType = "PodsNotMatchingPriority"
 BLOCKED: ConditionType = "BlockedOnPreemptionGates"
 
 
-def after_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Instant) -> Workload:
+def apply_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Instant) -> Workload:
     """The workload after one fact of preemption."""
     match event:
         case e.PriorityDivergenceObserved():
@@ -62,7 +62,9 @@ def after_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Ins
             return with_eviction(workload, event.eviction, partial(_further, event=event, at=at))
 
 
-def after_acknowledgement(workload: Workload, event: EvictionAcknowledged, at: Instant) -> Workload:
+def apply_eviction_acknowledged(
+    workload: Workload, event: EvictionAcknowledged, at: Instant
+) -> Workload:
     """Someone has taken the eviction over."""
 
     def taken_over(eviction: Eviction) -> Eviction:
@@ -76,7 +78,9 @@ def after_acknowledgement(workload: Workload, event: EvictionAcknowledged, at: I
     return with_eviction(workload, event.eviction, taken_over)
 
 
-def after_progress(workload: Workload, event: EvictionProgressed, at: Instant) -> Workload:
+def apply_eviction_progressed(
+    workload: Workload, event: EvictionProgressed, at: Instant
+) -> Workload:
     """Whoever took it over is still at it."""
 
     def at_it(eviction: Eviction) -> Eviction:
