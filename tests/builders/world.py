@@ -250,8 +250,8 @@ class World:
 
     def give_up_pods(self, key: str, number: int = 0) -> None:
         """The executor reports the pods gone that a workload was to give up for a round."""
-        assert self[key].shrinkings, f"{key} is to give up no pods"
-        eviction = self[key].shrinkings[number].eviction
+        assert self[key].pod_evictions, f"{key} is to give up no pods"
+        eviction = self[key].pod_evictions[number].eviction
         self.tell(key, ReportStopped(uid=self[key].uid, eviction=eviction.id))
 
     def cycle(self, partition: str = "") -> list[Fact]:

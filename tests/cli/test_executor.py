@@ -74,7 +74,7 @@ def test_pods_whose_time_is_up_stop_without_saving_further() -> None:
 def test_pods_to_be_given_up_are_taken_from_the_list_after_a_cut() -> None:
     found = begun()
     notice = Shrinking(eviction=EvictionNotice(id="r1"))
-    still = Assignment(workload="a/x", uid="u1", phase="Running", shrinking=[notice])
+    still = Assignment(workload="a/x", uid="u1", phase="Running", pod_eviction=[notice])
     found.reconcile(9, [still], 103)
     found.reconcile(10, [still], 104)
     kinds = [each.type for each in found.take_due(107, 10)]

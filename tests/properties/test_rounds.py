@@ -23,8 +23,8 @@ from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import EvictionPolicy, PodSet, Preemptibility, Scheduling
 from headgate.domain.workloads.state import Workload
 from headgate.domain.workloads.transitions.partial_eviction import (
-    present_eviction,
-    present_evictions,
+    oldest_ongoing_eviction,
+    ongoing_evictions,
 )
 from tests.builders.world import World, quotas
 from tests.simulation.promises import Promises
@@ -120,8 +120,8 @@ class Tale:
 
     def report(self, step: str, choice: int) -> None:
         wanted: dict[str, Callable[[Workload], bool]] = {
-            "stop": lambda w: present_eviction(w) is not None,
-            "acknowledge": lambda w: present_eviction(w) is not None,
+            "stop": lambda w: oldest_ongoing_eviction(w) is not None,
+            "acknowledge": lambda w: oldest_ongoing_eviction(w) is not None,
             "finish": lambda w: has_quota_reservation(w) and w.eviction is None,
             "delete": lambda w: w.round_id is not None,
         }
@@ -144,10 +144,10 @@ class Tale:
         if workload.eviction is not None:
             self.world.stop(workload.key)
         else:
-            self.world.give_up_pods(workload.key, choice % len(workload.shrinkings))
+            self.world.give_up_pods(workload.key, choice % len(workload.pod_evictions))
 
     def acknowledge(self, workload: Workload) -> None:
-        eviction = present_evictions(workload)[-1]
+        eviction = ongoing_evictions(workload)[-1]
         command = AcknowledgeEviction(uid=workload.uid, eviction=eviction.id)
         self.world.tell(workload.key, command)
 

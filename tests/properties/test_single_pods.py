@@ -70,7 +70,7 @@ def staying(workload: Workload) -> int:
     """How many pods it has once all that are on their way out have gone."""
     if workload.admission is None:
         return 0
-    return min([pods(workload), *(asked.counts["main"] for asked in workload.shrinkings)])
+    return min([pods(workload), *(asked.counts["main"] for asked in workload.pod_evictions)])
 
 
 def smallest_return(victim: RoundVictim, workload: Workload) -> int:
@@ -132,7 +132,7 @@ def test_i9_i12_whatever_stops_first_counts_add_up_and_nobody_is_a_broken_gang(s
         world.settle()
         for key in sorted(world.cell.workloads, key=lambda _: chance.random()):
             found = world[key]
-            if found.shrinkings and found.eviction is None:
+            if found.pod_evictions and found.eviction is None:
                 world.give_up_pods(key)
             elif found.eviction is not None and chance.random() < 0.5:
                 world.stop(key)
@@ -187,7 +187,7 @@ def test_i8_cores_and_immune_work_stay_within_what_their_queue_owns(seed: int) -
         submit(world, chance, f"w{number}", chance.randint(0, 5))
         world.settle()
         for key in sorted(world.cell.workloads):
-            if world[key].shrinkings and world[key].eviction is None:
+            if world[key].pod_evictions and world[key].eviction is None:
                 world.give_up_pods(key)
                 world.settle()
     held = [found for found in world.cell.workloads.values() if has_quota_reservation(found)]

@@ -150,8 +150,8 @@ class Cluster:
         if found is None:
             return
         phase = phase_of(found)
-        if found.shrinkings and phase != "Evicting":
-            eviction = self.chance.choice(found.shrinkings).eviction.id
+        if found.pod_evictions and phase != "Evicting":
+            eviction = self.chance.choice(found.pod_evictions).eviction.id
             self.order(found.key, c.ReportStopped(uid=found.uid, eviction=eviction))
         elif phase == "Evicting":
             self.order(found.key, c.ReportStopped(uid=found.uid, eviction=""))

@@ -9,7 +9,7 @@ from headgate.domain.workloads.annotations import ADMISSION_GATES
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload, phase_of
-from headgate.domain.workloads.transitions.partial_eviction import present_eviction
+from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoing_eviction
 from tests.simulation.reckoning import (
     GPU,
     Reckoning,
@@ -173,7 +173,7 @@ def _wrong_leaving(cell: Cell, workload: Workload, found: Explanation) -> Iterat
 
 def _leaves(workload: Workload) -> bool:
     """All of it, or some of its pods."""
-    asked = (present_eviction(workload), workload.terminating_at, workload.cancelling_at)
+    asked = (oldest_ongoing_eviction(workload), workload.terminating_at, workload.cancelling_at)
     return any(one is not None for one in asked)
 
 

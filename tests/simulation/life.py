@@ -227,8 +227,8 @@ def _settle(cluster: Cluster) -> None:
         cell = cluster.witness.cell
         busy = [w for _, w in sorted(cell.workloads.items()) if w.finished_at is None]
         for workload in busy:
-            if workload.shrinkings and workload.eviction is None:
-                first = workload.shrinkings[0].eviction.id
+            if workload.pod_evictions and workload.eviction is None:
+                first = workload.pod_evictions[0].eviction.id
                 gone = c.ReportStopped(uid=workload.uid, eviction=first)
                 cluster.order(workload.key, gone)
             elif phase_of(workload) == "Starting":

@@ -24,7 +24,7 @@ from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption.events import WorkloadPodsEvicted, WorkloadShrunk
 from headgate.domain.workloads.preemption.protection import protection_of
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.transitions.partial_eviction import present_eviction
+from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoing_eviction
 
 
 @dataclass
@@ -172,7 +172,7 @@ class Promises:
             workload = self.cell.workloads.get(key)
             if workload is None or not has_quota_reservation(workload):
                 continue
-            if present_eviction(workload) is None:
+            if oldest_ongoing_eviction(workload) is None:
                 partition = self._partition_of(workload)
                 charge = partition.charges.held_by(workload)
                 assert _fits(partition, PROJECTED, charge), f"I12: {key} fits both views"
@@ -232,7 +232,7 @@ def _fits(partition: Partition, view: int, charge: Charge) -> bool:
 
 
 def _promised_once(workload: Workload, event: WorkloadPodsEvicted) -> None:
-    for asked in workload.shrinkings:
+    for asked in workload.pod_evictions:
         for name, count in event.pods.items():
             left = asked.counts.get(name, event.counts[name] + count)
             assert event.counts[name] + count <= left, "I2: no pod is promised twice"

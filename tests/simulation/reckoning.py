@@ -158,7 +158,7 @@ def _claim(workload: Workload, *, projected: bool) -> Admission | None:
 def _staying(workload: Workload, given: Admission) -> Admission:
     """What it holds once the pods that were told to go, its last ones, have gone."""
     going: dict[str, int] = {}
-    for asked in workload.shrinkings:
+    for asked in workload.pod_evictions:
         for name, count in asked.pods.items():
             going[name] = going.get(name, 0) + count
     kept = tuple(

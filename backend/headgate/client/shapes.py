@@ -73,7 +73,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pod_sets: list[dict[str, Any]] = []
     annotations: dict[str, str] = {}
     eviction: EvictionNotice | None = None
-    shrinking: list[Shrinking] = []
+    pod_eviction: list[Shrinking] = []
 
 
 ReportType = Literal[

@@ -62,9 +62,9 @@ def soft_pods() -> tuple[World, str, str]:
 
 
 def acknowledge(world: World, low: str) -> tuple[DomainEvent, ...]:
-    shrinking = world[low].shrinkings[0]
+    pod_eviction = world[low].pod_evictions[0]
     command = AcknowledgeEviction(
-        uid=world[low].uid, eviction=shrinking.eviction.id, handler="ckpt"
+        uid=world[low].uid, eviction=pod_eviction.eviction.id, handler="ckpt"
     )
     return world.tell(low, command)
 
@@ -72,10 +72,10 @@ def acknowledge(world: World, low: str) -> tuple[DomainEvent, ...]:
 def test_pods_that_are_given_up_softly_have_time_that_reports_extend() -> None:
     world, low, p = soft_pods()
     acknowledge(world, low)
-    shrinking = world[low].shrinkings[0]
-    assert shrinking.eviction.handler == "ckpt"
+    pod_eviction = world[low].pod_evictions[0]
+    assert pod_eviction.eviction.handler == "ckpt"
     world.wait(200)
-    still = ReportEvictionProgress(uid=world[low].uid, eviction=shrinking.eviction.id)
+    still = ReportEvictionProgress(uid=world[low].uid, eviction=pod_eviction.eviction.id)
     assert any(isinstance(event, EvictionExtended) for event in world.tell(low, still))
     world.wait(200)
     assert of_kind(world.settle(), EvictionForced) == []
@@ -91,7 +91,7 @@ def test_pods_nobody_has_taken_over_stay_when_they_are_not_needed_any_more() -> 
     world, low, p = soft_pods()
     world.record(f"workload/{p}", WorkloadDeleted())
     assert len(of_kind(world.settle(), EvictionCancelled)) == 1
-    assert world[low].shrinkings == ()
+    assert world[low].pod_evictions == ()
     assert counts(world, low) == {"main": 4}
     assert used(world, PROJECTED) == 4
     (found,) = world.cell.rounds.values()
@@ -122,7 +122,7 @@ def test_who_is_stopped_as_a_whole_meanwhile_has_given_up_its_pods_with_it() -> 
     world.change_cluster_queue("q", stop_policy="HoldAndDrain")
     assert evicted(world.settle()) == [low]
     world.stop(low)
-    assert world[low].shrinkings == ()
+    assert world[low].pod_evictions == ()
     world.change_cluster_queue("q", stop_policy="None")
     world.settle()
     assert counts(world, p) == {"main": 1}
@@ -130,8 +130,8 @@ def test_who_is_stopped_as_a_whole_meanwhile_has_given_up_its_pods_with_it() -> 
 
 def test_a_report_about_pods_that_are_gone_already_changes_nothing() -> None:
     world, low, _ = soft_pods()
-    shrinking = world[low].shrinkings[0]
-    stopped = ReportStopped(uid=world[low].uid, eviction=shrinking.eviction.id)
+    pod_eviction = world[low].pod_evictions[0]
+    stopped = ReportStopped(uid=world[low].uid, eviction=pod_eviction.eviction.id)
     assert [type(event) for event in world.tell(low, stopped)] == [WorkloadShrunk]
     assert world.tell(low, stopped) == ()
     assert world.tell(low, ReportStopped(uid=world[low].uid)) == ()
@@ -152,7 +152,7 @@ def test_who_only_holds_a_reservation_gives_its_pods_up_at_once() -> None:
     world.submit("p", "q", {"gpu": 2}, priority=5)
     world.settle()
     assert counts(world, low) == {"main": 2}
-    assert world[low].shrinkings == ()
+    assert world[low].pod_evictions == ()
 
 
 def test_pods_that_have_ended_are_not_taken_once_more() -> None:

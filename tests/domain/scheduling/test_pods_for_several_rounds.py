@@ -110,7 +110,7 @@ def test_whoever_stops_first_its_preemptor_starts_and_the_other_one_later(
         assert of_kind(world.settle(), VictimReleased), "the round knows that its pods have gone"
         assert key in world.admitted()
     assert pods(world, semi) == 3
-    assert world[semi].shrinkings == ()
+    assert world[semi].pod_evictions == ()
     assert in_use(world) == (24, 24)
     assert findings_of(world.history) == []
 
@@ -166,7 +166,7 @@ def test_only_the_pods_that_were_asked_for_last_may_stay_after_all() -> None:
     assert of_kind(world.settle(), EvictionCancelled) == [], "those before them in rank go"
     world.record("workload/team/second", WorkloadDeleted())
     assert of_kind(world.settle(), EvictionCancelled) == [f"workload/{semi}"]
-    (left,) = world[semi].shrinkings
+    (left,) = world[semi].pod_evictions
     assert left.pods == {"main": 2}
     world.give_up_pods(semi)
     world.settle()

@@ -262,7 +262,7 @@ def test_fair_sharing_takes_single_pods_until_shares_are_even() -> None:
     for number in range(4):
         world.submit(f"small-{number}", "a")
         world.settle()
-        if world[big].shrinkings:
+        if world[big].pod_evictions:
             world.give_up_pods(big)
         world.settle()
     assert counts(world, big) == {"main": 3}

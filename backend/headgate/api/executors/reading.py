@@ -20,7 +20,7 @@ from headgate.domain.cell import Cell
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Eviction, Workload, is_admitted, phase_of
 from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
-from headgate.domain.workloads.transitions.partial_eviction import present_evictions
+from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
 
 QUESTION = "assignments"
 
@@ -52,7 +52,7 @@ async def evictions(
         key
         for key in _holders(cell)
         if (scope is None or key.partition("/")[0] in scope)
-        and any(_is_for(each, handler) for each in present_evictions(cell.workloads[key]))
+        and any(_is_for(each, handler) for each in ongoing_evictions(cell.workloads[key]))
     ]
     start = bisect_right(keys, after_token(after, question, str) or "")
     chosen = keys[start : start + limit]
@@ -80,7 +80,7 @@ def _open_evictions(workload: Workload, handler: str | None) -> list[dict[str, o
         return [body | {"eviction": rendered_eviction(workload.eviction)}]
     return [
         body | rendered_shrinking(each)
-        for each in workload.shrinkings
+        for each in workload.pod_evictions
         if _is_for(each.eviction, handler)
     ]
 
@@ -113,6 +113,6 @@ def _assignment(workload: Workload) -> dict[str, object]:
         body["unhealthyNodes"] = rendered_unhealthy_nodes(workload)
     if workload.eviction is not None:
         body["eviction"] = rendered_eviction(workload.eviction)
-    if workload.shrinkings:
-        body["shrinking"] = [rendered_shrinking(each) for each in workload.shrinkings]
+    if workload.pod_evictions:
+        body["shrinking"] = [rendered_shrinking(each) for each in workload.pod_evictions]
     return body

@@ -10,7 +10,7 @@ from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.domain.rounds.events import QuotaFigures, RoundVictim
 from headgate.domain.rounds.state import Round, is_open, reclaims_nominal_quota
 from headgate.domain.workloads.state import Workload, condition
-from headgate.domain.workloads.transitions.partial_eviction import open_eviction
+from headgate.domain.workloads.transitions.partial_eviction import find_eviction
 
 
 def rendered_round(
@@ -49,7 +49,7 @@ def _victim(
     services: ApplicationServices, victim: RoundVictim, found: Round, scope: NamespaceScope
 ) -> dict[str, Any]:
     workload = services.reader.cell.workloads.get(victim.workload)
-    leaves = open_eviction(workload, found.id) if workload else None
+    leaves = find_eviction(workload, found.id) if workload else None
     stage = stage_of(leaves) if leaves else _stage_without(victim, found, workload)
     soft = leaves.soft if leaves else None
     return {

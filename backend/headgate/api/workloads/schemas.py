@@ -246,7 +246,7 @@ class WorkloadStatus(Schema, kw_only=True, frozen=True):
     diverging_pod_sets: list[Free] = []
     ignored: list[str] = []
     eviction: Eviction | None = None
-    shrinking: list[Shrinking] = []
+    pod_eviction: list[Shrinking] = []
     hold: Hold | None = None
     accumulated_past_execution_time_seconds: int | None = None
     scheduling_stats: SchedulingStats | None = None

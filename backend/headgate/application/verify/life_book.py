@@ -33,7 +33,7 @@ class Life(msgspec.Struct, kw_only=True):
     quota: Admission | None = None
     is_admitted: bool = False
     eviction: str = ""
-    shrinking: dict[str, WorkloadPodsEvicted] = {}
+    pod_eviction: dict[str, WorkloadPodsEvicted] = {}
     is_finished: bool = False
     is_active: bool = True
     is_held: bool = False
@@ -190,7 +190,7 @@ class LifeBook:
             self._wrong("only who holds quota gives up pods", event.eviction)
         if life.eviction:
             self._wrong("a workload is evicted once at a time", event.eviction)
-        for asked in life.shrinking.values():
+        for asked in life.pod_eviction.values():
             for name, count in event.pods.items():
                 if event.counts[name] + count > asked.counts.get(name, event.counts[name] + count):
                     self._wrong("no pod is promised twice", f"{count} of {name}")
@@ -198,10 +198,10 @@ class LifeBook:
         for name, count in event.counts.items():
             if count < (sets[name].min_count or 1):
                 self._wrong("who goes on keeps its core", f"{count} of {name}")
-        life.shrinking[event.eviction] = event
+        life.pod_eviction[event.eviction] = event
 
     def _shrunk(self, life: Life, event: WorkloadShrunk) -> None:
-        asked = life.shrinking.pop(event.eviction, None)
+        asked = life.pod_eviction.pop(event.eviction, None)
         if asked is None or asked.pods != event.pods:
             self._wrong("only pods that were to go are gone", event.eviction)
 
@@ -211,7 +211,7 @@ class LifeBook:
         if life.eviction == event.eviction:
             life.eviction = ""
         else:
-            life.shrinking.pop(event.eviction, None)
+            life.pod_eviction.pop(event.eviction, None)
 
     def _stopped(self, life: Life, event: e.WorkloadStopped) -> None:
         if life.quota is None:
@@ -241,7 +241,7 @@ class LifeBook:
 
     def _let_go(self, life: Life) -> None:
         life.quota, life.is_admitted, life.eviction = None, False, ""
-        life.is_explained, life.shrinking = False, {}
+        life.is_explained, life.pod_eviction = False, {}
 
     def _wrong(self, rule: str, detail: str) -> None:
         self._findings.add(rule, detail)
@@ -249,4 +249,4 @@ class LifeBook:
 
 def is_leaving_for(life: Life, eviction: str) -> bool:
     """Whether all of it, or some of its pods, are on their way out by that eviction."""
-    return life.eviction == eviction or eviction in life.shrinking
+    return life.eviction == eviction or eviction in life.pod_eviction

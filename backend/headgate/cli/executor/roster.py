@@ -128,7 +128,7 @@ class Roster:
             elif assignment.eviction is not None and run.eviction != assignment.eviction.id:
                 self._evict(key, assignment.eviction, now)
             if assignment.eviction is None:
-                for asked in assignment.shrinking:
+                for asked in assignment.pod_eviction:
                     self._give_up(key, asked.eviction, now)
 
     def take_due(self, now: int, limit: int) -> list[Report]:

@@ -14,8 +14,8 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import ReportStopped
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.transitions.partial_eviction import (
-    present_eviction,
-    present_evictions,
+    oldest_ongoing_eviction,
+    ongoing_evictions,
 )
 
 
@@ -53,7 +53,9 @@ class Course:
     def let_victims_go(self) -> None:
         """Let everyone who is asked to stop do so at once, again and again until nobody is."""
         self.come_to_rest()
-        while leaving := [w for _, w in sorted(self.cell.workloads.items()) if present_eviction(w)]:
+        while leaving := [
+            w for _, w in sorted(self.cell.workloads.items()) if oldest_ongoing_eviction(w)
+        ]:
             before = len(self.facts)
             for workload in leaving:
                 self._let_go(workload.key)
@@ -62,7 +64,7 @@ class Course:
             self.come_to_rest()
 
     def _let_go(self, key: str) -> None:
-        for eviction in present_evictions(self.cell.workloads[key]):
+        for eviction in ongoing_evictions(self.cell.workloads[key]):
             workload = self.cell.workloads[key]
             command = ReportStopped(uid=workload.uid, eviction=eviction.id)
             events = WORKLOAD.decide(workload, command, self.at)

@@ -28,7 +28,7 @@ from headgate.domain.workloads.preemption.events import (
     WorkloadStopping,
 )
 from headgate.domain.workloads.state import Workload, condition
-from headgate.domain.workloads.transitions.partial_eviction import present_evictions
+from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
 
 RESERVED, ADMITTED, EVICTED = 0, 1, 2
 """What something follows from."""
@@ -88,7 +88,7 @@ class Conducts(msgspec.Struct, kw_only=True):
         for kind, found in ((RESERVED, reserved), (ADMITTED, admitted)):
             if found is not None and found.status:
                 conduct.scenes[kind].append(Scene(began_at=found.last_transition_at))
-        for eviction in present_evictions(workload):
+        for eviction in ongoing_evictions(workload):
             scene = Scene(began_at=eviction.started_at, eviction=eviction.id)
             conduct.scenes[EVICTED].append(scene)
         conduct.under_way = [kind for kind, scenes in enumerate(conduct.scenes) if scenes]

@@ -44,7 +44,7 @@ from headgate.domain.workloads.preemption.events import (
     WorkloadStopping,
 )
 from headgate.domain.workloads.state import Workload, WorkloadState
-from headgate.domain.workloads.transitions.partial_eviction import present_eviction
+from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoing_eviction
 
 TAKEN_AS_SAID = (
     ProtectionChanged,
@@ -134,14 +134,14 @@ def _end(state: Workload, event: DomainEvent) -> c.WorkloadCommand | None:
     if isinstance(event, WorkloadFinished):
         succeeded = event.reason == "Succeeded"
         return c.ReportFinished(uid=state.uid, succeeded=succeeded, message=event.message)
-    eviction = present_eviction(state)
+    eviction = oldest_ongoing_eviction(state)
     name = eviction.id if eviction else ""
     return c.ReportStopped(uid=state.uid, eviction=name) if isinstance(event, GONE) else None
 
 
 def _report(state: Workload, event: DomainEvent) -> c.WorkloadCommand | None:
     """What an executor or a check controller said, of the workload as it stands now."""
-    known = present_eviction(state)
+    known = oldest_ongoing_eviction(state)
     uid, eviction = state.uid, known.id if known else ""
     match event:
         case WorkloadPodsReady():

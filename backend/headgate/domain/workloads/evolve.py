@@ -309,7 +309,7 @@ def _finished(workload: Workload, event: e.WorkloadFinished, at: Instant) -> Wor
         nomination=None,
         round_id=None,
         eviction=None,
-        shrinkings=(),
+        pod_evictions=(),
         requeue=replace(workload.requeue, requeue_at=None),
         conditions=with_conditions(workload, at, done),
     )

@@ -66,7 +66,7 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     quota_released: bool = False
 
 
-class Shrinking(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class PodEviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Pods that are on their way out for one round while the rest of the workload goes on.
 
     `pods` tells how many of each pod set, its last ones but those that others were asked for
@@ -143,7 +143,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     `cancelling_at` is set from the request to cancel it until it has stopped.
     `unhealthy_nodes` are its hosts that failed, with the reason; `pods_gone` its hosts on which no
     pod of it is alive. `reclaimable` counts, by pod set, pods that ended and are not started again.
-    `shrinkings` are the pods that it gives up, round by round, the one that asked first first.
+    `pod_evictions` are the pods that it gives up, round by round, the one that asked first first.
     `queued_at` orders it among equals: its creation, or a pods-ready eviction under that policy.
     `trying_since` is set from its first start, or the loss of ready pods, until all are ready; a
     timeout for want of ready pods leaves it, whatever else takes its place away starts it anew.
@@ -171,7 +171,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     opened_gates: tuple[str, ...] = ()
     diverging: tuple[DivergingPodSet, ...] = ()
     eviction: Eviction | None = None
-    shrinkings: tuple[Shrinking, ...] = ()
+    pod_evictions: tuple[PodEviction, ...] = ()
     requeue: RequeueState = RequeueState()
     trying_since: Instant | None = None
     deactivation: Deactivation | None = None

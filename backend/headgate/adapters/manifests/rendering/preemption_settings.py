@@ -6,7 +6,7 @@ from headgate.adapters.manifests.rendering.metadata import rendered_condition
 from headgate.adapters.manifests.times import rfc3339
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.specs import EvictionPolicy, WorkloadSpec
-from headgate.domain.workloads.state import Eviction, Shrinking, Workload
+from headgate.domain.workloads.state import Eviction, PodEviction, Workload
 
 
 def rendered_settings(spec: WorkloadSpec) -> dict[str, Any]:
@@ -71,21 +71,21 @@ def eviction_status(workload: Workload) -> dict[str, Any]:
     rendered: dict[str, Any] = {}
     if workload.eviction is not None:
         rendered["eviction"] = rendered_eviction(workload.eviction)
-    if workload.shrinkings:
-        rendered["shrinking"] = [rendered_shrinking(each) for each in workload.shrinkings]
+    if workload.pod_evictions:
+        rendered["shrinking"] = [rendered_shrinking(each) for each in workload.pod_evictions]
     return rendered
 
 
-def rendered_shrinking(shrinking: Shrinking) -> dict[str, Any]:
+def rendered_shrinking(pod_eviction: PodEviction) -> dict[str, Any]:
     """Pods that a workload gives up for one round: how many of each set, and how many of it stay.
 
     They come right after those that stay.
     """
     return {
-        "eviction": rendered_eviction(shrinking.eviction),
+        "eviction": rendered_eviction(pod_eviction.eviction),
         "podSets": [
-            {"name": name, "going": going, "staying": shrinking.counts[name]}
-            for name, going in shrinking.pods.items()
+            {"name": name, "going": going, "staying": pod_eviction.counts[name]}
+            for name, going in pod_eviction.pods.items()
         ],
     }
 

@@ -13,7 +13,10 @@ from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.state import Workload, condition, phase_of
-from headgate.domain.workloads.transitions.partial_eviction import pods_going, present_eviction
+from headgate.domain.workloads.transitions.partial_eviction import (
+    evicting_pods,
+    oldest_ongoing_eviction,
+)
 
 LONG_START_SECONDS = 600
 LONG_EVICTION_SECONDS = 300
@@ -205,13 +208,13 @@ def _waited_seconds(workload: Workload, at: Instant) -> int:
 
 
 def _eviction_seconds(workload: Workload, at: Instant) -> int:
-    eviction = present_eviction(workload)
+    eviction = oldest_ongoing_eviction(workload)
     return 0 if eviction is None else (at - eviction.started_at) // MICROSECONDS_PER_SECOND
 
 
 def _what_it_holds(workload: Workload) -> str:
     if workload.eviction is not None:
         return f"It was evicted ({workload.eviction.reason}) and still holds its quota."
-    going = pods_going(workload.shrinkings)
+    going = evicting_pods(workload.pod_evictions)
     pods = ", ".join(f"{count} of {name}" for name, count in going.items())
     return f"It is to give up pods ({pods}) and still holds their quota."

@@ -28,7 +28,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadExplained
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
-from headgate.domain.workloads.transitions.partial_eviction import pods_going
+from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
 
 MOST_REASONS = 500
 VERDICTS = {
@@ -141,8 +141,8 @@ def _stated(workload: Workload) -> Explanation | None:
         lost = ", ".join(f"{host} ({why})" for host, why in workload.unhealthy_nodes.items())
         dominant = "HostsFailed"
         sentence = f"It is admitted; other hosts are sought for its pods on {lost}."
-    elif workload.shrinkings and phase in {"Starting", "Running"}:
-        going = pods_going(workload.shrinkings)
+    elif workload.pod_evictions and phase in {"Starting", "Running"}:
+        going = evicting_pods(workload.pod_evictions)
         pods = ", ".join(f"{count} of {name}" for name, count in going.items())
         sentence = f"It is admitted and gives up pods, {pods}; the others go on."
     return Explanation(dominant=dominant, sentence=sentence, evaluated=False)

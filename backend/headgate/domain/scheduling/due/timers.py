@@ -21,7 +21,7 @@ from headgate.domain.workloads.state import (
     is_condition_true,
 )
 from headgate.domain.workloads.transitions.activation import has_no_execution_time_left
-from headgate.domain.workloads.transitions.partial_eviction import present_evictions
+from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
 
 AT_ONCE: Instant = 0
 StopReason = Literal["ClusterQueueStopped", "LocalQueueStopped"]
@@ -59,7 +59,7 @@ def _dues_of_pods(config: Config, workload: Workload) -> tuple[Instant | None, .
 
 def eviction_deadline(workload: Workload) -> Instant | None:
     """When a soft eviction must have come to its end, as long as nothing followed from that yet."""
-    if workload.eviction is None and not workload.shrinkings:
+    if workload.eviction is None and not workload.pod_evictions:
         return None
     found = next_soft_eviction(workload)
     return found.soft.deadline_at if found is not None and found.soft is not None else None
@@ -69,7 +69,7 @@ def next_soft_eviction(workload: Workload) -> Eviction | None:
     """The soft eviction whose time is up first, of those from which nothing followed yet."""
     waiting = [
         (eviction.soft.deadline_at, number, eviction)
-        for number, eviction in enumerate(present_evictions(workload))
+        for number, eviction in enumerate(ongoing_evictions(workload))
         if eviction.soft is not None
         and (eviction.forced_at, eviction.stalled_at, eviction.stopping_at) == (None, None, None)
     ]

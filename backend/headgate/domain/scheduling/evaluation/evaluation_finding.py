@@ -13,7 +13,7 @@ from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.predicates import is_evicting
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.transitions.partial_eviction import pods_going
+from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
 
 PREEMPTION_NOT_ALLOWED = "PreemptionNotAllowed"
 
@@ -49,11 +49,11 @@ def _finding(
     elif evaluation.mode == Mode.DEFERRED:
         held = (key for name in partition.cluster_queues for key in partition.charges.holding[name])
         known = [workloads[key] for key in sorted(held)]
-        leaving = tuple(each.key for each in known if is_evicting(each) or each.shrinkings)
+        leaving = tuple(each.key for each in known if is_evicting(each) or each.pod_evictions)
         pods = {
-            each.key: sum(pods_going(each.shrinkings).values())
+            each.key: sum(evicting_pods(each.pod_evictions).values())
             for each in known
-            if each.shrinkings and not is_evicting(each)
+            if each.pod_evictions and not is_evicting(each)
         }
     return EvaluationSummary(
         cluster_queue=evaluation.cluster_queue,

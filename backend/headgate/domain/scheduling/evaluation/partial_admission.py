@@ -34,9 +34,9 @@ def largest_fitting(
 
 def _steps(pod_sets: PodSets) -> range:
     """By how many pods in all the workload may shrink, from a little to the most."""
-    shrinking = [pod_set for pod_set in pod_sets if _spare(pod_set)]
-    most = sum(_spare(pod_set) for pod_set in shrinking)
-    size = _slice_size(shrinking[0]) if len(shrinking) == 1 else 1
+    pod_eviction = [pod_set for pod_set in pod_sets if _spare(pod_set)]
+    most = sum(_spare(pod_set) for pod_set in pod_eviction)
+    size = _slice_size(pod_eviction[0]) if len(pod_eviction) == 1 else 1
     return range(size, most + 1, size)
 
 

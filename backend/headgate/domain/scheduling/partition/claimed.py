@@ -20,7 +20,7 @@ def takes_the_same(old: Workload | None, new: Workload | None) -> bool:
         and old.admission is new.admission
         and old.nomination is new.nomination
         and old.eviction is new.eviction
-        and old.shrinkings is new.shrinkings
+        and old.pod_evictions is new.pod_evictions
         and old.spec is new.spec
         and old.reclaimable is new.reclaimable
         and old.finished_at == new.finished_at
@@ -58,6 +58,6 @@ def claims(workload: Workload | None) -> Claims:
         return None, workload.nomination
     if workload.eviction is not None:
         return workload.admission, None
-    if not workload.shrinkings:
+    if not workload.pod_evictions:
         return workload.admission, workload.admission
-    return workload.admission, shrunk(workload.admission, workload.shrinkings)
+    return workload.admission, shrunk(workload.admission, workload.pod_evictions)

@@ -24,7 +24,7 @@ from headgate.domain.scheduling.preemption.request import (
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption.protection import protection_of
 from headgate.domain.workloads.state import Workload, condition, is_condition_true
-from headgate.domain.workloads.transitions.partial_eviction import pods_going
+from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
 
 ConfiguredBudgets = Mapping[str, Configured[DisruptionBudgetSpec]]
 
@@ -176,7 +176,7 @@ def _going(spec: DisruptionBudgetSpec, workload: Workload) -> int:
     """Pods on their way out of a workload that goes on."""
     if spec.unit == "Workload":
         return 0
-    return sum(pods_going(workload.shrinkings).values())
+    return sum(evicting_pods(workload.pod_evictions).values())
 
 
 def _cost(spec: DisruptionBudgetSpec, removal: BudgetedRemoval) -> int:

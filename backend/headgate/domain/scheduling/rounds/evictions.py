@@ -30,11 +30,11 @@ from headgate.domain.workloads.preemption.events import (
 from headgate.domain.workloads.specs import EvictionPolicy
 from headgate.domain.workloads.state import Workload, is_admitted
 from headgate.domain.workloads.transitions.partial_eviction import (
-    later_than,
-    may_stay,
-    open_eviction,
-    pods_going,
-    shrinking_for,
+    can_cancel,
+    evicting_pods,
+    find_eviction,
+    later_ranked_pods,
+    pod_eviction_of,
 )
 
 Facts = list[tuple[str, DomainEvent]]
@@ -58,7 +58,9 @@ def pods_eviction_of(
     """The same for some of its pods, while the rest of it goes on."""
     stream = workload_stream(victim.key)
     if not is_admitted(victim):
-        later = {name: n for name, n in pods_going(victim.shrinkings).items() if name in asked.pods}
+        later = {
+            name: n for name, n in evicting_pods(victim.pod_evictions).items() if name in asked.pods
+        }
         shrunk = WorkloadShrunk(
             eviction=asked.eviction, pods=asked.pods, counts=asked.counts, later=later
         )
@@ -121,20 +123,20 @@ def _cancellable(cycle: CycleContext, ended: Sequence[Round]) -> Iterator[tuple[
     for found in ended:
         for named in found.victims:
             victim = cycle.cell.workloads.get(named.workload)
-            eviction = None if victim is None else open_eviction(victim, found.id)
+            eviction = None if victim is None else find_eviction(victim, found.id)
             if victim is None or eviction is None or not is_cancellable(eviction):
                 continue
-            some = shrinking_for(victim, found.id)
-            if some is None or (victim.eviction is None and may_stay(victim, some)):
+            some = pod_eviction_of(victim, found.id)
+            if some is None or (victim.eviction is None and can_cancel(victim, some)):
                 yield found, victim
 
 
 def _freed_by(charges: Charges, victim: Workload, eviction: str) -> Charge:
     """What all of a victim holds, or the pods that it gives up by that eviction."""
-    some = shrinking_for(victim, eviction)
+    some = pod_eviction_of(victim, eviction)
     if some is None or victim.admission is None:
         return charges.held_by(victim)
-    going = going_part(victim.admission, some, later_than(victim, some))
+    going = going_part(victim.admission, some, later_ranked_pods(victim, some))
     return charges.charge_of(victim, going)
 
 

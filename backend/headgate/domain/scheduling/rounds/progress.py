@@ -32,7 +32,7 @@ from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import NominationWithdrawn
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.transitions.partial_eviction import open_eviction
+from headgate.domain.workloads.transitions.partial_eviction import find_eviction
 
 ReleaseCause = Literal["Eviction", "Finished", "Deleted", "Shrunk"]
 Facts = list[tuple[str, DomainEvent]]
@@ -125,7 +125,7 @@ def release_cause(victim: Workload | None, round_id: str, *, shrinks: bool) -> R
         return "Finished"
     if not has_quota_reservation(victim):
         return "Eviction"
-    if open_eviction(victim, round_id) is not None:
+    if find_eviction(victim, round_id) is not None:
         return None
     return "Shrunk" if shrinks else "Eviction"
 

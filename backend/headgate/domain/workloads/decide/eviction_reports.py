@@ -28,9 +28,9 @@ from headgate.domain.workloads.preemption.events import (
 )
 from headgate.domain.workloads.state import Eviction, Workload, WorkloadState
 from headgate.domain.workloads.transitions.partial_eviction import (
-    open_eviction,
-    shrinking_for,
-    shrunk_by,
+    find_eviction,
+    pod_eviction_of,
+    shrunk_event,
 )
 
 
@@ -39,7 +39,7 @@ def acknowledge_eviction(
 ) -> tuple[WorkloadEvent, ...]:
     """A handler has taken over; the first one to say so does. It may need longer than granted."""
     workload = require_same_uid(state, command.uid)
-    eviction = open_eviction(workload, command.eviction)
+    eviction = find_eviction(workload, command.eviction)
     if eviction is None or eviction.acknowledged_at is not None:
         return ()
     _require_named_handler(workload, eviction, command.handler)
@@ -56,7 +56,7 @@ def report_eviction_progress(
 ) -> tuple[WorkloadEvent, ...]:
     """Whoever took it over is still at it, and gets the time granted once more from now on."""
     workload = require_same_uid(state, command.uid)
-    eviction = open_eviction(workload, command.eviction)
+    eviction = find_eviction(workload, command.eviction)
     if eviction is None:
         return ()
     progressed = EvictionProgressed(eviction=command.eviction, note=command.note)
@@ -69,7 +69,7 @@ def report_eviction_progress(
 def report_stopping(state: WorkloadState, command: ReportStopping) -> tuple[WorkloadEvent, ...]:
     """Its pods are being killed: nobody can call the eviction back any more."""
     workload = require_same_uid(state, command.uid)
-    eviction = open_eviction(workload, command.eviction)
+    eviction = find_eviction(workload, command.eviction)
     if eviction is None or eviction.stopping_at is not None:
         return ()
     releases = command.releases_quota and eviction is workload.eviction
@@ -79,7 +79,7 @@ def report_stopping(state: WorkloadState, command: ReportStopping) -> tuple[Work
 def report_stopped(state: WorkloadState, command: ReportStopped) -> tuple[WorkloadEvent, ...]:
     """Its pods are gone, all or those that were to go, and what was waiting for that happens."""
     workload = require_same_uid(state, command.uid)
-    eviction = open_eviction(workload, command.eviction)
+    eviction = find_eviction(workload, command.eviction)
     if eviction is None:
         return ()
     if eviction is not workload.eviction:
@@ -114,10 +114,10 @@ def _require_named_handler(workload: Workload, eviction: Eviction, handler: str)
 
 def _partial_stop_events(workload: Workload, eviction: str) -> tuple[WorkloadEvent, ...]:
     """Some pods are gone; of what goes as a whole by now, its own eviction tells."""
-    shrinking = shrinking_for(workload, eviction)
-    if shrinking is None or workload.eviction is not None:
+    pod_eviction = pod_eviction_of(workload, eviction)
+    if pod_eviction is None or workload.eviction is not None:
         return ()
-    return (shrunk_by(workload, shrinking),)
+    return (shrunk_event(workload, pod_eviction),)
 
 
 def _events_after_stop(workload: Workload) -> tuple[WorkloadEvent, ...]:

@@ -20,7 +20,7 @@ from headgate.domain.workloads.admission import (
 from headgate.domain.workloads.pods.fewer import cut_out, cut_to, pods_in
 from headgate.domain.workloads.pods.remaining import needed_admission
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
-from headgate.domain.workloads.state import Shrinking, Workload
+from headgate.domain.workloads.state import PodEviction, Workload
 
 MARK = "#"
 """Stands in names of parts behind the workload's key, in which it cannot occur."""
@@ -77,7 +77,7 @@ def parts_of(workload: Workload) -> tuple[Part, ...]:
     needed = _staying(workload, workload.admission)
     surplus = tuple(_surplus(workload, needed))
     if not surplus:
-        return (_rest(workload, needed, 0),) if workload.shrinkings else ()
+        return (_rest(workload, needed, 0),) if workload.pod_evictions else ()
     going: dict[str, int] = {}
     for part in surplus:
         for name, count in part.pods.items():
@@ -134,11 +134,11 @@ def with_fewer(
     return replace(admission, pod_set_assignments=given)
 
 
-def shrunk(admission: Admission, shrinkings: Iterable[Shrinking]) -> Admission:
+def shrunk(admission: Admission, pod_evictions: Iterable[PodEviction]) -> Admission:
     """What a workload holds once all the pods that are on their way out have gone."""
     going: dict[str, int] = {}
     stay: dict[str, int] = {}
-    for each in shrinkings:
+    for each in pod_evictions:
         for name, count in each.pods.items():
             going[name] = going.get(name, 0) + count
             stay[name] = min(stay.get(name, each.counts[name]), each.counts[name])
@@ -146,20 +146,20 @@ def shrunk(admission: Admission, shrinkings: Iterable[Shrinking]) -> Admission:
 
 
 def going_part(
-    admission: Admission, shrinking: Shrinking, later: Mapping[str, int] = NONE
+    admission: Admission, pod_eviction: PodEviction, later: Mapping[str, int] = NONE
 ) -> Admission:
     """What the pods hold that are on their way out, `later` of their sets coming after them."""
     given = tuple(
-        _last(each, shrinking.pods[each.name], later.get(each.name, 0))
+        _last(each, pod_eviction.pods[each.name], later.get(each.name, 0))
         for each in admission.pod_set_assignments
-        if each.name in shrinking.pods
+        if each.name in pod_eviction.pods
     )
     return replace(admission, pod_set_assignments=given)
 
 
 def _staying(workload: Workload, admission: Admission) -> Admission:
     """What it needs of a place once the pods that are on their way out have gone."""
-    left = shrunk(admission, workload.shrinkings)
+    left = shrunk(admission, workload.pod_evictions)
     return needed_admission(left, workload.spec.pod_sets, workload.reclaimable)
 
 

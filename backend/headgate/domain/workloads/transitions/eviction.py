@@ -87,7 +87,7 @@ def apply_stopped(workload: Workload, at: Instant) -> Workload:
         unhealthy_nodes={},
         pods_gone=(),
         eviction=None,
-        shrinkings=(),
+        pod_evictions=(),
         not_ready_cause=None,
         accumulated_execution_seconds=_accumulated_execution_seconds(workload, at),
         conditions=with_conditions(workload, at, *changes),
@@ -108,7 +108,7 @@ def apply_reservation_dropped(
         pods_gone=(),
         check_states=reset_check_states(workload, at),
         eviction=None,
-        shrinkings=(),
+        pod_evictions=(),
         not_ready_cause=None,
         conditions=with_conditions(workload, at, *changes),
     )

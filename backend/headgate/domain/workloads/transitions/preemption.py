@@ -18,11 +18,11 @@ from headgate.domain.workloads.state import (
     is_condition_true,
 )
 from headgate.domain.workloads.transitions.partial_eviction import (
-    after_pods_evicted,
-    after_shrinking,
-    shrinking_for,
-    with_eviction,
-    without_shrinking,
+    apply_pods_evicted,
+    apply_shrunk,
+    pod_eviction_of,
+    with_changed_eviction,
+    without_pod_eviction,
 )
 
 DIVERGES: ConditionType = "PodsNotMatchingPriority"
@@ -55,11 +55,13 @@ def apply_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Ins
         case e.EvictionCancelled():
             return _cancelled(workload, event, at)
         case e.WorkloadPodsEvicted():
-            return after_pods_evicted(workload, event, at)
+            return apply_pods_evicted(workload, event, at)
         case e.WorkloadShrunk():
-            return after_shrinking(workload, event)
+            return apply_shrunk(workload, event)
         case _:
-            return with_eviction(workload, event.eviction, partial(_further, event=event, at=at))
+            return with_changed_eviction(
+                workload, event.eviction, partial(_further, event=event, at=at)
+            )
 
 
 def apply_eviction_acknowledged(
@@ -75,7 +77,7 @@ def apply_eviction_acknowledged(
             expected_end_at=event.expected_end_at,
         )
 
-    return with_eviction(workload, event.eviction, taken_over)
+    return with_changed_eviction(workload, event.eviction, taken_over)
 
 
 def apply_eviction_progressed(
@@ -86,7 +88,7 @@ def apply_eviction_progressed(
     def at_it(eviction: Eviction) -> Eviction:
         return replace(eviction, progressed_at=at, note=event.note)
 
-    return with_eviction(workload, event.eviction, at_it)
+    return with_changed_eviction(workload, event.eviction, at_it)
 
 
 def _closed(event: e.PreemptionWithheld) -> str:
@@ -134,8 +136,8 @@ def _further(
 
 def _cancelled(workload: Workload, event: e.EvictionCancelled, at: Instant) -> Workload:
     """It was admitted and stays so: its checks had all agreed."""
-    if shrinking_for(workload, event.eviction) is not None:
-        return without_shrinking(workload, event.eviction)
+    if pod_eviction_of(workload, event.eviction) is not None:
+        return without_pod_eviction(workload, event.eviction)
     over: tuple[ConditionType, ...] = ("Evicted", "Preempted")
     stays = [
         Change(kind, status=False, reason="EvictionCancelled", message=event.cause)
