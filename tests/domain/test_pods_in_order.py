@@ -15,7 +15,7 @@ from headgate.domain.workloads.admission import (
     TopologyAssignment,
     TopologyDomain,
 )
-from headgate.domain.workloads.pods.in_order import INDEX_OFFSET, PodSeen, places_of_pods
+from headgate.domain.workloads.pods.pod_ranks import INDEX_OFFSET, ExecutorPod, assign_ranks
 from headgate.domain.workloads.specs import (
     PodIndex,
     PodSet,
@@ -73,14 +73,14 @@ def a_workload(
     )
 
 
-def pod(name: str, rank: int | str | None = None, host: str = "", **fields: object) -> PodSeen:
+def pod(name: str, rank: int | str | None = None, host: str = "", **fields: object) -> ExecutorPod:
     labels = {} if rank is None else {INDEX: str(rank)}
-    seen = PodSeen(name=name, labels=labels, values=(host,) if host else ())
+    seen = ExecutorPod(name=name, labels=labels, values=(host,) if host else ())
     return replace(seen, **fields)
 
 
-def places(workload: Workload, *pods: PodSeen, pod_set: str = "main") -> dict[str, str]:
-    return {p.pod: p.values[-1] for p in places_of_pods(workload, pod_set, pods)}
+def places(workload: Workload, *pods: ExecutorPod, pod_set: str = "main") -> dict[str, str]:
+    return {p.pod: p.values[-1] for p in assign_ranks(workload, pod_set, pods)}
 
 
 def test_pods_go_to_the_domains_of_their_ranks_whatever_the_order_they_come_in() -> None:
@@ -94,7 +94,7 @@ def test_pods_go_to_the_domains_of_their_ranks_whatever_the_order_they_come_in()
 
 
 def test_a_place_names_the_node_labels_it_is_found_by() -> None:
-    (place,) = places_of_pods(a_workload(main={"a": 1}), "main", [pod("p", 0)])
+    (place,) = assign_ranks(a_workload(main={"a": 1}), "main", [pod("p", 0)])
 
     assert (place.levels, place.values) == ((HOST,), ("a",))
 
@@ -110,7 +110,7 @@ def test_a_place_names_the_node_labels_it_is_found_by() -> None:
         [pod("x", 1, host="a"), pod("y", 0), pod("z", 2)],
     ],
 )
-def test_domains_are_filled_in_turn_where_ranks_cannot_be_had(pods: list[PodSeen]) -> None:
+def test_domains_are_filled_in_turn_where_ranks_cannot_be_had(pods: list[ExecutorPod]) -> None:
     found = places(a_workload(main={"a": 2, "b": 1}), *pods)
     waiting = [each.name for each in pods if not each.values]
     free = ["a", "b"] if any(each.values for each in pods) else ["a", "a"]
@@ -130,7 +130,7 @@ def test_ranks_of_parts_follow_one_another() -> None:
     index = PodIndex(label=INDEX, sub_group_label=JOB, sub_group_count=2)
     workload = a_workload(index, main={"a": 2, "b": 2})
     pods = [
-        PodSeen(name=f"{job}-{rank}", labels={INDEX: str(rank), JOB: str(job)})
+        ExecutorPod(name=f"{job}-{rank}", labels={INDEX: str(rank), JOB: str(job)})
         for job in (1, 0)
         for rank in (1, 0)
     ]
@@ -143,7 +143,7 @@ def test_parts_that_cannot_be_are_filled_in_turn(rank: int, job: int) -> None:
     index = PodIndex(label=INDEX, sub_group_label=JOB, sub_group_count=2)
     workload = a_workload(index, main={"a": 1, "b": 3})
 
-    seen = PodSeen(name="p", labels={INDEX: str(rank), JOB: str(job)})
+    seen = ExecutorPod(name="p", labels={INDEX: str(rank), JOB: str(job)})
 
     assert places(workload, seen) == {"p": "a"}
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.rounds.events import RoundCommitted, RoundVictim
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.workloads.pods.surplus import core_of
+from headgate.domain.workloads.pods.eviction_units import guaranteed_count
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption.events import ProtectionChanged
 from headgate.domain.workloads.specs import PodSet, Scheduling
@@ -58,7 +58,7 @@ def size(workload: Workload) -> int:
 
 
 def core(workload: Workload) -> int:
-    return core_of(workload.spec, workload.spec.pod_sets[0])
+    return guaranteed_count(workload.spec, workload.spec.pod_sets[0])
 
 
 def pods(workload: Workload) -> int:

@@ -45,7 +45,7 @@ from headgate.domain.topology.specs import (
     TopologySpec,
 )
 from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
-from headgate.domain.workloads.pods.fewer import cut_to, pods_in
+from headgate.domain.workloads.pods.assignment_trimming import pod_count, trimmed_to
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
@@ -205,12 +205,12 @@ def assumed_usage(case: Case) -> Iterator[str]:
 
 def pods_counted(case: Case) -> Iterator[str]:
     """How many pods have a place in an assignment."""
-    yield from differences("pods", case.want["want"], pods_in(_assignment(case, "assignment")))
+    yield from differences("pods", case.want["want"], pod_count(_assignment(case, "assignment")))
 
 
 def cut_assignments(case: Case) -> Iterator[str]:
     """The places that stay where fewer pods are needed."""
-    found = cut_to(_assignment(case, "assignment"), case.inputs["newCount"])
+    found = trimmed_to(_assignment(case, "assignment"), case.inputs["newCount"])
     yield from differences("domains", _pairs(case.want["want"]), _told(found))
 
 

@@ -15,7 +15,7 @@ from headgate.domain.views.fits import near_fits
 from headgate.domain.workloads.annotations import ELASTIC, REPLACES
 from headgate.domain.workloads.commands import ChangeSpec
 from headgate.domain.workloads.events import WorkloadPodsGone, WorkloadScaledDown
-from headgate.domain.workloads.pods.in_order import PodSeen, places_of_pods
+from headgate.domain.workloads.pods.pod_ranks import ExecutorPod, assign_ranks
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import World, quotas
@@ -228,9 +228,9 @@ def test_new_pods_are_sent_where_the_old_ones_leave_room() -> None:
     world = a_world({"b/r/a": 2, "b/r/b": 2, "b/r/c": 2})
     old = running(world, pods(2))
     new = grown(world, old, pods(5))
-    there = [PodSeen(name=f"old-{n}", values=("a",)) for n in range(2)]
-    waiting = [PodSeen(name=f"new-{n}") for n in range(3)]
-    sent = places_of_pods(world[new], "main", [*there, *waiting])
+    there = [ExecutorPod(name=f"old-{n}", values=("a",)) for n in range(2)]
+    waiting = [ExecutorPod(name=f"new-{n}") for n in range(3)]
+    sent = assign_ranks(world[new], "main", [*there, *waiting])
     assert [(place.pod, place.values) for place in sent] == [
         ("new-0", ("b",)),
         ("new-1", ("b",)),
@@ -242,8 +242,8 @@ def test_a_pod_that_is_too_many_after_shrinking_is_sent_nowhere() -> None:
     world = a_world({"b/r/a": 3, "b/r/b": 2})
     key = running(world, pods(5))
     shrink(world, key, pods(3))
-    seen = [PodSeen(name=f"pod-{n}") for n in range(5)]
-    sent = places_of_pods(world[key], "main", seen)
+    seen = [ExecutorPod(name=f"pod-{n}") for n in range(5)]
+    sent = assign_ranks(world[key], "main", seen)
     assert [place.values for place in sent] == [("a",)] * 3
 
 

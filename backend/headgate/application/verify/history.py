@@ -23,7 +23,7 @@ from headgate.domain.workloads.events import (
     WorkloadScaledDown,
     WorkloadSpecChanged,
 )
-from headgate.domain.workloads.pods.surplus import with_fewer
+from headgate.domain.workloads.pods.eviction_units import without_pods
 from headgate.domain.workloads.preemption.events import WorkloadShrunk, WorkloadStopping
 from headgate.domain.workloads.specs import WorkloadSpec
 
@@ -99,7 +99,7 @@ class History:
             self.hosts.cut(before.spec, held, event.admission)
             before.quota = moved(held, event.admission)
         if isinstance(event, WorkloadShrunk) and before is not None and held is not None:
-            before.quota = with_fewer(held, event.pods, event.counts, event.later)
+            before.quota = without_pods(held, event.pods, event.counts, event.later)
             self.sizes.shrunk(key, event)
             self.quota.shrink(held, before.quota)
             self.hosts.leave(before.spec, held, before.quota)

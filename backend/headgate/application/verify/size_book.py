@@ -3,8 +3,8 @@
 from msgspec.structs import replace
 
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.pods.remaining import needed_admission
-from headgate.domain.workloads.pods.surplus import with_fewer
+from headgate.domain.workloads.pods.eviction_units import without_pods
+from headgate.domain.workloads.pods.reclaimable import needed_admission
 from headgate.domain.workloads.preemption.events import WorkloadShrunk
 from headgate.domain.workloads.specs import WorkloadSpec
 
@@ -27,7 +27,7 @@ class SizeBook:
     def shrunk(self, key: str, event: WorkloadShrunk) -> None:
         """It has lost pods for good, and is as if it had been given fewer."""
         given = self._given[key]
-        self._given[key] = with_fewer(given, event.pods, event.counts, event.later)
+        self._given[key] = without_pods(given, event.pods, event.counts, event.later)
 
     def forget(self, key: str) -> None:
         """The workload is gone; another of its name begins anew."""

@@ -15,7 +15,7 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
     WorkloadStopped,
 )
-from headgate.domain.workloads.pods.remaining import needed_admission
+from headgate.domain.workloads.pods.reclaimable import needed_admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption.events import WorkloadShrunk
 from headgate.domain.workloads.state import Workload

@@ -37,7 +37,7 @@ from headgate.domain.workloads.events import (
     WorkloadEvicted,
     WorkloadPlaced,
 )
-from headgate.domain.workloads.pods.checked import checked_pod_sets
+from headgate.domain.workloads.pods.pod_sets_after_checks import pod_sets_after_checks
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload, is_admitted
 
@@ -176,7 +176,7 @@ def _with_pod_sets(
     workload: Workload, admission: Admission
 ) -> Iterator[tuple[PodSetAssignment, PodSet]]:
     """Each assignment with its pod set, of as many pods as were admitted."""
-    pod_sets = checked_pod_sets(workload)
+    pod_sets = pod_sets_after_checks(workload)
     for given in admission.pod_set_assignments:
         yield given, replace(pod_sets[given.name], count=given.count)
 

@@ -22,7 +22,7 @@ from headgate.domain.scheduling.placement.placement_context import PlacementCont
 from headgate.domain.scheduling.placement.scale_up import added_pods
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.annotations import replaced_key
-from headgate.domain.workloads.pods.remaining import needed_pod_sets
+from headgate.domain.workloads.pods.reclaimable import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 

@@ -13,7 +13,7 @@ from headgate.domain.workloads.annotations import (
     PRIORITY_BOOST,
     REPLACES,
 )
-from headgate.domain.workloads.pods.in_order import INDEX_OFFSET
+from headgate.domain.workloads.pods.pod_ranks import INDEX_OFFSET
 from headgate.domain.workloads.preemption.preemption_message import JOB_UID
 
 DOMAIN = "kueue.x-k8s.io/"

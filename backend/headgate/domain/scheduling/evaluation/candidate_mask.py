@@ -13,7 +13,7 @@ from headgate.domain.scheduling.preemption.candidates import (
     protection_rule,
 )
 from headgate.domain.scheduling.preemption.request import PreemptionRequest
-from headgate.domain.workloads.pods.surplus import owner_of
+from headgate.domain.workloads.pods.eviction_units import workload_of
 from headgate.domain.workloads.state import Workload
 
 
@@ -79,6 +79,6 @@ def _may_leave(
         return lower
     equal = admitted.names_in(admitted.preemptible & (admitted.protections == mine))
     newer = (
-        name for name in equal if not protection_rule(claim, policy, workloads[owner_of(name)])
+        name for name in equal if not protection_rule(claim, policy, workloads[workload_of(name)])
     )
     return lower | mask_of(admitted, newer)

@@ -47,7 +47,7 @@ from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.scheduling.quota.usage import Oracle, available, borrowing_level
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.pods.surplus import owner_of
+from headgate.domain.workloads.pods.eviction_units import workload_of
 from headgate.domain.workloads.state import Workload
 
 
@@ -100,7 +100,7 @@ class PreemptionContext(msgspec.Struct, frozen=True, gc=False):
     def candidates(self, names: Iterable[str]) -> Iterator[Candidate]:
         """Those who hold a place, with all that each holds; by parts whose single pods may go."""
         parts = self.partition.charges.divisible
-        for name in dict.fromkeys(map(owner_of, names)) if parts else names:
+        for name in dict.fromkeys(map(workload_of, names)) if parts else names:
             workload = self.workloads[name]
             if name in parts:
                 yield from parts_in(self.partition, workload)

@@ -17,7 +17,7 @@ from headgate.domain.scheduling.placement.placement_context import PlacedPods, P
 from headgate.domain.scheduling.placement.scale_up import RunningPods, place_scale_up
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
-from headgate.domain.workloads.pods.fewer import cut_to
+from headgate.domain.workloads.pods.assignment_trimming import trimmed_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _standing(
     """Where those of its pods are that stand already while the others are still to be placed."""
     pod_set = given.pod_set
     known = (where.standing or {}).get(pod_set.name) if pod_set.name in later else None
-    return None if known is None else cut_to(known, pod_set.count)
+    return None if known is None else trimmed_to(known, pod_set.count)
 
 
 def _placed(seats: list[PodSetPlacement], where: Where) -> dict[str, PlacedPods] | PlacementFailure:

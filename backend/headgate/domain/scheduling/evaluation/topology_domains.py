@@ -36,7 +36,7 @@ from headgate.domain.scheduling.placement.host_table import PROJECTED, Bools
 from headgate.domain.scheduling.placement.search_request import slice_constraints
 from headgate.domain.scheduling.placement.subtopology import domain_name, subtopology_of
 from headgate.domain.topology.specs import ResourceFlavorSpec
-from headgate.domain.workloads.pods.surplus import owner_of
+from headgate.domain.workloads.pods.eviction_units import workload_of
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
@@ -145,4 +145,4 @@ def _domains_at(
 def _owners(admitted: AdmittedIndex, numbers: Iterable[int]) -> dict[str, bool]:
     """The workloads that these holders are, or are parts of."""
     names = (admitted.names[number] for number in numbers)
-    return dict.fromkeys(map(owner_of, names) if admitted.units_of else names, True)
+    return dict.fromkeys(map(workload_of, names) if admitted.units_of else names, True)

@@ -23,7 +23,7 @@ from headgate.domain.topology.specs import (
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.admission import PodSetAssignment
-from headgate.domain.workloads.pods.checked import checked_pod_sets
+from headgate.domain.workloads.pods.pod_sets_after_checks import pod_sets_after_checks
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
@@ -56,7 +56,7 @@ def host_failures(config: Config, hosts: HostTable, workload: Workload) -> dict[
     found: dict[str, HostFailure] = {}
     if workload.admission is None:
         return found
-    pod_sets = checked_pod_sets(workload)
+    pod_sets = pod_sets_after_checks(workload)
     for given in workload.admission.pod_set_assignments:
         tenant = _hosted_workload(config, pod_sets, given)
         if tenant is None or given.topology_assignment is None:

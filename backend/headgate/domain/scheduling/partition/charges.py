@@ -25,8 +25,8 @@ from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, Quot
 from headgate.domain.scheduling.quota.usage import QuotaUsage, add_usage, empty_usage, remove_usage
 from headgate.domain.values.quantities import FlavorResource, Requests
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.pods.remaining import needed_admission
-from headgate.domain.workloads.pods.surplus import Part, is_divisible, parts_of
+from headgate.domain.workloads.pods.eviction_units import EvictionUnit, eviction_units, is_divisible
+from headgate.domain.workloads.pods.reclaimable import needed_admission
 from headgate.domain.workloads.predicates import (
     has_quota_reservation,
     has_released_quota,
@@ -69,7 +69,7 @@ class Charges:
             for kind, _, name in (node.partition("/") for node in sorted(tree.path))
             if kind == "clusterqueue"
         }
-        self.divisible: dict[str, tuple[Part, ...]] = {}
+        self.divisible: dict[str, tuple[EvictionUnit, ...]] = {}
         self.known_holders: dict[tuple[str, FlavorResource], tuple[str, ...]] = {}
         self._tree = tree
         self._hosts = hosts
@@ -184,8 +184,8 @@ class Charges:
             return
         for part in parts:
             charge = self.charge_of(workload, part.admission)
-            may_go = is_preemptible or not part.is_rest
-            name = "" if part.is_rest else part.name
+            may_go = is_preemptible or not part.is_remainder
+            name = "" if part.is_remainder else part.name
             yield AdmittedUnit(charge.cluster_queue, protection, may_go, charge.pods, name)
 
     def _moves(
@@ -224,5 +224,5 @@ class Charges:
             self.divisible.pop(old.key, None)
         if new is not None and held is not None:
             self.holding.setdefault(held.cluster_queue, {})[new.key] = held
-            if is_divisible(new.spec) and (parts := parts_of(new)):
+            if is_divisible(new.spec) and (parts := eviction_units(new)):
                 self.divisible[new.key] = parts

@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.pods.surplus import shrunk
+from headgate.domain.workloads.pods.eviction_units import without_evicting_pods
 from headgate.domain.workloads.predicates import has_released_quota
 from headgate.domain.workloads.state import Workload
 
@@ -60,4 +60,4 @@ def claims(workload: Workload | None) -> Claims:
         return workload.admission, None
     if not workload.pod_evictions:
         return workload.admission, workload.admission
-    return workload.admission, shrunk(workload.admission, workload.pod_evictions)
+    return workload.admission, without_evicting_pods(workload.admission, workload.pod_evictions)

@@ -28,7 +28,7 @@ from headgate.domain.scheduling.placement.replacement import add_pods
 from headgate.domain.scheduling.placement.subtopology import leaf_range
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.workloads.admission import TopologyAssignment
-from headgate.domain.workloads.pods.fewer import cut_to, pods_in
+from headgate.domain.workloads.pods.assignment_trimming import pod_count, trimmed_to
 from headgate.domain.workloads.specs import PodSet
 
 RunningPods = Mapping[str, TopologyAssignment]
@@ -71,7 +71,7 @@ def added_pods(
     stays = pods_of_assignment(context, known)
     if stays is None or not len(stays.rows):
         return context, pod_set
-    added = with_fields(pod_set, count=max(0, pod_set.count - pods_in(known)))
+    added = with_fields(pod_set, count=max(0, pod_set.count - pod_count(known)))
     topology, request = context.topology, pod_set.topology_request
     if request is None or request.required not in topology.levels:
         return context, added
@@ -88,7 +88,7 @@ def _kept(group: PlacementGroup, standing: RunningPods) -> dict[str, PlacedPods]
     kept: dict[str, PlacedPods] = {}
     for placement in group:
         known = standing.get(placement.pod_set.name)
-        cut = None if known is None else cut_to(known, placement.pod_set.count)
+        cut = None if known is None else trimmed_to(known, placement.pod_set.count)
         stays = None if cut is None else pods_of_assignment(placement.context, cut)
         if stays is None:
             return {}

@@ -12,7 +12,7 @@ import msgspec
 from headgate.domain.scheduling.preemption.disruption_budgets import placed_pods
 from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.pods.surplus import Part
+from headgate.domain.workloads.pods.eviction_units import EvictionUnit
 from headgate.domain.workloads.predicates import is_evicting
 from headgate.domain.workloads.preemption.protection import protection_of
 from headgate.domain.workloads.state import Workload, condition
@@ -74,7 +74,7 @@ def eligible_candidates(
         if not claim.is_blocked_by(candidate):
             continue
         rule = protection_rule(claim, policy, victim, candidate.part)
-        if candidate.part is not None and not candidate.part.is_rest:
+        if candidate.part is not None and not candidate.part.is_remainder:
             stats.parts += not rule
         else:
             stats.considered += 1
@@ -89,13 +89,13 @@ def protection_rule(
     claim: PreemptionRequest,
     policy: PreemptionPolicyName,
     victim: Workload,
-    part: Part | None = None,
+    part: EvictionUnit | None = None,
 ) -> str:
     """The rule by which a workload, or a part of it, is safe; empty if it may be made to leave.
 
     Single pods are not shielded for having run for a short time only (§6.6).
     """
-    is_surplus = part is not None and not part.is_rest
+    is_surplus = part is not None and not part.is_remainder
     if victim.spec.preemptibility != "Preemptible" and not is_surplus:
         return _immunity(victim, part)
     mine, theirs = claim.preemptor.spec.priority, protection_of(victim.spec)
@@ -108,7 +108,7 @@ def protection_rule(
     return f"it has the same priority {theirs} and is not newer"
 
 
-def _immunity(victim: Workload, part: Part | None) -> str:
+def _immunity(victim: Workload, part: EvictionUnit | None) -> str:
     word = victim.spec.preemptibility
     if part is None:
         return f"it is {word}"
@@ -125,7 +125,7 @@ def candidate_order(claim: PreemptionRequest, candidate: Candidate) -> Candidate
     protection, age = protection_of(victim.spec), -quota_reserved_at(victim)
     turn = 0 if part is None else part.turn
     if claim.policies.order_profile == "PriorityFirst":
-        pods = 0 if part is not None and not part.is_rest else placed_pods(victim)
+        pods = 0 if part is not None and not part.is_remainder else placed_pods(victim)
         return (False, protection, pods, age, victim.uid, turn)
     return (candidate.node == claim.node, protection, 0, age, victim.uid, turn)
 

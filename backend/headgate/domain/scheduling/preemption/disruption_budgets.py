@@ -235,7 +235,7 @@ def removal_of(candidate: Candidate) -> BudgetedRemoval:
     part = candidate.part
     if part is None:
         return whole_workload(candidate.workload)
-    return BudgetedRemoval(candidate.workload, candidate.pods, part.is_rest)
+    return BudgetedRemoval(candidate.workload, candidate.pods, part.is_remainder)
 
 
 def _rank(victim: Victim) -> tuple[int, str, int]:

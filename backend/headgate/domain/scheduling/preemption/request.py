@@ -11,7 +11,7 @@ from headgate.domain.rounds.events import PreemptionReason
 from headgate.domain.scheduling.preemption.disruption_budgets import placed_pods
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.pods.surplus import Part
+from headgate.domain.workloads.pods.eviction_units import EvictionUnit
 from headgate.domain.workloads.state import Workload
 
 Amounts: TypeAlias = dict[FlavorResource, int]
@@ -88,7 +88,7 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
     workload: Workload
     node: str
     amounts: Amounts
-    part: Part | None = None
+    part: EvictionUnit | None = None
 
     @property
     def key(self) -> str:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from headgate.domain.scheduling.preemption.request import Amounts, Candidate, Victim
-from headgate.domain.workloads.pods.surplus import together
+from headgate.domain.workloads.pods.eviction_units import combined_unit
 
 Item = TypeVar("Item")
 Key = TypeVar("Key")
@@ -104,10 +104,10 @@ def _one(group: list[Victim]) -> Victim:
         part = victim.candidate.part
         if part is None:
             return victim
-        is_whole = is_whole or part.is_rest
+        is_whole = is_whole or part.is_remainder
         _add(amounts, victim.candidate.amounts)
         _add(pods, part.pods)
-    part = None if is_whole else together(first.workload, pods)
+    part = None if is_whole else combined_unit(first.workload, pods)
     return replace(first, candidate=replace(first.candidate, amounts=amounts, part=part))
 
 

@@ -45,7 +45,7 @@ from headgate.domain.scheduling.preemption.unit_chains import (
     merge_by_workload,
     without_excluded,
 )
-from headgate.domain.workloads.pods.surplus import owner_of
+from headgate.domain.workloads.pods.eviction_units import workload_of
 
 Late: TypeAlias = Callable[[Sequence[Candidate]], Mapping[str, bool]]
 """Which of candidates, most important first, are to be asked last: those whom budgets protect."""
@@ -112,7 +112,7 @@ def plan_victims(
             if not wrongs:
                 return VictimPlan(merge_by_workload(victims), place, stats, protected)
             banned.update(wrongs)
-            protected.update((owner_of(name), rule) for name, rule in wrongs.items())
+            protected.update((workload_of(name), rule) for name, rule in wrongs.items())
     return VictimPlan((), None, stats, protected)
 
 

@@ -20,7 +20,7 @@ from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.decide.eviction_reports import is_cancellable
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
-from headgate.domain.workloads.pods.surplus import going_part
+from headgate.domain.workloads.pods.eviction_units import evicting_pods_admission
 from headgate.domain.workloads.preemption.events import (
     EvictionCancelled,
     SoftTerms,
@@ -136,7 +136,7 @@ def _freed_by(charges: Charges, victim: Workload, eviction: str) -> Charge:
     some = pod_eviction_of(victim, eviction)
     if some is None or victim.admission is None:
         return charges.held_by(victim)
-    going = going_part(victim.admission, some, later_ranked_pods(victim, some))
+    going = evicting_pods_admission(victim.admission, some, later_ranked_pods(victim, some))
     return charges.charge_of(victim, going)
 
 

@@ -37,7 +37,7 @@ from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import PlacementNominated, WorkloadEvicted, WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation, Refused
-from headgate.domain.workloads.pods.surplus import staying
+from headgate.domain.workloads.pods.eviction_units import remaining_counts
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.preemption.events import (
     Accommodated,
@@ -100,7 +100,7 @@ def _victim_eviction(
         underlying_cause=victim.reason,
         message=message,
         pods=part.pods,
-        counts=staying(workload, part.pods),
+        counts=remaining_counts(workload, part.pods),
     )
     return pods_eviction_of(config, workload, some, cycle.at)
 
@@ -221,7 +221,7 @@ def _victim(cycle: CycleContext, chosen: Victim, violates: tuple[str, ...]) -> R
         priority=victim.spec.priority,
         protection=protection_of(victim.spec),
         pods=chosen.candidate.pods,
-        shrinks_to={} if part is None else staying(victim, part.pods),
+        shrinks_to={} if part is None else remaining_counts(victim, part.pods),
         freed={
             f"{flavor}/{resource}": amount for (flavor, resource), amount in sorted(freed.items())
         },

@@ -62,7 +62,7 @@ from headgate.domain.workloads.events import (
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.pods.fewer import cut_places
+from headgate.domain.workloads.pods.assignment_trimming import trimmed_admission
 from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
 from headgate.domain.workloads.preemption.events import (
     DivergingPodSet,
@@ -205,7 +205,7 @@ def _scale_down_events(workload: Workload, spec: WorkloadSpec) -> Iterator[Workl
     """Hosts of pods that are not wanted any more; who must leave gives up all of them anyway."""
     if workload.admission is None or not has_quota_reservation(workload) or is_evicting(workload):
         return
-    left = cut_places(workload.admission, spec.pod_sets)
+    left = trimmed_admission(workload.admission, spec.pod_sets)
     if left is not workload.admission:
         yield WorkloadScaledDown(admission=left)
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import hosts_of
-from headgate.domain.workloads.pods.surplus import with_fewer
+from headgate.domain.workloads.pods.eviction_units import without_pods
 from headgate.domain.workloads.preemption.events import WorkloadPodsEvicted, WorkloadShrunk
 from headgate.domain.workloads.state import Eviction, PodEviction, Workload
 
@@ -34,7 +34,7 @@ def apply_shrunk(workload: Workload, event: WorkloadShrunk) -> Workload:
     left = _left(workload.pod_evictions, event)
     if workload.admission is None:
         return replace(workload, pod_evictions=left)
-    admission = with_fewer(workload.admission, event.pods, event.counts, event.later)
+    admission = without_pods(workload.admission, event.pods, event.counts, event.later)
     hosts = hosts_of(admission)
     failed = {host: why for host, why in workload.unhealthy_nodes.items() if host in hosts}
     gone = tuple(host for host in workload.pods_gone if host in hosts)

@@ -14,18 +14,18 @@ from msgspec.structs import replace
 from headgate.domain.rejection import InvalidObject, NotFound, Violation
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
-from headgate.domain.workloads.pods.fewer import pods_in
+from headgate.domain.workloads.pods.assignment_trimming import pod_count
 from headgate.domain.workloads.specs import PodIndex, PodSet
 from headgate.domain.workloads.state import Workload
 
 INDEX_OFFSET = "kueue.x-k8s.io/pod-index-offset"
-MOST_DIGITS = 10
+MAX_INDEX_DIGITS = 10
 """Of an index of a pod: as many as an int32 of Kubernetes has."""
 
 Values = tuple[str, ...]
 
 
-class PodSeen(msgspec.Struct, frozen=True, kw_only=True):
+class ExecutorPod(msgspec.Struct, frozen=True, kw_only=True):
     """A pod that the executor made: `values` is the domain it was sent to, empty while it waits."""
 
     name: str
@@ -35,7 +35,7 @@ class PodSeen(msgspec.Struct, frozen=True, kw_only=True):
     has_ended: bool = False
 
 
-class PodPlace(msgspec.Struct, frozen=True, kw_only=True):
+class RankAssignment(msgspec.Struct, frozen=True, kw_only=True):
     """The domain that a waiting pod goes to; `levels` name the node labels of its values."""
 
     pod: str
@@ -43,9 +43,9 @@ class PodPlace(msgspec.Struct, frozen=True, kw_only=True):
     values: Values
 
 
-def places_of_pods(
-    workload: Workload, pod_set: str, pods: Sequence[PodSeen]
-) -> tuple[PodPlace, ...]:
+def assign_ranks(
+    workload: Workload, pod_set: str, pods: Sequence[ExecutorPod]
+) -> tuple[RankAssignment, ...]:
     """A place for each waiting pod of a pod set that can have one now, in the order of `pods`.
 
     Raises a `Rejection` if the pod set has no topology assignment, or the offset is no number.
@@ -59,7 +59,7 @@ def places_of_pods(
     if chosen is None:
         chosen = dict(_one_after_another(living, known))
     return tuple(
-        PodPlace(pod=name, levels=known.levels, values=values)
+        RankAssignment(pod=name, levels=known.levels, values=values)
         for name, values in chosen.items()
         if ",".join(values) not in workload.unhealthy_nodes
     )
@@ -71,7 +71,7 @@ def _assigned(workload: Workload, pod_set: str) -> tuple[PodSetAssignment, Topol
     for given in admission.pod_set_assignments if admission is not None else ():
         if given.name == pod_set and given.topology_assignment is not None:
             known = given.topology_assignment
-            return replace(given, count=pods_in(known)), known
+            return replace(given, count=pod_count(known)), known
     raise NotFound(
         f"Pod set {pod_set} of workload {workload.key} has no topology assignment now.",
         remedy="Start its pods wherever its flavors allow, or wait until it is admitted.",
@@ -83,7 +83,7 @@ def _index_of(workload: Workload, pod_set: str) -> PodIndex | None:
 
 
 def _stretch(
-    workload: Workload, given: PodSetAssignment, pods: Sequence[PodSeen]
+    workload: Workload, given: PodSetAssignment, pods: Sequence[ExecutorPod]
 ) -> tuple[int, int]:
     """The first index of the pod set's own pods and the end of all indices of its group."""
     first, end = 0, given.count
@@ -119,7 +119,7 @@ def _partner(sets: Mapping[str, PodSet], name: str) -> PodSet | None:
     )
 
 
-def _offset(pods: Sequence[PodSeen]) -> int:
+def _offset(pods: Sequence[ExecutorPod]) -> int:
     told = pods[0].annotations.get(INDEX_OFFSET) if pods else None
     if told is None:
         return 0
@@ -135,7 +135,7 @@ def _offset(pods: Sequence[PodSeen]) -> int:
 
 
 def _ranks(
-    index: PodIndex | None, pods: Sequence[PodSeen], stretch: tuple[int, int, int]
+    index: PodIndex | None, pods: Sequence[ExecutorPod], stretch: tuple[int, int, int]
 ) -> dict[str, int] | None:
     """The rank of every pod; None if one tells none, or one that cannot be."""
     if index is None:
@@ -152,7 +152,7 @@ def _ranks(
     return ranks
 
 
-def _rank(index: PodIndex, pod: PodSeen, end: int, count: int) -> int | None:
+def _rank(index: PodIndex, pod: ExecutorPod, end: int, count: int) -> int | None:
     rank = _number(pod.labels.get(index.label))
     if rank is None or rank >= end:
         return None
@@ -166,13 +166,13 @@ def _rank(index: PodIndex, pod: PodSeen, end: int, count: int) -> int | None:
 
 
 def _number(text: str | None) -> int | None:
-    if text is None or not text.isascii() or not text.isdigit() or len(text) > MOST_DIGITS:
+    if text is None or not text.isascii() or not text.isdigit() or len(text) > MAX_INDEX_DIGITS:
         return None
     return int(text)
 
 
 def _by_rank(
-    pods: Sequence[PodSeen], ranks: Mapping[str, int] | None, domains: Sequence[Values]
+    pods: Sequence[ExecutorPod], ranks: Mapping[str, int] | None, domains: Sequence[Values]
 ) -> dict[str, Values] | None:
     """Each waiting pod with the domain of its rank; None if some pod stands elsewhere already."""
     if ranks is None:
@@ -188,7 +188,7 @@ def _by_rank(
 
 
 def _one_after_another(
-    pods: Sequence[PodSeen], known: TopologyAssignment
+    pods: Sequence[ExecutorPod], known: TopologyAssignment
 ) -> Iterator[tuple[str, Values]]:
     """Waiting pods in the order they were listed into what each domain still lacks."""
     there = Counter(pod.values for pod in pods)

@@ -17,38 +17,38 @@ from headgate.domain.workloads.admission import (
     PodSetAssignment,
     TopologyDomain,
 )
-from headgate.domain.workloads.pods.fewer import cut_out, cut_to, pods_in
-from headgate.domain.workloads.pods.remaining import needed_admission
+from headgate.domain.workloads.pods.assignment_trimming import pod_count, trimmed_to, without_ranks
+from headgate.domain.workloads.pods.reclaimable import needed_admission
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 from headgate.domain.workloads.state import PodEviction, Workload
 
-MARK = "#"
+UNIT_SEPARATOR = "#"
 """Stands in names of parts behind the workload's key, in which it cannot occur."""
 
 
-class Part(msgspec.Struct, frozen=True, gc=False):
+class EvictionUnit(msgspec.Struct, frozen=True, gc=False):
     """Pods that can only leave together, and the place they have in `admission`.
 
-    `name` begins with the workload's key. `pods` counts the last pods of each pod set; of what
-    `is_rest`, the whole workload once its other parts have gone, they are all that is left. Parts
-    of one workload go in the order of `turn`.
+    `name` begins with the key of its workload. `pods` counts the last pods of each pod set; the
+    unit that `is_remainder` holds every pod that no other unit holds. Units of one workload are
+    evicted in ascending `turn`.
     """
 
     name: str
     pods: dict[str, int]
     admission: Admission
     turn: int
-    is_rest: bool = False
+    is_remainder: bool = False
 
     @property
     def chain(self) -> str:
         """What it shares with the parts of its pod set, which go one after the other."""
-        return self.name if self.is_rest else self.name.rpartition("/")[0]
+        return self.name if self.is_remainder else self.name.rpartition("/")[0]
 
 
-def owner_of(name: str) -> str:
+def workload_of(name: str) -> str:
     """The key of the workload that a part, or a whole workload, of this name belongs to."""
-    return name.partition(MARK)[0]
+    return name.partition(UNIT_SEPARATOR)[0]
 
 
 def is_divisible(spec: WorkloadSpec) -> bool:
@@ -58,7 +58,7 @@ def is_divisible(spec: WorkloadSpec) -> bool:
     return spec.preemptibility == "SemiPreemptible"
 
 
-def core_of(spec: WorkloadSpec, pod_set: PodSet) -> int:
+def guaranteed_count(spec: WorkloadSpec, pod_set: PodSet) -> int:
     """How many pods of a set stay as long as the workload does; all of them if none go singly."""
     if spec.preemptibility == "SemiPreemptible":
         return pod_set.count if pod_set.min_count is None else pod_set.min_count
@@ -67,7 +67,7 @@ def core_of(spec: WorkloadSpec, pod_set: PodSet) -> int:
     return pod_set.count
 
 
-def parts_of(workload: Workload) -> tuple[Part, ...]:
+def eviction_units(workload: Workload) -> tuple[EvictionUnit, ...]:
     """The parts in which it may leave, the rest of it last; none if it leaves as a whole only.
 
     Pods that are on their way out are in none of them.
@@ -84,10 +84,10 @@ def parts_of(workload: Workload) -> tuple[Part, ...]:
             going[name] = going.get(name, 0) + count
     counts = {given.name: given.count for given in needed.pod_set_assignments}
     stay = {name: counts[name] - count for name, count in going.items()}
-    return (*surplus, _rest(workload, with_fewer(needed, going, stay), len(surplus)))
+    return (*surplus, _rest(workload, without_pods(needed, going, stay), len(surplus)))
 
 
-def together(workload: Workload, pods: dict[str, int]) -> Part:
+def combined_unit(workload: Workload, pods: dict[str, int]) -> EvictionUnit:
     """So many last pods of its pod sets, of those that stay so far, as one part."""
     assert workload.admission is not None, "only who holds a place has pods to give up"
     needed = _staying(workload, workload.admission)
@@ -97,10 +97,10 @@ def together(workload: Workload, pods: dict[str, int]) -> Part:
         if assigned.name in pods
     )
     place = replace(needed, pod_set_assignments=given)
-    return Part(f"{workload.key}{MARK}", pods, place, 0)
+    return EvictionUnit(f"{workload.key}{UNIT_SEPARATOR}", pods, place, 0)
 
 
-def staying(workload: Workload, pods: dict[str, int]) -> dict[str, int]:
+def remaining_counts(workload: Workload, pods: dict[str, int]) -> dict[str, int]:
     """How many pods stay of each of these pod sets once so many more have gone."""
     assert workload.admission is not None, "only who holds a place has pods to give up"
     needed = _staying(workload, workload.admission)
@@ -111,14 +111,14 @@ def staying(workload: Workload, pods: dict[str, int]) -> dict[str, int]:
     }
 
 
-NONE: Mapping[str, int] = {}
+NO_PODS: Mapping[str, int] = {}
 
 
-def with_fewer(
+def without_pods(
     admission: Admission,
     going: Mapping[str, int],
     stay: Mapping[str, int],
-    later: Mapping[str, int] = NONE,
+    later: Mapping[str, int] = NO_PODS,
 ) -> Admission:
     """An admission after so many last pods of pod sets have gone and `stay` are left of each.
 
@@ -134,7 +134,7 @@ def with_fewer(
     return replace(admission, pod_set_assignments=given)
 
 
-def shrunk(admission: Admission, pod_evictions: Iterable[PodEviction]) -> Admission:
+def without_evicting_pods(admission: Admission, pod_evictions: Iterable[PodEviction]) -> Admission:
     """What a workload holds once all the pods that are on their way out have gone."""
     going: dict[str, int] = {}
     stay: dict[str, int] = {}
@@ -142,11 +142,11 @@ def shrunk(admission: Admission, pod_evictions: Iterable[PodEviction]) -> Admiss
         for name, count in each.pods.items():
             going[name] = going.get(name, 0) + count
             stay[name] = min(stay.get(name, each.counts[name]), each.counts[name])
-    return with_fewer(admission, going, stay) if going else admission
+    return without_pods(admission, going, stay) if going else admission
 
 
-def going_part(
-    admission: Admission, pod_eviction: PodEviction, later: Mapping[str, int] = NONE
+def evicting_pods_admission(
+    admission: Admission, pod_eviction: PodEviction, later: Mapping[str, int] = NO_PODS
 ) -> Admission:
     """What the pods hold that are on their way out, `later` of their sets coming after them."""
     given = tuple(
@@ -159,16 +159,16 @@ def going_part(
 
 def _staying(workload: Workload, admission: Admission) -> Admission:
     """What it needs of a place once the pods that are on their way out have gone."""
-    left = shrunk(admission, workload.pod_evictions)
+    left = without_evicting_pods(admission, workload.pod_evictions)
     return needed_admission(left, workload.spec.pod_sets, workload.reclaimable)
 
 
-def _rest(workload: Workload, admission: Admission, turn: int) -> Part:
+def _rest(workload: Workload, admission: Admission, turn: int) -> EvictionUnit:
     left = {given.name: given.count for given in admission.pod_set_assignments}
-    return Part(workload.key, left, admission, turn, is_rest=True)
+    return EvictionUnit(workload.key, left, admission, turn, is_remainder=True)
 
 
-def _surplus(workload: Workload, needed: Admission) -> Iterator[Part]:
+def _surplus(workload: Workload, needed: Admission) -> Iterator[EvictionUnit]:
     sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
     turn = 0
     for given in reversed(needed.pod_set_assignments):
@@ -176,15 +176,15 @@ def _surplus(workload: Workload, needed: Admission) -> Iterator[Part]:
         if pod_set is None:
             continue
         size = _slice_size(pod_set)
-        core = -(-core_of(workload.spec, pod_set) // size) * size
+        core = -(-guaranteed_count(workload.spec, pod_set) // size) * size
         usage, places = _usage(given, size), given.topology_assignment
         groups = _from_the_end(places.domains, size) if places is not None else repeat(())
         for index in range(given.count - size, core - 1, -size):
             here = None if places is None else replace(places, domains=next(groups))
             alone = replace(given, count=size, resource_usage=usage, topology_assignment=here)
-            name = f"{workload.key}{MARK}{given.name}/{index}"
+            name = f"{workload.key}{UNIT_SEPARATOR}{given.name}/{index}"
             admission = replace(needed, pod_set_assignments=(alone,))
-            yield Part(name, {given.name: size}, admission, turn)
+            yield EvictionUnit(name, {given.name: size}, admission, turn)
             turn += 1
 
 
@@ -196,8 +196,8 @@ def _slice_size(pod_set: PodSet) -> int:
 def _fewer(given: PodSetAssignment, going: int, stay: int, later: int) -> PodSetAssignment:
     places, left = given.topology_assignment, stay + later
     if places is not None:
-        placed = pods_in(places)
-        places = cut_out(places, placed - max(left, placed - going), later)
+        placed = pod_count(places)
+        places = without_ranks(places, placed - max(left, placed - going), later)
     count = min(given.count, left)
     return replace(
         given, count=count, resource_usage=_usage(given, count), topology_assignment=places
@@ -207,7 +207,7 @@ def _fewer(given: PodSetAssignment, going: int, stay: int, later: int) -> PodSet
 def _last(given: PodSetAssignment, count: int, later: int = 0) -> PodSetAssignment:
     places = given.topology_assignment
     if places is not None:
-        upto = cut_to(places, max(0, pods_in(places) - later))
+        upto = trimmed_to(places, max(0, pod_count(places) - later))
         places = replace(places, domains=next(_from_the_end(upto.domains, count)))
     return replace(
         given, count=count, resource_usage=_usage(given, count), topology_assignment=places

@@ -13,31 +13,31 @@ from headgate.domain.workloads.admission import (
 from headgate.domain.workloads.specs import PodSet
 
 
-def pods_in(assignment: TopologyAssignment) -> int:
+def pod_count(assignment: TopologyAssignment) -> int:
     """How many pods have a place in it."""
     return sum(domain.count for domain in assignment.domains)
 
 
-def cut_to(assignment: TopologyAssignment, count: int) -> TopologyAssignment:
+def trimmed_to(assignment: TopologyAssignment, count: int) -> TopologyAssignment:
     """The first `count` places; the same assignment where there are no more than that.
 
     Order is kept as it is stored. Where the count is whole slices, so is every domain that stays.
     """
-    if pods_in(assignment) <= count:
+    if pod_count(assignment) <= count:
         return assignment
     return replace(assignment, domains=tuple(_first(assignment.domains, count)))
 
 
-def cut_out(assignment: TopologyAssignment, count: int, later: int) -> TopologyAssignment:
+def without_ranks(assignment: TopologyAssignment, count: int, later: int) -> TopologyAssignment:
     """Without `count` places, those that come before the last `later` ones; the same if none go."""
     if count <= 0:
         return assignment
-    head = cut_to(assignment, max(0, pods_in(assignment) - later - count))
+    head = trimmed_to(assignment, max(0, pod_count(assignment) - later - count))
     tail = tuple(_last(assignment.domains, later))
     return replace(assignment, domains=_joined(head.domains, tail))
 
 
-def cut_places(admission: Admission, pod_sets: tuple[PodSet, ...]) -> Admission:
+def trimmed_admission(admission: Admission, pod_sets: tuple[PodSet, ...]) -> Admission:
     """The admission with places for no more pods than the pod sets have now; else it is the same.
 
     Counts and usage stay as they were given: what is needed of them follows from the pod sets.
@@ -79,7 +79,7 @@ def _cut(given: PodSetAssignment, counts: Mapping[str, int]) -> PodSetAssignment
     known = given.topology_assignment
     if known is None:
         return given
-    cut = cut_to(known, counts.get(given.name, given.count))
+    cut = trimmed_to(known, counts.get(given.name, given.count))
     return given if cut is known else replace(given, topology_assignment=cut)
 
 

@@ -8,7 +8,7 @@ from headgate.domain.workloads.state import Workload
 from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
 
 
-def checked_pod_sets(workload: Workload) -> dict[str, PodSet]:
+def pod_sets_after_checks(workload: Workload) -> dict[str, PodSet]:
     """Each pod set by name with the node selectors and tolerations that its checks have told.
 
     Where checks contradict each other none is added: such a workload never starts.
