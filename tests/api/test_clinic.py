@@ -187,7 +187,7 @@ def test_a_batch_about_too_many_is_refused_and_nobody_is_left_out_silently(
     answer = admin.post("/v1/batches", asked)
     assert answer.status_code == 422
     assert "2 match" in answer.json()["errors"][0]["rule"]
-    assert admin.get(f"{HERE}/crowd-1").json()["status"]["phase"] != "Held"
+    assert admin.get(f"{HERE}/crowd-1").json()["status"]["phase"] != "OnHold"
 
 
 def test_the_clinic_is_narrowed_to_who_came_to_it_since(admin: Api) -> None:

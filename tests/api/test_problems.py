@@ -98,7 +98,7 @@ def test_a_broken_rule_of_a_body_names_its_field_and_what_would_be_right(admin: 
         ({**action, "query": {"x~/y": 1}}, "/query/x~0~1y", "labelSelector"),
         ({**action, "verb": "relase"}, "/verb", "Did you mean release?"),
         ({**action, "verb": "xyz"}, "/verb", "deactivate"),
-        ({**action, "query": {"phases": ["Hold"]}}, "/query/phases/0", "Held?"),
+        ({**action, "query": {"phases": ["Hold"]}}, "/query/phases/0", "OnHold?"),
         ({"verb": "hold"}, "/reason", "Give it."),
         ({**action, "reason": ""}, "/reason", "few words"),
     ]

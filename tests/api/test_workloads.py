@@ -73,7 +73,7 @@ def test_priority_comes_from_the_class_that_is_named(admin: Api) -> None:
 def test_holding_needs_a_reason_and_ends_with_release(admin: Api) -> None:
     admin.post(HERE, workload("held"))
     held = admin.post(f"{HERE}/held/hold", {"reason": "wait for data"})
-    assert held.json()["status"]["phase"] == "Held"
+    assert held.json()["status"]["phase"] == "OnHold"
     assert held.json()["status"]["hold"]["owner"] == "admin:admin"
     unreasoned = admin.post(f"{HERE}/held/hold", {})
     assert unreasoned.json()["errors"][0]["pointer"] == "/reason"

@@ -76,7 +76,7 @@ def test_a_hold_with_its_reason_is_in_the_log(screen: Screen, client: HeadgateCl
     dialog.get_by_label("Reason").fill("wrong size")
     dialog.get_by_role("button", name="Hold", exact=True).click()
     expect(dialog).to_have_count(0)
-    expect(screen.page.get_by_text("Held", exact=True).first).to_be_visible()
+    expect(screen.page.get_by_text("On hold", exact=True).first).to_be_visible()
     event = client.read("/v1/events", {"type": "workload.held"})["items"][0]
     assert event["reason"] == "wrong size"
     assert event["stream"] == f"workload/{NAMESPACE}/too-big"
@@ -89,7 +89,7 @@ def test_many_are_held_at_once_with_a_result_for_each(
     client.submit_batch([workload(f"bulk-{number}", gpus=99) for number in range(3)])
     client.act(f"/v1/namespaces/{NAMESPACE}/workloads/bulk-0/hold", {"reason": "already"})
     screen.open("/workloads?name=bulk", "Workloads")
-    expect(screen.row("bulk-0")).to_contain_text("Held")
+    expect(screen.row("bulk-0")).to_contain_text("On hold")
     screen.page.get_by_role("checkbox", name="Choose all that are loaded").check()
     screen.page.get_by_role("button", name="Hold", exact=True).click()
     dialog = screen.page.get_by_role("dialog")
@@ -98,7 +98,7 @@ def test_many_are_held_at_once_with_a_result_for_each(
     dialog.get_by_label("Reason").fill("all of them")
     dialog.get_by_role("button", name="Hold", exact=True).click()
     for number in range(3):
-        expect(screen.row(f"bulk-{number}")).to_contain_text("Held")
+        expect(screen.row(f"bulk-{number}")).to_contain_text("On hold")
 
 
 def test_a_browser_that_was_cut_off_shows_what_a_reload_shows(
@@ -113,7 +113,7 @@ def test_a_browser_that_was_cut_off_shows_what_a_reload_shows(
         client.act(f"/v1/namespaces/{NAMESPACE}/workloads/{name}/{verb}", {"reason": "while away"})
     screen.page.context.set_offline(False)
     screen.wait_until_live()
-    for name, phase in (("cut-0", "Held"), ("cut-1", "Cancelled"), ("cut-2", "Inactive")):
+    for name, phase in (("cut-0", "OnHold"), ("cut-1", "Cancelled"), ("cut-2", "Inactive")):
         expect(screen.row(name)).to_contain_text(phase)
     seen = screen.phases()
     screen.page.reload()

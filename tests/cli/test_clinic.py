@@ -45,7 +45,7 @@ def test_a_bulk_action_is_shown_before_it_is_done_and_can_be_taken_back(
     assert shown.startswith("hold by user:")
     assert "audit" in shown
     assert "2 of 2 done" in headgate("batch", batch, "--undo").output
-    assert headgate.json("get", "workload", "many-1")["status"]["phase"] != "Held"
+    assert headgate.json("get", "workload", "many-1")["status"]["phase"] != "OnHold"
     again = headgate("batch", batch, "--undo", code=5)
     assert "It has moved on since." in again.stdout
     assert "0 of 2 done" in again.stderr

@@ -121,7 +121,7 @@ def test_workloads_come_newest_first_page_by_page(adapters: Adapters) -> None:
     [
         ({"namespaces": ("b",)}, ["run-b"]),
         ({"namespaces": ()}, []),
-        ({"namespaces": ("a", "b"), "phases": ("Held", "QuotaReserved")}, ["run-b", "held"]),
+        ({"namespaces": ("a", "b"), "phases": ("OnHold", "QuotaReserved")}, ["run-b", "held"]),
         ({"phases": ("Pending",)}, ["other", "plain"]),
         ({"local_queue": "door"}, ["run-b", "plain", "held"]),
         ({"name_contains": "e"}, ["other", "held"]),

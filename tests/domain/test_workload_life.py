@@ -61,7 +61,7 @@ def timed_out() -> Workload:
     eviction = an_eviction("PodsReadyTimeout", count=3, requeue_at=after(600))
     story = story_of(running()).given(eviction)
     story.when(STOPPED)
-    assert phase_of(story.state) == "BackingOff"
+    assert phase_of(story.state) == "Retrying"
     workload: Workload = story.state
     return workload
 

@@ -95,7 +95,7 @@ def scheduled(state: WorkloadState, step: str) -> tuple[Any, ...]:
         case "time out" if free_to_evict:
             late = an_eviction("PodsReadyTimeout", eviction="e-2", requeue_at=after(60), count=1)
             return (late,)
-        case "back off ends" if phase_of(state) == "BackingOff":
+        case "back off ends" if phase_of(state) == "Retrying":
             return (WorkloadRequeued(reason="BackoffFinished"),)
         case _:
             return ()

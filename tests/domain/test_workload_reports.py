@@ -156,7 +156,7 @@ def test_stopped_without_naming_an_eviction_means_the_open_one() -> None:
 def test_a_hold_keeps_what_waits_and_leaves_alone_what_runs() -> None:
     story = story_of(a_workload())
     assert story.when(USER_HOLD) == (WorkloadHeld(owner="user:bo", reason="not yet"),)
-    assert phase_of(story.state) == "Held"
+    assert phase_of(story.state) == "OnHold"
     assert story.when(USER_HOLD) == ()
     runs = story_of(running())
     runs.when(USER_HOLD)
@@ -188,7 +188,7 @@ def test_a_user_s_hold_outlives_the_admin_s_over_it(holds: tuple[HoldWorkload, .
     assert story.when(ADMIN_HOLD) == ()
     released, held = story.when(ReleaseWorkload(authority="Admin"))
     assert (released, held.owner) == (WorkloadReleased(), "user:bo")
-    assert phase_of(story.state) == "Held"
+    assert phase_of(story.state) == "OnHold"
     assert story.when(ReleaseWorkload()) == (WorkloadReleased(),)
     assert phase_of(story.state) == "Pending"
 

@@ -364,7 +364,7 @@ class Histories(RuleBasedStateMachine):
         cell = self.world.cell
         for key in sorted(cell.workloads):
             workload = cell.workloads[key]
-            waits = phase_of(workload) in {"Pending", "Nominated", "BackingOff", "Held", "Inactive"}
+            waits = phase_of(workload) in {"Pending", "Nominated", "Retrying", "OnHold", "Inactive"}
             if waits:
                 found = recorded_reason(cell, workload, self.world.at)
                 assert found is not None, f"{key} waits and nobody says why"

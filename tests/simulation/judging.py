@@ -29,8 +29,8 @@ SAYS_NO_ROOM = {
     "WaitingForHosts",
 }
 REASON_OF_PHASE = {
-    "BackingOff": {"BackingOff"},
-    "Held": {"OnHold"},
+    "Retrying": {"BackingOff"},
+    "OnHold": {"OnHold"},
     "Inactive": {"Deactivated"},
     "QuotaReserved": {"UnsatisfiedAdmissionChecks"},
 }

@@ -44,7 +44,7 @@ class Witness:
     def everyone_is_explained(self, at: int) -> None:
         """No workload waits without a reason that can be told."""
         for key, workload in sorted(self.cell.workloads.items()):
-            if phase_of(workload) in {"Pending", "Nominated", "BackingOff", "Held", "Inactive"}:
+            if phase_of(workload) in {"Pending", "Nominated", "Retrying", "OnHold", "Inactive"}:
                 assert recorded_reason(self.cell, workload, at) is not None, key
 
     def _judge_before(self, recorded: Recorded, before: Workload | None) -> None:

@@ -84,7 +84,7 @@ function Entries({ text, isChosen, onFound, onDone }: EntriesProps) {
             Appearance: {theme}
           </Command.Item>
         ))}
-        <Command.Item value="stuck show what waits pending" onSelect={go("/workloads?phase=Pending,BackingOff,Held")} className={styles.item}>
+        <Command.Item value="stuck show what waits pending" onSelect={go("/workloads?phase=Pending,Retrying,OnHold")} className={styles.item}>
           <Boxes aria-hidden="true" />
           Show what waits
         </Command.Item>

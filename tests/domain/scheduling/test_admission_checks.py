@@ -97,12 +97,12 @@ def test_a_retry_frees_the_quota_at_once_and_comes_back_later() -> None:
     assert world.admitted() == [other, key]
     world.check(key, "budget", "Retry", wait=60)
     assert names(world.settle())[:2] == ["WorkloadEvicted", "WorkloadStopped"]
-    assert phase_of(world[key]) == "BackingOff"
+    assert phase_of(world[key]) == "Retrying"
     assert world.admitted() == [other, third]
     world.finish(other)
     world.wait(59)
     world.settle()
-    assert phase_of(world[key]) == "BackingOff"
+    assert phase_of(world[key]) == "Retrying"
     world.wait(1)
     world.settle()
     assert phase_of(world[key]) == "QuotaReserved"

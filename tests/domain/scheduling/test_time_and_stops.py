@@ -102,7 +102,7 @@ def test_an_evicted_workload_competes_again_when_its_backoff_ends() -> None:
     world.settle()
     world.stop(key)
     world.settle()
-    assert phase_of(world[key]) == "BackingOff"
+    assert phase_of(world[key]) == "Retrying"
     found = recorded_reason(world.cell, world[key], world.at)
     assert found is not None
     assert found.sentence == "It backs off for 10 s more before attempt 1"
@@ -127,7 +127,7 @@ def test_a_backoff_lasts_although_its_local_queue_was_stopped_and_resumed() -> N
     world.settle()
     world.record("localqueue/team/q", LocalQueueResumed())
     world.settle()
-    assert phase_of(world[key]) == "BackingOff"
+    assert phase_of(world[key]) == "Retrying"
     world.wait(11)
     world.settle()
     assert world.admitted() == [key]

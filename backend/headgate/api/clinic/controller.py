@@ -38,7 +38,7 @@ Causes = Annotated[
     str | None, QueryParameter(name="cause", description="Causes to show, separated by commas")
 ]
 Phases = Annotated[
-    str | None, QueryParameter(name="phase", description="Inactive, BackingOff or Held")
+    str | None, QueryParameter(name="phase", description="Inactive, Retrying or OnHold")
 ]
 Place = Annotated[str, QueryParameter(name="namespace")]
 ClusterQueueName = Annotated[str, QueryParameter(name="clusterQueue")]

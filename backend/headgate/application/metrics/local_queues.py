@@ -10,7 +10,7 @@ from headgate.domain.queues.activity import local_queue_activity
 from headgate.domain.values.quantities import FlavorUsage
 from headgate.domain.workloads.state import is_admitted
 
-WAITING = {"active": ("Pending", "Nominated"), "inadmissible": ("BackingOff",)}
+WAITING = {"active": ("Pending", "Nominated"), "inadmissible": ("Retrying",)}
 """The phases of those who compete now, and of those who will."""
 
 FINISHED = ("Succeeded", "Failed", "Cancelled")

@@ -9,7 +9,7 @@ from headgate.cli.replay.arrivals import Play
 from headgate.client.client import HeadgateClient
 
 ENDED = frozenset({"Succeeded", "Failed", "Cancelled"})
-WAITING = frozenset({"Pending", "Nominated", "BackingOff", "Held", "Inactive"})
+WAITING = frozenset({"Pending", "Nominated", "Retrying", "OnHold", "Inactive"})
 
 
 NOT_LOOKED_AT = frozenset({"", "NotYetEvaluated"})

@@ -18,9 +18,9 @@ from headgate.domain.workloads.transitions.activation import (
     resets_execution_time,
 )
 
-PATIENT_PHASES: tuple[Phase, ...] = ("Inactive", "BackingOff", "Held")
+PATIENT_PHASES: tuple[Phase, ...] = ("Inactive", "Retrying", "OnHold")
 Verb = Literal["activate", "requeue", "release"]
-HELPS: dict[Phase, Verb] = {"Inactive": "activate", "BackingOff": "requeue", "Held": "release"}
+HELPS: dict[Phase, Verb] = {"Inactive": "activate", "Retrying": "requeue", "OnHold": "release"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +86,22 @@ def case_of(cell: Cell, workload: Workload, at: Instant) -> Case | None:
 
 
 def _cause(workload: Workload, phase: Phase) -> str:
-    if phase == "Held":
-        return "Held"
-    if phase == "BackingOff":
+    if phase == "OnHold":
+        return "OnHold"
+    if phase == "Retrying":
         requeued = condition(workload, "Requeued")
-        return requeued.reason if requeued else "BackingOff"
+        return requeued.reason if requeued else "Retrying"
     return workload.deactivation.cause if workload.deactivation else "SubmittedInactive"
 
 
 def _who(workload: Workload, phase: Phase) -> str:
-    if phase == "Held":
+    if phase == "OnHold":
         return workload.hold.owner if workload.hold else ""
     return workload.deactivation.by if workload.deactivation else ""
 
 
 def _since(workload: Workload, phase: Phase) -> Instant | None:
-    if phase == "Held":
+    if phase == "OnHold":
         return workload.hold.held_at if workload.hold else None
     if workload.deactivation is not None:
         return workload.deactivation.deactivated_at
@@ -131,9 +131,9 @@ def _limits(config: Config, workload: Workload) -> tuple[Limit, ...]:
 
 
 def _resets(workload: Workload, phase: Phase) -> tuple[str, ...]:
-    if phase == "Held":
+    if phase == "OnHold":
         return ("the hold",)
-    if phase == "BackingOff":
+    if phase == "Retrying":
         return ("the time it backs off",)
     attempts = workload.deactivation.requeues if workload.deactivation else 0
     found = [f"the count of requeues (0 instead of {attempts})" if attempts else "", "the backoff"]

@@ -23,7 +23,7 @@ ConditionType = Literal[
     "Held", "PodsNotMatchingPriority", "BlockedOnPreemptionGates",
 ]  # fmt: skip
 Phase = Literal[
-    "Pending", "Nominated", "BackingOff", "Held", "Inactive",
+    "Pending", "Nominated", "Retrying", "OnHold", "Inactive",
     "QuotaReserved", "Starting", "Running", "Evicting", "Succeeded", "Failed", "Cancelled",
 ]  # fmt: skip
 
@@ -221,9 +221,9 @@ def phase_of(workload: Workload) -> Phase:
     if not workload.spec.active:
         return "Inactive"
     if workload.hold is not None:
-        return "Held"
+        return "OnHold"
     if workload.requeue.requeue_at is not None:
-        return "BackingOff"
+        return "Retrying"
     return "Nominated" if workload.round_id is not None else "Pending"
 
 

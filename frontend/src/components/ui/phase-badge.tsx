@@ -22,8 +22,8 @@ import { Badge, type Tone } from "./badge";
 const LOOKS: Record<Phase, { tone: Tone; icon: LucideIcon; words: string }> = {
   Pending: { tone: "wait", icon: Clock, words: "Pending" },
   Nominated: { tone: "move", icon: Target, words: "Nominated" },
-  BackingOff: { tone: "wait", icon: Hourglass, words: "Backing off" },
-  Held: { tone: "hold", icon: Hand, words: "Held" },
+  Retrying: { tone: "wait", icon: Hourglass, words: "Retrying" },
+  OnHold: { tone: "hold", icon: Hand, words: "On hold" },
   Inactive: { tone: "idle", icon: PowerOff, words: "Inactive" },
   QuotaReserved: { tone: "move", icon: Bookmark, words: "Quota reserved" },
   Starting: { tone: "run", icon: CircleDashed, words: "Starting" },

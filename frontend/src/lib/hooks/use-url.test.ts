@@ -11,5 +11,5 @@ test("an emptied parameter leaves the address", () => {
 });
 
 test("names and lists stay readable", () => {
-  expect(searchWith("", { panel: "team-a/train", phase: "Pending,Held" })).toBe("?panel=team-a/train&phase=Pending,Held");
+  expect(searchWith("", { panel: "team-a/train", phase: "Pending,OnHold" })).toBe("?panel=team-a/train&phase=Pending,OnHold");
 });

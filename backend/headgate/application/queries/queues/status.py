@@ -16,7 +16,7 @@ from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorUsage
 
-WAITING = ("Pending", "Nominated", "BackingOff")
+WAITING = ("Pending", "Nominated", "Retrying")
 ADMITTED = ("Starting", "Running", "Evicting")
 
 

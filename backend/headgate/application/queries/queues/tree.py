@@ -130,8 +130,8 @@ def queue_counts(cell: Cell, cluster_queue: str) -> QueueCounts:
     return QueueCounts(
         pending=phases.get("Pending", 0) - parked,
         parked=parked,
-        backing_off=phases.get("BackingOff", 0),
-        held=phases.get("Held", 0),
+        backing_off=phases.get("Retrying", 0),
+        held=phases.get("OnHold", 0),
         nominated=phases.get("Nominated", 0),
         reserving=phases.get("QuotaReserved", 0),
         starting=phases.get("Starting", 0),
@@ -154,7 +154,7 @@ def _local_queue(cell: Cell, key: str) -> LocalQueueLine:
     return LocalQueueLine(
         namespace=queue.namespace,
         name=queue.name,
-        pending=sum(phases.get(p, 0) for p in ("Pending", "Nominated", "BackingOff", "Held")),
+        pending=sum(phases.get(p, 0) for p in ("Pending", "Nominated", "Retrying", "OnHold")),
         running=sum(phases.get(p, 0) for p in ("Starting", "Running", "Evicting")),
         stop_policy=queue.spec.stop_policy,
     )

@@ -53,7 +53,7 @@ def expected_start(
 ) -> ExpectedStart | None:
     """None for one that has a place or needs none any more."""
     phase = phase_of(workload)
-    if phase not in {"Pending", "Nominated", "BackingOff", "Held", "Inactive"}:
+    if phase not in {"Pending", "Nominated", "Retrying", "OnHold", "Inactive"}:
         return None
     obstacle = _unforeseeable(cell, why)
     if obstacle:

@@ -23,7 +23,7 @@ const CAUSES: Record<string, string> = {
   AdmissionCheck: "Admission check",
   PodsReadyTimeout: "Pods not ready",
   SubmittedInactive: "Submitted inactive",
-  Held: "Held",
+  OnHold: "On hold",
 };
 
 /** A cause as a person says it. */

@@ -15,5 +15,5 @@ test("the most severe comes first", () => {
 });
 
 test("phases nobody is in are left out, save the four people look for", () => {
-  expect(tilesOf({ Held: 1 }, ["Pending", "Held", "Evicting", "Running"]).map((tile) => tile.phase)).toEqual(["Pending", "Held", "Running"]);
+  expect(tilesOf({ OnHold: 1 }, ["Pending", "OnHold", "Evicting", "Running"]).map((tile) => tile.phase)).toEqual(["Pending", "OnHold", "Running"]);
 });

@@ -5,7 +5,7 @@ const RANK: Record<string, number> = { critical: 0, warning: 1, info: 2 };
 
 /** What the day looks like, in one sentence. */
 export function summaryOf({ attention, counts }: Pick<Overview, "attention" | "counts">): string {
-  const waiting = (counts.Pending ?? 0) + (counts.BackingOff ?? 0) + (counts.Nominated ?? 0);
+  const waiting = (counts.Pending ?? 0) + (counts.Retrying ?? 0) + (counts.Nominated ?? 0);
   const placed = (counts.QuotaReserved ?? 0) + (counts.Starting ?? 0) + (counts.Running ?? 0) + (counts.Evicting ?? 0);
   const state = `${placed} with a place, ${waiting} waiting.`;
   if (attention.length === 0) return `Nothing needs attention; ${state}`;

@@ -6,7 +6,7 @@ import styles from "./count-chips.module.css";
 
 const CHIPS: { words: string; phase: string; fields: (keyof QueueCounts)[] }[] = [
   { words: "pending", phase: "Pending,Nominated", fields: ["pending", "parked", "nominated"] },
-  { words: "backing off", phase: "BackingOff", fields: ["backingOff"] },
+  { words: "backing off", phase: "Retrying", fields: ["backingOff"] },
   { words: "held", phase: "Held", fields: ["held"] },
   { words: "starting", phase: "QuotaReserved,Starting", fields: ["reserving", "starting"] },
   { words: "running", phase: "Running", fields: ["running"] },

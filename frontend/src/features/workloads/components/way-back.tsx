@@ -9,7 +9,7 @@ import { caseQuery } from "../api/workloads";
 import { keyOf } from "../model/arrival";
 import styles from "./workload-page.module.css";
 
-const PATIENTS = ["Inactive", "BackingOff", "Held"];
+const PATIENTS = ["Inactive", "Retrying", "OnHold"];
 const IF: Record<string, string> = {
   activate: "If it is activated",
   requeue: "If it is requeued now",

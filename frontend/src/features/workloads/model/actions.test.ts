@@ -21,8 +21,8 @@ test("nothing is done to what has ended", () => {
 
 test("only what is held is released, and nothing is held twice", () => {
   expect(stageRefusal("release", inPhase("Pending"))).toBe("It is not held.");
-  expect(stageRefusal("release", inPhase("Held"))).toBeUndefined();
-  expect(stageRefusal("hold", inPhase("Held"))).toBeDefined();
+  expect(stageRefusal("release", inPhase("OnHold"))).toBeUndefined();
+  expect(stageRefusal("hold", inPhase("OnHold"))).toBeDefined();
 });
 
 test("a hold on a running workload is seen by its condition", () => {

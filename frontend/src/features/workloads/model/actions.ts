@@ -54,7 +54,7 @@ export function stageRefusal(action: WorkloadAction, workload: WorkloadObject): 
     case "release":
       return isHeld(workload) ? undefined : "It is not held.";
     case "requeue":
-      return WITH_QUOTA.includes(phase) || phase === "BackingOff" ? undefined : "It has no place to give up.";
+      return WITH_QUOTA.includes(phase) || phase === "Retrying" ? undefined : "It has no place to give up.";
     case "activate":
       return workload.spec.active === false ? undefined : "It is active.";
     case "deactivate":
@@ -66,7 +66,7 @@ export function stageRefusal(action: WorkloadAction, workload: WorkloadObject): 
 
 /** Whether a hold stands, in line or while running. */
 export function isHeld(workload: WorkloadObject): boolean {
-  if (workload.status?.phase === "Held") return true;
+  if (workload.status?.phase === "OnHold") return true;
   return (workload.status?.conditions ?? []).some((found) => found.type === "Held" && found.status === "True");
 }
 

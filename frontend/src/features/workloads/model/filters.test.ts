@@ -4,8 +4,8 @@ import { isNarrowed, toggled } from "./filters";
 
 test("a phase is switched on and off in the address", () => {
   expect(toggled("", "Pending")).toBe("Pending");
-  expect(toggled("Pending", "Held")).toBe("Pending,Held");
-  expect(toggled("Pending,Held", "Pending")).toBe("Held");
+  expect(toggled("Pending", "OnHold")).toBe("Pending,OnHold");
+  expect(toggled("Pending,OnHold", "Pending")).toBe("OnHold");
 });
 
 test("a list with any filter is narrowed", () => {

@@ -6,7 +6,7 @@ const ELASTIC = "kueue.x-k8s.io/elastic-job";
 const REPLACES = "kueue.x-k8s.io/workload-slice-replacement-for";
 
 const ENDS: readonly Phase[] = ["Succeeded", "Failed", "Cancelled"];
-const WAITS: readonly Phase[] = ["Pending", "BackingOff", "Held", "Inactive"];
+const WAITS: readonly Phase[] = ["Pending", "Retrying", "OnHold", "Inactive"];
 
 const SOURCES: Record<string, string> = {
   Spec: "says its definition",

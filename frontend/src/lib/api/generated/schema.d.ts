@@ -2233,7 +2233,7 @@ export interface components {
             workload: string;
             uid: string;
             /** @enum {string} */
-            phase: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
+            phase: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
             admission: components["schemas"]["Admission"];
             podSets: components["schemas"]["PodSet"][];
             annotations?: {
@@ -2438,7 +2438,7 @@ export interface components {
         BulkQuery: {
             /** @default  */
             namespace?: string;
-            phases?: ("Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled")[];
+            phases?: ("Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled")[];
             /** @default  */
             queueName?: string;
             /** @default  */
@@ -2909,9 +2909,9 @@ export interface components {
             /** @enum {string} */
             what: "Starts" | "DoesNotStart" | "Evicted" | "EvictedAndStartsAgain" | "NotEvicted" | "Changes";
             /** @enum {null|string} */
-            without?: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled" | null;
+            without?: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled" | null;
             /** @enum {null|string} */
-            withChange?: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled" | null;
+            withChange?: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled" | null;
         };
         /** EventPage */
         EventPage: {
@@ -3083,7 +3083,7 @@ export interface components {
             workload: string;
             asOf: components["schemas"]["AsOf"];
             /** @enum {string} */
-            phase: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
+            phase: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
             /** @enum {string} */
             verdict: "Waiting" | "Admitted" | "Finished" | "Inactive";
             dominant: string;
@@ -3172,7 +3172,7 @@ export interface components {
             /** @enum {string} */
             inTheEnd: "Admitted" | "MakesRoom" | "Waits" | "Gone";
             /** @enum {null|string} */
-            phase?: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled" | null;
+            phase?: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled" | null;
             /** @default  */
             clusterQueue?: string;
             sentence: string;
@@ -3687,7 +3687,7 @@ export interface components {
             positionInLocalQueue: number;
             positionInCohort: number;
             /** @enum {string} */
-            phase: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
+            phase: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
             /** @default  */
             dominant?: string;
             /** @default  */
@@ -4787,7 +4787,7 @@ export interface components {
         /** WorkloadStatus */
         WorkloadStatus: {
             /** @enum {string} */
-            phase: "Pending" | "Nominated" | "BackingOff" | "Held" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
+            phase: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
             conditions?: components["schemas"]["Condition"][];
             admission?: components["schemas"]["Admission"] | null;
             admissionChecks?: components["schemas"]["CheckState"][];
@@ -10684,7 +10684,7 @@ export interface operations {
                 /** @description At most so many items */
                 limit?: number;
                 namespace?: string;
-                /** @description Inactive, BackingOff or Held */
+                /** @description Inactive, Retrying or OnHold */
                 phase?: string | null;
                 clusterQueue?: string;
                 /** @description A part of the name */
