@@ -62,7 +62,7 @@ def test_more_quota_starts_who_waits(admin: Api, stretch: int, work: Callable[[]
     (differing,) = found["result"]["workloads"]
     assert (differing["workload"], differing["what"]) == (
         "team-a/third",
-        ["StartsOnlyInRehearsal"],
+        ["StartsOnlyInBacktest"],
     )
     (queue,) = found["result"]["queues"]
     assert (queue["then"]["stillWaiting"], queue["rehearsed"]["stillWaiting"]) == (1, 0)

@@ -83,7 +83,9 @@ def test_a_strict_line_that_has_not_moved_for_an_hour_is_told() -> None:
         world.submit(name, "q", {"gpu": 3})
     world.settle()
     world.wait(LONG_HEAD_SECONDS)
-    found = [one for one in attention(world.cell, world.at, None) if one.kind == "LineBlocked"]
+    found = [
+        one for one in attention(world.cell, world.at, None) if one.kind == "HeadOfLineBlocking"
+    ]
     assert [one.title for one in found] == ["ClusterQueue q starts nothing behind team/second"]
     assert found[0].detail.endswith("1 workload waits behind it.")
     assert found[0].stream == "workload/team/second"

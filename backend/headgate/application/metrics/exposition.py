@@ -24,7 +24,7 @@ DETECTORS = (
     "Starvation",
     "NeverStarts",
     "Thrash",
-    "LineBlocked",
+    "HeadOfLineBlocking",
     "NotStarted",
     "Configuration",
     "FollowerDrift",

@@ -23,7 +23,7 @@ UNFINISHED = frozenset({"Waiting", "Running"})
 DIFFERENCES = {
     "StartsEarlier": "starts earlier",
     "StartsLater": "starts later",
-    "StartsOnlyInRehearsal": "starts only here",
+    "StartsOnlyInBacktest": "starts only here",
     "DoesNotStart": "does not start",
     "PreemptedMore": "is preempted more often",
     "PreemptedLess": "is preempted less often",

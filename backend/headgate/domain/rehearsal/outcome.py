@@ -19,7 +19,7 @@ PERCENT = 100
 Difference = Literal[
     "StartsEarlier",
     "StartsLater",
-    "StartsOnlyInRehearsal",
+    "StartsOnlyInBacktest",
     "DoesNotStart",
     "PreemptedMore",
     "PreemptedLess",
@@ -159,7 +159,7 @@ def _start(then: Life, rehearsed: Life) -> Difference | None:
     if then.started_at is None or rehearsed.started_at is None:
         if then.started_at == rehearsed.started_at:
             return None
-        return "DoesNotStart" if rehearsed.started_at is None else "StartsOnlyInRehearsal"
+        return "DoesNotStart" if rehearsed.started_at is None else "StartsOnlyInBacktest"
     if abs(rehearsed.started_at - then.started_at) <= SAME_WITHIN:
         return None
     return "StartsEarlier" if rehearsed.started_at < then.started_at else "StartsLater"
@@ -190,7 +190,7 @@ def _totals(stretch: Stretch, progress: Progress, found: list[Differing]) -> Tot
         same=sum(not one.what for one in found),
         earlier=count("StartsEarlier"),
         later=count("StartsLater"),
-        only_rehearsed=count("StartsOnlyInRehearsal"),
+        only_rehearsed=count("StartsOnlyInBacktest"),
         only_then=count("DoesNotStart"),
         preemptions_then=sum(one.then.preempted for one in found),
         preemptions_rehearsed=sum(one.rehearsed.preempted for one in found),

@@ -96,7 +96,7 @@ def _blocked_lines(cell: Cell, at: Instant, scope: NamespaceScope) -> Iterator[A
         who = head.key if is_open else FOREIGN_WORKLOAD
         untold = NEVER_STARTS if is_hopeless else LONG_AGO
         yield Attention(
-            kind="LineBlocked",
+            kind="HeadOfLineBlocking",
             severity="warning",
             title=f"ClusterQueue {name} starts nothing behind {who}",
             detail=f"{head.explanation.sentence if is_open else untold}. "

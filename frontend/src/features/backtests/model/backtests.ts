@@ -10,7 +10,7 @@ export type QueueOutcome = BacktestResult["queues"][number];
 const DIFFERENCES: Record<Differing["what"][number], string> = {
   StartsEarlier: "starts earlier",
   StartsLater: "starts later",
-  StartsOnlyInRehearsal: "starts only here",
+  StartsOnlyInBacktest: "starts only here",
   DoesNotStart: "does not start",
   PreemptedMore: "is preempted more often",
   PreemptedLess: "is preempted less often",

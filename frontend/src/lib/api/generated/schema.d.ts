@@ -2821,7 +2821,7 @@ export interface components {
         DifferingView: {
             workload: string;
             clusterQueue: string;
-            what: ("StartsEarlier" | "StartsLater" | "StartsOnlyInRehearsal" | "DoesNotStart" | "PreemptedMore" | "PreemptedLess" | "PlacedElsewhere")[];
+            what: ("StartsEarlier" | "StartsLater" | "StartsOnlyInBacktest" | "DoesNotStart" | "PreemptedMore" | "PreemptedLess" | "PlacedElsewhere")[];
             then: components["schemas"]["FateView"];
             rehearsed: components["schemas"]["FateView"];
             placesDiffer: number;
