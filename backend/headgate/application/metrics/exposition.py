@@ -104,7 +104,7 @@ def _queue_lines(cell: Cell) -> Iterator[str]:
     for name, count in counts.items():
         active = count.pending + count.nominated
         pending.append(({"cluster_queue": name, "status": "active"}, active))
-        parked = count.parked + count.backing_off
+        parked = count.parked + count.retrying
         pending.append(({"cluster_queue": name, "status": "inadmissible"}, parked))
     yield from metric_lines("kueue_pending_workloads", "gauge", "Workloads that wait", pending)
     yield from metric_lines(

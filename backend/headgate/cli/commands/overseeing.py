@@ -51,7 +51,7 @@ def _title(node: Object) -> str:
 
 
 def _in_words(name: str) -> str:
-    """A count's name as people write it: `backing off` for `backingOff`."""
+    """A count's name as people write it: `on hold` for `onHold`."""
     return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
 
 

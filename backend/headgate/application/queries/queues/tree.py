@@ -130,8 +130,8 @@ def queue_counts(cell: Cell, cluster_queue: str) -> QueueCounts:
     return QueueCounts(
         pending=phases.get("Pending", 0) - parked,
         parked=parked,
-        backing_off=phases.get("Retrying", 0),
-        held=phases.get("OnHold", 0),
+        retrying=phases.get("Retrying", 0),
+        on_hold=phases.get("OnHold", 0),
         nominated=phases.get("Nominated", 0),
         reserving=phases.get("QuotaReserved", 0),
         starting=phases.get("Starting", 0),

@@ -51,8 +51,8 @@ class QueueCounts(Whole, kw_only=True, frozen=True):
 
     pending: int = 0
     parked: int = 0
-    backing_off: int = 0
-    held: int = 0
+    retrying: int = 0
+    on_hold: int = 0
     nominated: int = 0
     reserving: int = 0
     starting: int = 0

@@ -6,8 +6,8 @@ import styles from "./count-chips.module.css";
 
 const CHIPS: { words: string; phase: string; fields: (keyof QueueCounts)[] }[] = [
   { words: "pending", phase: "Pending,Nominated", fields: ["pending", "parked", "nominated"] },
-  { words: "backing off", phase: "Retrying", fields: ["backingOff"] },
-  { words: "held", phase: "Held", fields: ["held"] },
+  { words: "retrying", phase: "Retrying", fields: ["retrying"] },
+  { words: "on hold", phase: "OnHold", fields: ["onHold"] },
   { words: "starting", phase: "QuotaReserved,Starting", fields: ["reserving", "starting"] },
   { words: "running", phase: "Running", fields: ["running"] },
   { words: "evicting", phase: "Evicting", fields: ["evicting"] },
