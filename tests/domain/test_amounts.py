@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.values.amounts import (
-    MAXIMUM_AMOUNT,
+    MAX_AMOUNT,
     NotAQuantity,
     amount_of,
     amount_of_nanos,
@@ -45,7 +45,7 @@ RESOURCES = st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "hugepages-2Mi"]
         ("memory", "1G", 10**9),
         ("memory", "1k", 1000),
         ("memory", "100m", 1),
-        ("memory", "12E", 12 * 10**18 if MAXIMUM_AMOUNT >= 12 * 10**18 else None),
+        ("memory", "12E", 12 * 10**18 if MAX_AMOUNT >= 12 * 10**18 else None),
         ("memory", "1E2", 100),
         ("memory", "7Ei", 7 * 2**60),
         ("nvidia.com/gpu", "8", 8),
@@ -106,7 +106,7 @@ def test_an_amount_is_written_canonically(resource: str, amount: int, text: str)
     assert quantity_of(resource, amount) == text
 
 
-@given(RESOURCES, st.integers(-MAXIMUM_AMOUNT, MAXIMUM_AMOUNT))
+@given(RESOURCES, st.integers(-MAX_AMOUNT, MAX_AMOUNT))
 def test_what_is_written_reads_back_the_same(resource: str, amount: int) -> None:
     assert amount_of(resource, quantity_of(resource, amount)) == amount
 
@@ -181,4 +181,4 @@ def test_pointers_escape_and_move() -> None:
 def test_what_many_pods_ask_for_stays_within_what_can_be_counted(amount: int, count: int) -> None:
     (total,) = scaled({"cpu": amount}, count).values()
     exact = amount * count
-    assert total == exact or (exact < 0 == total) or (total == MAXIMUM_AMOUNT < exact)
+    assert total == exact or (exact < 0 == total) or (total == MAX_AMOUNT < exact)

@@ -6,7 +6,7 @@ from headgate.domain.configured import Configured
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.decide.default_queue import with_default_queue
-from headgate.domain.workloads.preemption.priority import resolved
+from headgate.domain.workloads.preemption.priority import resolve_priority
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
 from tests.builders.policies import a_priority_class
 from tests.builders.world import World, quotas
@@ -46,7 +46,7 @@ def classes(**values: int) -> dict[str, Configured[WorkloadPriorityClassSpec]]:
 
 
 def priority_of(spec: WorkloadSpec, **values: int) -> tuple[Any, int]:
-    found = resolved(spec, classes(**values), states_priority=False)
+    found = resolve_priority(spec, classes(**values), has_explicit_priority=False)
     return found.priority_class and found.priority_class.name, found.priority
 
 
@@ -68,5 +68,5 @@ def test_a_class_that_the_workload_names_itself_stands() -> None:
 
 def test_a_priority_that_is_stated_stands() -> None:
     spec = WorkloadSpec(pod_sets=SPEC.pod_sets, priority=3)
-    found = resolved(spec, classes(default=7), states_priority=True)
+    found = resolve_priority(spec, classes(default=7), has_explicit_priority=True)
     assert (found.priority_class, found.priority) == (None, 3)

@@ -13,11 +13,11 @@ from headgate.domain.limits.events import LimitRangeCreated
 from headgate.domain.limits.rules import limit_range_violations
 from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.pods.bounds import bound_violations
+from headgate.domain.workloads.pods.bounds import pod_limit_violations
 from headgate.domain.workloads.pods.defaults import (
     NO_BOUNDS,
-    bounds_of,
     completed_template,
+    limit_range_bounds,
     with_pod_defaults,
 )
 from headgate.domain.workloads.specs import WorkloadSpec
@@ -70,15 +70,15 @@ def requests_of(spec: WorkloadSpec) -> dict[str, int]:
 
 def test_containers_that_say_nothing_get_the_requests_of_their_namespace() -> None:
     ranges = a_range(USUAL)
-    silent = with_pod_defaults(asking(), bounds_of(ranges, "team-a"), {})
+    silent = with_pod_defaults(asking(), limit_range_bounds(ranges, "team-a"), {})
     assert requests_of(silent) == {"cpu": 500}
-    elsewhere = with_pod_defaults(asking(), bounds_of(ranges, "team-b"), {})
+    elsewhere = with_pod_defaults(asking(), limit_range_bounds(ranges, "team-b"), {})
     assert requests_of(elsewhere) == {}
 
 
 def test_what_a_container_states_goes_before_the_default() -> None:
     stated = asking(requests={"cpu": "1500m", "memory": "1Gi"})
-    found = with_pod_defaults(stated, bounds_of(a_range(USUAL), "team-a"), {})
+    found = with_pod_defaults(stated, limit_range_bounds(a_range(USUAL), "team-a"), {})
     assert requests_of(found) == {"cpu": 1500, "memory": 2**30}
 
 
@@ -95,7 +95,7 @@ def test_a_runtime_adds_its_overhead_unless_the_pod_states_one() -> None:
 
 def test_whoever_runs_the_pods_is_told_what_was_filled_in() -> None:
     asked = asking({"runtimeClassName": "sandboxed"})
-    bounds = bounds_of(a_range(USUAL), "team-a")
+    bounds = limit_range_bounds(a_range(USUAL), "team-a")
     (found,) = with_pod_defaults(asked, bounds, a_runtime("sandboxed", cpu=250)).pod_sets
     pod = completed_template(found)["spec"]
     assert pod["overhead"] == {"cpu": "250m"}
@@ -105,8 +105,8 @@ def test_whoever_runs_the_pods_is_told_what_was_filled_in() -> None:
 
 
 def test_pods_keep_what_they_got_when_the_range_changes() -> None:
-    before = with_pod_defaults(asking(), bounds_of(a_range(USUAL), "team-a"), {})
-    later = bounds_of(a_range(LimitRangeItem(default_request={"cpu": 9})), "team-a")
+    before = with_pod_defaults(asking(), limit_range_bounds(a_range(USUAL), "team-a"), {})
+    later = limit_range_bounds(a_range(LimitRangeItem(default_request={"cpu": 9})), "team-a")
     assert with_pod_defaults(asking(), later, {}, before) == before
     (pod_set,) = before.pod_sets
     shown = completed_template(pod_set)["spec"]["containers"][0]["resources"]
@@ -135,16 +135,16 @@ def test_pods_keep_what_they_got_when_the_range_changes() -> None:
 def test_pods_outside_their_range_are_told_where(
     item: LimitRangeItem, resources: dict[str, Any], place: str
 ) -> None:
-    bounds = bounds_of(a_range(item), "team-a")
-    (found,) = bound_violations(asking(**resources), bounds)
+    bounds = limit_range_bounds(a_range(item), "team-a")
+    (found,) = pod_limit_violations(asking(**resources), bounds)
     assert found.pointer == f"/spec/podSets/0/template/spec{place}"
-    assert bound_violations(asking(), bounds) == (), "what is not asked for is not bounded"
+    assert pod_limit_violations(asking(), bounds) == (), "what is not asked for is not bounded"
 
 
 def test_a_request_above_the_limit_that_the_namespace_gives_is_refused() -> None:
-    bounds = bounds_of(a_range(LimitRangeItem(default={"cpu": 100})), "team-a")
+    bounds = limit_range_bounds(a_range(LimitRangeItem(default={"cpu": 100})), "team-a")
     asked = with_pod_defaults(asking(requests={"cpu": "1"}), bounds, {})
-    (found,) = bound_violations(asked, bounds)
+    (found,) = pod_limit_violations(asked, bounds)
     assert found.pointer.endswith("/containers/0/resources/requests/cpu")
 
 
@@ -154,8 +154,10 @@ def test_a_request_above_the_limit_that_the_namespace_gives_is_refused() -> None
 )
 def test_of_several_ranges_every_bound_holds(items: list[LimitRangeItem], milli: int) -> None:
     asked = asking(requests={"cpu": f"{milli}m"})
-    together = bound_violations(asked, bounds_of(a_range(*items), "team-a"))
-    alone = [bound_violations(asked, bounds_of(a_range(item), "team-a")) for item in items]
+    together = pod_limit_violations(asked, limit_range_bounds(a_range(*items), "team-a"))
+    alone = [
+        pod_limit_violations(asked, limit_range_bounds(a_range(item), "team-a")) for item in items
+    ]
     assert bool(together) == any(alone)
 
 

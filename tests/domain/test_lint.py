@@ -15,7 +15,7 @@ from headgate.domain.queues.specs import (
     ResourceGroup,
     ResourceQuota,
 )
-from headgate.domain.values.amounts import MAXIMUM_AMOUNT
+from headgate.domain.values.amounts import MAX_AMOUNT
 from tests.builders.world import World, quotas
 
 GI = 1 << 30
@@ -171,8 +171,8 @@ def _group(*amounts: tuple[int, Any]) -> ClusterQueueSpec:
 
 
 def test_a_sum_that_cannot_be_counted_is_refused_with_the_numbers() -> None:
-    (found,) = cluster_queue_violations(_group((MAXIMUM_AMOUNT - 1, None), (5, None)))
-    assert str(MAXIMUM_AMOUNT + 4) in found.rule
+    (found,) = cluster_queue_violations(_group((MAX_AMOUNT - 1, None), (5, None)))
+    assert str(MAX_AMOUNT + 4) in found.rule
     assert found.remedy == "Lower the quotas by 4."
 
 
@@ -182,7 +182,7 @@ def test_lending_more_than_there_is_is_refused_with_the_numbers() -> None:
 
 
 def test_a_quota_without_a_limit_may_stand_beside_others() -> None:
-    assert cluster_queue_violations(_group((MAXIMUM_AMOUNT, None), (5, None))) == ()
+    assert cluster_queue_violations(_group((MAX_AMOUNT, None), (5, None))) == ()
 
 
 def test_a_node_counts_for_every_flavor_whose_labels_it_carries() -> None:

@@ -8,7 +8,7 @@ from headgate.domain.queues.specs import AdmissionCheckRule
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.selectors import Toleration
 from headgate.domain.workloads.commands import ReportCheckState
-from headgate.domain.workloads.pods.updates import PodSetUpdate
+from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.specs import PodSet, Scheduling
 from headgate.domain.workloads.state import condition, phase_of
 from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates

@@ -21,7 +21,7 @@ from headgate.domain.workloads.preemption.events import (
     PriorityDivergenceObserved,
     ProtectionChanged,
 )
-from headgate.domain.workloads.preemption.priority import resolved
+from headgate.domain.workloads.preemption.priority import resolve_priority
 from headgate.domain.workloads.preemption.protection import protection_bound, protection_of
 from headgate.domain.workloads.specs import PriorityClassReference, WorkloadSpec
 from headgate.domain.workloads.state import is_condition_true
@@ -39,7 +39,7 @@ CLASSES = by_name(
 
 
 def of(spec: WorkloadSpec, rules: PreemptionRules | None = None, **how: Any) -> WorkloadSpec:
-    return resolved(spec, CLASSES, rules=rules or PreemptionRules(), **how)
+    return resolve_priority(spec, CLASSES, rules=rules or PreemptionRules(), **how)
 
 
 def found(spec: WorkloadSpec, **rules: Any) -> tuple[str, str | None]:

@@ -9,8 +9,12 @@ from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadSpecChanged
-from headgate.domain.workloads.preemption.boost import boosted, stated_priority, unboosted
-from headgate.domain.workloads.preemption.priority import resolved
+from headgate.domain.workloads.preemption.boost import (
+    unboosted_priority,
+    with_priority_boost,
+    without_priority_boost,
+)
+from headgate.domain.workloads.preemption.priority import resolve_priority
 from headgate.domain.workloads.preemption.protection import protection_of
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
 from tests.builders.world import World, quotas
@@ -22,14 +26,14 @@ LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 
 def given(said: str, priority: int = 10, *, is_allowed: bool = True, **more: Any) -> WorkloadSpec:
     spec = WorkloadSpec(pod_sets=PODS, priority=priority, **more)
-    return boosted(spec, {BOOST: said}, {}, is_allowed=is_allowed)
+    return with_priority_boost(spec, {BOOST: said}, {}, is_allowed=is_allowed)
 
 
 @pytest.mark.parametrize(("said", "priority"), [("100", 110), ("-50", -40), ("", 10), ("+5", 15)])
 def test_one_who_waits_has_its_boost_in_its_priority(said: str, priority: int) -> None:
     spec = given(said)
     assert (spec.priority, protection_of(spec)) == (priority, priority)
-    assert stated_priority(spec) == 10
+    assert unboosted_priority(spec) == 10
 
 
 def test_without_the_configuration_s_leave_the_annotation_says_nothing() -> None:
@@ -51,9 +55,9 @@ def test_a_class_bounds_how_far_a_boost_goes() -> None:
     spec = WorkloadSpec(
         pod_sets=PODS, priority=10, priority_class=PriorityClassReference(name="bounded")
     )
-    assert boosted(spec, {BOOST: "20"}, classes, is_allowed=True).priority == 30
+    assert with_priority_boost(spec, {BOOST: "20"}, classes, is_allowed=True).priority == 30
     with pytest.raises(InvalidObject):
-        boosted(spec, {BOOST: "21"}, classes, is_allowed=True)
+        with_priority_boost(spec, {BOOST: "21"}, classes, is_allowed=True)
 
 
 class Boosts(World):
@@ -67,9 +71,9 @@ class Boosts(World):
     def boost(self, key: str, said: str) -> None:
         """The same workload with another annotation, as its owner writes it."""
         known = self[key]
-        before = unboosted(known.spec)
-        plain = resolved(before, {}, before=before)
-        spec = boosted(plain, {BOOST: said}, {}, known, is_allowed=True)
+        before = without_priority_boost(known.spec)
+        plain = resolve_priority(before, {}, before=before)
+        spec = with_priority_boost(plain, {BOOST: said}, {}, known, is_allowed=True)
         changed = WorkloadSpecChanged(labels={}, annotations={BOOST: said}, spec=spec)
         self.record(f"workload/{key}", changed)
 
@@ -133,6 +137,6 @@ def test_taking_a_boost_away_leaves_what_it_was_admitted_with() -> None:
     world.settle()
     assert low in world.admitted()
     world.boost(low, "")
-    assert (world[low].spec.priority, stated_priority(world[low].spec)) == (8, 1)
+    assert (world[low].spec.priority, unboosted_priority(world[low].spec)) == (8, 1)
     world.finish(low)
     world.settle()

@@ -17,7 +17,7 @@ from headgate.domain.workloads.pods.defaults import (
     completed_template,
     with_pod_defaults,
 )
-from headgate.domain.workloads.pods.runtimes import runtime_violations
+from headgate.domain.workloads.pods.runtimes import pod_runtime_violations
 from headgate.domain.workloads.specs import WorkloadSpec
 from tests.builders.instants import T0
 from tests.builders.world import World, quotas
@@ -85,7 +85,7 @@ def test_pods_without_a_place_for_their_runtime_are_told_its_selector() -> None:
 def test_a_pod_that_wants_other_nodes_than_its_runtime_is_told_where_it_says_so() -> None:
     spec = asking(nodeSelector={"zone": "a", "runtime": "runc"})
     kata = runtimes(runtime="kata", zone="a")
-    (found,) = runtime_violations(with_pod_defaults(spec, NO_BOUNDS, kata))
+    (found,) = pod_runtime_violations(with_pod_defaults(spec, NO_BOUNDS, kata))
     assert found.pointer == "/spec/podSets/0/template/spec/nodeSelector/runtime"
     assert found.rule == "Pods of RuntimeClass kata go to nodes with runtime=kata."
     assert "runtimeClassName" in found.remedy
@@ -117,7 +117,7 @@ def test_pods_stay_where_they_were_sent_whatever_becomes_of_the_class(
     for again in (asking(nodeSelector=own), asking(nodeSelector=selector, tolerations=tolerations)):
         assert with_pod_defaults(again, NO_BOUNDS, runtimes(**now), submitted) == submitted
     disagree = any(own.get(key, value) != value for key, value in then.items())
-    assert bool(runtime_violations(submitted)) == disagree
+    assert bool(pod_runtime_violations(submitted)) == disagree
     assert submitted.pod_sets[0].scheduling.node_selector == selector == {**own, **then}
 
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.domain.rejection import InvalidObject
-from headgate.domain.workloads.preemption.priority import resolved
+from headgate.domain.workloads.preemption.priority import resolve_priority
 from headgate.domain.workloads.specs import PriorityClassReference, WorkloadSpec
 from tests.builders.config import by_name
 from tests.builders.policies import a_priority_class
@@ -18,12 +18,12 @@ HIGH = PriorityClassReference(name="high")
 
 
 def of(spec: WorkloadSpec, classes: Any = CLASSES, **how: Any) -> WorkloadSpec:
-    return resolved(spec, classes, **how)
+    return resolve_priority(spec, classes, **how)
 
 
 def refusal(spec: WorkloadSpec, classes: Any = CLASSES) -> list[str]:
     with pytest.raises(InvalidObject) as refused:
-        resolved(spec, classes)
+        resolve_priority(spec, classes)
     return pointers(refused.value)
 
 
@@ -33,12 +33,12 @@ def test_a_named_class_gives_the_priority_whatever_number_stands_there() -> None
 
 
 def test_a_stated_number_counts_without_a_class() -> None:
-    assert of(a_workload_spec(priority=7), states_priority=True).priority == 7
+    assert of(a_workload_spec(priority=7), has_explicit_priority=True).priority == 7
 
 
 def test_nothing_stated_means_the_global_default_class() -> None:
     classes = {**CLASSES, **by_name(a_priority_class("usual", 50, global_default=True))}
-    spec = of(a_workload_spec(), classes, states_priority=False)
+    spec = of(a_workload_spec(), classes, has_explicit_priority=False)
     assert (spec.priority, spec.priority_class) == (50, PriorityClassReference(name="usual"))
 
 
@@ -47,11 +47,11 @@ def test_of_two_global_defaults_the_lowest_counts() -> None:
         a_priority_class("a", 70, global_default=True),
         a_priority_class("b", 50, global_default=True),
     )
-    assert of(a_workload_spec(), classes, states_priority=False).priority == 50
+    assert of(a_workload_spec(), classes, has_explicit_priority=False).priority == 50
 
 
 def test_nothing_at_all_means_0() -> None:
-    assert of(a_workload_spec(), {}, states_priority=False).priority == 0
+    assert of(a_workload_spec(), {}, has_explicit_priority=False).priority == 0
 
 
 def test_an_unknown_class_is_told_together_with_all_other_broken_rules() -> None:
@@ -93,7 +93,7 @@ def test_editing_a_class_leaves_existing_workloads_alone() -> None:
     before = of(a_workload_spec(priority_class=HIGH))
     edited = by_name(a_priority_class("high", 999))
     wanted = a_workload_spec(priority_class=HIGH)
-    assert of(wanted, edited, before=before, states_priority=False) == before
+    assert of(wanted, edited, before=before, has_explicit_priority=False) == before
 
 
 def test_a_deleted_class_does_not_block_changes_of_its_workloads() -> None:
@@ -110,5 +110,5 @@ def test_naming_another_class_takes_its_present_value() -> None:
 
 def test_stating_another_number_changes_it() -> None:
     before = a_workload_spec(priority=7)
-    assert of(a_workload_spec(priority=9), before=before, states_priority=True).priority == 9
-    assert of(a_workload_spec(), before=before, states_priority=False).priority == 7
+    assert of(a_workload_spec(priority=9), before=before, has_explicit_priority=True).priority == 9
+    assert of(a_workload_spec(), before=before, has_explicit_priority=False).priority == 7

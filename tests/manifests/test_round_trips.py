@@ -19,7 +19,7 @@ from headgate.domain.configured import Configured
 from headgate.domain.configuring import Change
 from headgate.domain.deciders import CONFIGURED_DECIDERS
 from headgate.domain.rejection import InvalidObject
-from headgate.domain.workloads.preemption.priority import resolved
+from headgate.domain.workloads.preemption.priority import resolve_priority
 from tests.builders.instants import T0
 from tests.builders.workloads import a_workload
 from tests.manifests.drawing.objects import configured_objects
@@ -61,11 +61,11 @@ def test_applying_what_is_shown_changes_nothing(found: tuple[str, Configured[Any
 def test_a_workload_reads_back_as_it_was_shown(manifest: dict[str, Any]) -> None:
     first = parse_value(manifest)
     assert isinstance(first, Desired), first
-    spec = resolved(first.spec, Config().priority_classes, states_priority=True)
+    spec = resolve_priority(first.spec, Config().priority_classes, has_explicit_priority=True)
     workload = a_workload(**_fields(spec))
     again = as_read(render("Workload", workload, 7))
     before = workload.spec
-    assert resolved(again.spec, {}, states_priority=True, before=before) == before
+    assert resolve_priority(again.spec, {}, has_explicit_priority=True, before=before) == before
     assert again.keeps == ()
 
 

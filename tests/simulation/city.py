@@ -32,7 +32,7 @@ from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.annotations import ADMISSION_GATES
-from headgate.domain.workloads.events import CheckWord
+from headgate.domain.workloads.events import CheckStateName
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import quotas
@@ -41,7 +41,7 @@ from tests.simulation.cluster import SECONDS, Cluster
 
 GATE = "example.com/data"
 CHECK = "budget"
-ANSWERS: dict[CheckWord, int] = {"Ready": 70, "Retry": 15, "Rejected": 10, "Pending": 5}
+ANSWERS: dict[CheckStateName, int] = {"Ready": 70, "Retry": 15, "Rejected": 10, "Pending": 5}
 """How often the controller of the check says what, of a hundred times."""
 TAKES_BACK = ClusterQueuePreemption(
     within_cluster_queue="LowerPriority",

@@ -55,7 +55,7 @@ def wanted_of(services: ApplicationServices, desired: Desired) -> DesiredObject:
         annotations=complete.annotations,
         spec=complete.spec,
         keeps=() if is_workload else complete.keeps,
-        states_priority=is_workload and PRIORITY not in complete.keeps,
+        has_explicit_priority=is_workload and PRIORITY not in complete.keeps,
         position=whole_number(complete.resource_version) or None,
     )
 

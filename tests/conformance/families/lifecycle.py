@@ -17,8 +17,12 @@ from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadQuotaReserved
-from headgate.domain.workloads.pods.bounds import bound_violations
-from headgate.domain.workloads.pods.defaults import Bounds, bounds_of, with_pod_defaults
+from headgate.domain.workloads.pods.bounds import pod_limit_violations
+from headgate.domain.workloads.pods.defaults import (
+    LimitRangeBounds,
+    limit_range_bounds,
+    with_pod_defaults,
+)
 from headgate.domain.workloads.state import Workload, condition, is_condition_true
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
 from tests.conformance.cases import Case
@@ -196,20 +200,20 @@ def resources_after_defaults(case: Case) -> Iterator[str]:
         yield from differences(found.name, wanted.scheduling.requests, found.scheduling.requests)
 
 
-def _limited(namespace: str, ranges: Iterable[Given]) -> tuple[Installed, Bounds]:
+def _limited(namespace: str, ranges: Iterable[Given]) -> tuple[Installed, LimitRangeBounds]:
     """An installation with these LimitRanges, and the bounds of a namespace in it."""
     installed = Installed()
     for value in ranges:
         metadata = {**value["metadata"], "namespace": namespace}
         installed.add("LimitRange", {**value, "metadata": metadata})
-    return installed, bounds_of(installed.cell.config.limit_ranges, namespace)
+    return installed, limit_range_bounds(installed.cell.config.limit_ranges, namespace)
 
 
 def within_limits(case: Case) -> Iterator[str]:
     """Pods outside the LimitRange of their namespace are refused where they are."""
     workload = _alone(case.inputs["workload"])
     _, bounds = _limited(workload.namespace, [case.inputs["limitRange"]])
-    found = bound_violations(workload.spec, bounds)
+    found = pod_limit_violations(workload.spec, bounds)
     yield from judged_pointers(case.want["wantError"], [violation.pointer for violation in found])
 
 

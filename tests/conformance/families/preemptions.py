@@ -19,7 +19,10 @@ from headgate.domain.scheduling.preemption.request import Candidate, PreemptionR
 from headgate.domain.scheduling.preemption.victim_plan import SearchRules, plan_victims
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.values.quantities import FlavorResource, scaled
-from headgate.domain.workloads.preemption.preemption_message import accommodated, preemption_message
+from headgate.domain.workloads.preemption.preemption_message import (
+    preemption_message,
+    preemptor_reference,
+)
 from headgate.domain.workloads.state import Workload
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
@@ -159,7 +162,7 @@ def message(case: Case) -> Iterator[str]:
     spec = {"podSets": [{"name": "main", "count": 1}]}
     installed.add("Workload", {"metadata": metadata, "spec": spec})
     paths = case.given("preemptorPath") or "", case.given("preempteePath") or ""
-    found = accommodated(installed.cell.workloads[key_of("/preemptor")], *paths)
+    found = preemptor_reference(installed.cell.workloads[key_of("/preemptor")], *paths)
     told = preemption_message(found, case.given("reason") or "")
     yield from differences("message", case.want["want"], told)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from headgate.domain.configured import Configured
 from headgate.domain.rejection import Rejection
-from headgate.domain.workloads.preemption.boost import boosted
-from headgate.domain.workloads.preemption.priority import DEFAULT_CLASS, resolved
+from headgate.domain.workloads.preemption.boost import with_priority_boost
+from headgate.domain.workloads.preemption.priority import DEFAULT_CLASS, resolve_priority
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
@@ -27,7 +27,7 @@ def boost(case: Case) -> Iterator[str]:
     """What the annotation adds where the Configuration lets it count."""
     found = read("Workload", case.inputs["workload"])
     is_allowed = "PriorityBoost=true" in case.gates
-    spec = boosted(found.spec, found.annotations, {}, is_allowed=is_allowed)
+    spec = with_priority_boost(found.spec, found.annotations, {}, is_allowed=is_allowed)
     yield from differences("boost", case.want["wantBoost"], spec.priority - found.spec.priority)
 
 
@@ -45,7 +45,7 @@ def of_class(kind: str, field: str) -> Family:
         named = PriorityClassReference(kind=kind, name=name) if name else None  # type: ignore[arg-type]
         spec = WorkloadSpec(pod_sets=(PODS,), priority_class=named)
         try:
-            found = resolved(spec, classes, states_priority=False)
+            found = resolve_priority(spec, classes, has_explicit_priority=False)
         except Rejection:
             yield from differences("refused", case.want["wantErr"] is not None, True)
             return
@@ -61,7 +61,7 @@ def of_class(kind: str, field: str) -> Family:
 def default_exists(case: Case) -> Iterator[str]:
     """Whether workloads that name no class get the one named default."""
     classes = _classes(case.inputs["workloadPriorityClassList"])
-    spec = resolved(WorkloadSpec(pod_sets=(PODS,)), classes, states_priority=False)
+    spec = resolve_priority(WorkloadSpec(pod_sets=(PODS,)), classes, has_explicit_priority=False)
     is_given = spec.priority_class is not None and spec.priority_class.name == DEFAULT_CLASS
     yield from differences("default", case.want["wantExist"], is_given)
 

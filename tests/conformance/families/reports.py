@@ -8,7 +8,7 @@ from headgate.adapters.manifests.parsing.selectors import read_tolerations
 from headgate.domain.rejection import Rejection
 from headgate.domain.workloads.commands import ReportCheckState, ReportReclaimable
 from headgate.domain.workloads.decide.decider import WORKLOAD
-from headgate.domain.workloads.pods.updates import PodSetUpdate
+from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.state import Workload
 from tests.conformance.instants import NOW
 

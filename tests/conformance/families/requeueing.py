@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from headgate.domain.workloads.events import WorkloadChecksRequired, WorkloadEvicted
-from headgate.domain.workloads.state import CheckState, RequeueState, Workload
+from headgate.domain.workloads.state import AdmissionCheckState, RequeueState, Workload
 from headgate.domain.workloads.transitions.admission_checks import (
     apply_checks_required,
     check_state_of,
@@ -47,7 +47,8 @@ def check_states(case: Case) -> Iterator[str]:
     """The states of all checks once these are asked for, and whether anything changed."""
     known = {found["name"]: found["state"] for found in case.given("states") or ()}
     states = {
-        name: CheckState(state=state, last_transition_at=NOW) for name, state in known.items()
+        name: AdmissionCheckState(state=state, last_transition_at=NOW)
+        for name, state in known.items()
     }
     before = replace(a_workload(), checks=tuple(known), check_states=states)
     asked = tuple(case.given("list") or ())

@@ -1,7 +1,7 @@
 """What the conditions of a victim say, word for word as Kueue says it."""
 
 from headgate.domain.queues.specs import ClusterQueuePreemption
-from headgate.domain.workloads.preemption.events import Accommodated
+from headgate.domain.workloads.preemption.events import PreemptorReference
 from headgate.domain.workloads.preemption.preemption_message import preemption_message, without_uids
 from headgate.domain.workloads.state import ConditionType, condition
 from tests.builders.world import World, quotas
@@ -54,8 +54,12 @@ def test_a_victim_that_runs_again_still_says_for_whom_it_went() -> None:
 
 
 def test_who_may_not_know_the_preemptor_reads_the_same_without_its_uids() -> None:
-    found = Accommodated(workload="team/p", uid="u", job_uid="j", path="/c/a", victim_path="/c/b")
-    hidden = preemption_message(Accommodated(path="/c/a", victim_path="/c/b"), "InClusterQueue")
+    found = PreemptorReference(
+        workload="team/p", uid="u", job_uid="j", path="/c/a", victim_path="/c/b"
+    )
+    hidden = preemption_message(
+        PreemptorReference(path="/c/a", victim_path="/c/b"), "InClusterQueue"
+    )
     told = preemption_message(found, "InClusterQueue")
     assert without_uids(told) == hidden
     assert without_uids(f"Previously: {told}") == f"Previously: {hidden}"

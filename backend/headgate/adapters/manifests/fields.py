@@ -7,10 +7,10 @@ from typing import Any
 
 from headgate.domain.rejection import Violation
 from headgate.domain.values.amounts import (
-    MAXIMUM_AMOUNT,
+    MAX_AMOUNT,
     NotAQuantity,
     amount_of,
-    is_beyond_count,
+    exceeds_max_amount,
     milli_of,
 )
 from headgate.domain.values.pointers import child
@@ -151,8 +151,8 @@ class Fields:
         """The same, where more than can be counted is as good as the most: `1E` cores of cpu."""
         value = self.raw(name)
         text = quantity_text(value)
-        if text and is_beyond_count(resource, text):
-            return MAXIMUM_AMOUNT
+        if text and exceeds_max_amount(resource, text):
+            return MAX_AMOUNT
         return self.amount(name, resource)
 
     def milli(self, name: str, default: int) -> int:

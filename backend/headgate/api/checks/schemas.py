@@ -7,7 +7,7 @@ import msgspec
 from headgate.api.executors.schemas import Message
 from headgate.api.schemas import RequestBody
 from headgate.domain.values.selectors import TaintEffect
-from headgate.domain.workloads.events import CheckWord
+from headgate.domain.workloads.events import CheckStateName
 
 MAX_REQUEUE_AFTER_SECONDS = 31_536_000
 
@@ -40,7 +40,7 @@ class CheckStateReport(RequestBody, kw_only=True, frozen=True):
     """
 
     uid: str
-    state: CheckWord
+    state: CheckStateName
     message: Message = ""
     requeue_after_seconds: (
         Annotated[int, msgspec.Meta(ge=0, le=MAX_REQUEUE_AFTER_SECONDS)] | None

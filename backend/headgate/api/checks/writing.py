@@ -10,7 +10,7 @@ from headgate.application.commands.configure_objects import tell_check
 from headgate.domain.checks.commands import ReportCheck
 from headgate.domain.values.selectors import Toleration
 from headgate.domain.workloads.commands import ReportCheckState
-from headgate.domain.workloads.pods.updates import PodSetUpdate
+from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 
 
 async def check_state(request: Caller, workload: str, check: str, data: CheckStateReport) -> Answer:

@@ -17,7 +17,7 @@ from headgate.api.schemas import (
     Timestamp,
 )
 from headgate.application.queries.overview.advice import AdviceView
-from headgate.domain.workloads.events import CheckWord
+from headgate.domain.workloads.events import CheckStateName
 from headgate.domain.workloads.state import Phase
 
 PHASES: tuple[str, ...] = get_args(Phase)
@@ -141,7 +141,7 @@ class CheckState(Schema, kw_only=True, frozen=True):
     """What an admission check last said of a workload."""
 
     name: str
-    state: CheckWord
+    state: CheckStateName
     last_transition_time: Timestamp
     message: str
     requeue_after_seconds: int | None = None

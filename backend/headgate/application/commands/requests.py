@@ -147,7 +147,7 @@ class DesiredObject(msgspec.Struct, frozen=True, kw_only=True):
     """`kind` is as in streams; `keeps` names fields of the spec that were left out.
 
     `position` is the log position of the version the caller has seen, where it says so.
-    `states_priority` matters to workloads alone: their priority was given as a number.
+    `has_explicit_priority` matters to workloads alone: their priority was given as a number.
     """
 
     kind: str
@@ -157,7 +157,7 @@ class DesiredObject(msgspec.Struct, frozen=True, kw_only=True):
     annotations: dict[str, str] = {}
     spec: Any
     keeps: tuple[str, ...] = ()
-    states_priority: bool = False
+    has_explicit_priority: bool = False
     position: int | None = None
 
     @property

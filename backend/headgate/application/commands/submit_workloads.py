@@ -20,12 +20,12 @@ from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.decide.default_queue import with_default_queue
 from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.pods.bounds import bound_violations
-from headgate.domain.workloads.pods.defaults import bounds_of, with_pod_defaults
-from headgate.domain.workloads.pods.runtimes import runtime_violations
-from headgate.domain.workloads.preemption.boost import boosted, unboosted
+from headgate.domain.workloads.pods.bounds import pod_limit_violations
+from headgate.domain.workloads.pods.defaults import limit_range_bounds, with_pod_defaults
+from headgate.domain.workloads.pods.runtimes import pod_runtime_violations
+from headgate.domain.workloads.preemption.boost import with_priority_boost, without_priority_boost
 from headgate.domain.workloads.preemption.divergence import diverging_pod_sets
-from headgate.domain.workloads.preemption.priority import resolved
+from headgate.domain.workloads.preemption.priority import resolve_priority
 from headgate.domain.workloads.rules.spec import workload_violations
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
@@ -68,13 +68,15 @@ def submission(services: ApplicationServices, wanted: DesiredObject) -> StreamCo
     def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
         config = situation.config
         classes, rules = config.priority_classes, config.configuration.preemption
-        spec = resolved(
+        spec = resolve_priority(
             _placed(wanted, config),
             classes,
-            states_priority=wanted.states_priority,
+            has_explicit_priority=wanted.has_explicit_priority,
             rules=rules,
         )
-        spec = boosted(spec, wanted.annotations, classes, is_allowed=rules.priority_boost)
+        spec = with_priority_boost(
+            spec, wanted.annotations, classes, is_allowed=rules.priority_boost
+        )
         command = Submit(
             uid=uid,
             namespace=wanted.namespace,
@@ -100,17 +102,17 @@ def change_of_spec(
         config = situation.config
         classes = config.priority_classes
         known = state if isinstance(state, Workload) else None
-        before = unboosted(known.spec) if known else None
+        before = without_priority_boost(known.spec) if known else None
         rules = config.configuration.preemption
-        spec = resolved(
+        spec = resolve_priority(
             _placed(wanted, config, before),
             classes,
-            states_priority=wanted.states_priority,
+            has_explicit_priority=wanted.has_explicit_priority,
             before=before,
             rules=rules,
         )
         boosts = rules.priority_boost
-        spec = boosted(spec, wanted.annotations, classes, known, is_allowed=boosts)
+        spec = with_priority_boost(spec, wanted.annotations, classes, known, is_allowed=boosts)
         command = ChangeSpec(
             labels=wanted.labels,
             annotations=wanted.annotations,
@@ -133,11 +135,11 @@ def _placed(
     Pods that are as they were before stay as they are, also where the range has changed since.
     """
     spec = with_default_queue(wanted.spec, wanted.namespace, config.local_queues, before)
-    bounds = bounds_of(config.limit_ranges, wanted.namespace)
+    bounds = limit_range_bounds(config.limit_ranges, wanted.namespace)
     spec = with_pod_defaults(spec, bounds, config.runtime_classes, before)
     if before is not None and before.pod_sets == spec.pod_sets:
         return spec
-    contradicted = (*bound_violations(spec, bounds), *runtime_violations(spec))
+    contradicted = (*pod_limit_violations(spec, bounds), *pod_runtime_violations(spec))
     if contradicted:
         refuse("Workload", wanted.name, (*contradicted, *workload_violations(spec)))
     return spec

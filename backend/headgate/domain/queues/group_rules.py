@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from headgate.domain.metadata import violation_of
 from headgate.domain.queues.specs import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.rejection import Violation
-from headgate.domain.values.amounts import MAXIMUM_AMOUNT, quantity_of
+from headgate.domain.values.amounts import MAX_AMOUNT, quantity_of
 from headgate.domain.values.names import broken_rule_of_label_key, broken_rule_of_name
 from headgate.domain.values.pointers import child
 
@@ -96,13 +96,13 @@ def _impossible_sums(groups: tuple[ResourceGroup, ...]) -> Iterator[Violation]:
             for quota in flavor.resources:
                 before = totals.get(quota.name, 0)
                 totals[quota.name] = before + quota.nominal_quota
-                is_countable = max(before, quota.nominal_quota) < MAXIMUM_AMOUNT
-                if is_countable and totals[quota.name] > MAXIMUM_AMOUNT:
+                is_countable = max(before, quota.nominal_quota) < MAX_AMOUNT
+                if is_countable and totals[quota.name] > MAX_AMOUNT:
                     yield Violation(
                         pointer=child(_GROUPS, index),
                         rule=f"All flavors together have {totals[quota.name]} of {quota.name}; at "
-                        f"most {MAXIMUM_AMOUNT} can be counted.",
-                        remedy=f"Lower the quotas by {totals[quota.name] - MAXIMUM_AMOUNT}.",
+                        f"most {MAX_AMOUNT} can be counted.",
+                        remedy=f"Lower the quotas by {totals[quota.name] - MAX_AMOUNT}.",
                     )
 
 

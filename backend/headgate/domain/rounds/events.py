@@ -7,7 +7,7 @@ import msgspec
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.explanation import Refused
+from headgate.domain.workloads.explanation import ProtectedCandidate
 
 PreemptionReason = Literal[
     "InClusterQueue", "InCohortReclamation", "InCohortReclaimWhileBorrowing", "InCohortFairSharing"
@@ -69,7 +69,7 @@ class RoundCommitted(msgspec.Struct, frozen=True, kw_only=True, tag="round.commi
     admission: Admission
     victims: tuple[RoundVictim, ...]
     considered: int
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[ProtectedCandidate, ...] = ()
     basis_position: int
     expires_at: Instant | None = None
     cohort: str = ""

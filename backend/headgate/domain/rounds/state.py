@@ -9,7 +9,7 @@ from headgate.domain.configured import Absent
 from headgate.domain.rounds.events import QuotaFigures, RoundVictim
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.explanation import Refused
+from headgate.domain.workloads.explanation import ProtectedCandidate
 
 RoundStage = Literal[
     "Committed", "Draining", "Satisfied", "Invalidated",
@@ -39,7 +39,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, tag="round"):
     released: tuple[str, ...] = ()
     called_back: tuple[str, ...] = ()
     considered: int
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[ProtectedCandidate, ...] = ()
     basis_position: int
     committed_at: Instant
     ended_at: Instant | None = None

@@ -13,7 +13,7 @@ from headgate.domain.topology.specs import (
 )
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.names import (
-    LONGEST_LEVEL_KEY,
+    MAX_LEVEL_KEY_LENGTH,
     broken_rule_of_label_key,
     broken_rule_of_name,
 )
@@ -135,10 +135,10 @@ def _level_key_violations(levels: tuple[str, ...]) -> Iterator[Violation]:
         found = violation_of(place, level, broken_rule_of_label_key)
         if found:
             yield found
-        if len(level) > LONGEST_LEVEL_KEY:
+        if len(level) > MAX_LEVEL_KEY_LENGTH:
             yield Violation(
                 pointer=place,
-                rule=f"A level key has at most {LONGEST_LEVEL_KEY} characters.",
+                rule=f"A level key has at most {MAX_LEVEL_KEY_LENGTH} characters.",
                 remedy="Use a shorter label.",
             )
         if seen.setdefault(level, index) != index:

@@ -7,11 +7,11 @@
 import re
 from functools import lru_cache
 
-MAXIMUM_AMOUNT = 2**63 - 1
+MAX_AMOUNT = 2**63 - 1
 NANO = 10**9
-LARGEST_QUANTITY = 10**60
-LONGEST_QUANTITY = 64
-LARGEST_EXPONENT = 40
+MAX_QUANTITY = 10**60
+MAX_QUANTITY_LENGTH = 64
+MAX_EXPONENT = 40
 
 _QUANTITY = re.compile(
     r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
@@ -32,11 +32,11 @@ def amount_of(resource: str, text: str) -> int:
     return scaled_amount(text, 1000 if resource == "cpu" else 1)
 
 
-def is_beyond_count(resource: str, text: str) -> bool:
+def exceeds_max_amount(resource: str, text: str) -> bool:
     """Whether the text is a quantity, and of more than the largest amount."""
     try:
         scale = 1000 if resource == "cpu" else 1
-        return scaled_amount(text, scale, LARGEST_QUANTITY) > MAXIMUM_AMOUNT
+        return scaled_amount(text, scale, MAX_QUANTITY) > MAX_AMOUNT
     except NotAQuantity:
         return False
 
@@ -48,7 +48,7 @@ def milli_of(text: str) -> int:
 
 def nanos_of(text: str) -> int:
     """The quantity `text` in billionths, for sums that are rounded only once."""
-    return scaled_amount(text, NANO, MAXIMUM_AMOUNT * NANO)
+    return scaled_amount(text, NANO, MAX_AMOUNT * NANO)
 
 
 def amount_of_nanos(resource: str, nanos: int) -> int:
@@ -58,15 +58,15 @@ def amount_of_nanos(resource: str, nanos: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def scaled_amount(text: str, scale: int, most: int = MAXIMUM_AMOUNT) -> int:
+def scaled_amount(text: str, scale: int, most: int = MAX_AMOUNT) -> int:
     """`scale` times the quantity `text`, exact, rounded away from zero to an integer."""
-    found = _QUANTITY.fullmatch(text) if len(text) <= LONGEST_QUANTITY else None
+    found = _QUANTITY.fullmatch(text) if len(text) <= MAX_QUANTITY_LENGTH else None
     if found is None or not (found["whole"] or found["fraction"]):
         raise NotAQuantity(text)
     fraction = found["fraction"] or ""
     numerator = int((found["whole"] or "0") + fraction) * scale << _BINARY.get(found["suffix"], 0)
     exponent = _DECIMAL.get(found["suffix"], 0) + int(found["exponent"] or 0)
-    if abs(exponent) > LARGEST_EXPONENT:
+    if abs(exponent) > MAX_EXPONENT:
         raise NotAQuantity(text)
     numerator *= int("1" + "0" * max(0, exponent))
     denominator = int("1" + "0" * (len(fraction) + max(0, -exponent)))

@@ -6,9 +6,9 @@ Each function answers with the broken rule as a sentence, or None where the text
 import re
 from functools import lru_cache
 
-LONGEST_LABEL = 63
-LONGEST_SUBDOMAIN = 253
-LONGEST_LEVEL_KEY = 316
+MAX_LABEL_LENGTH = 63
+MAX_SUBDOMAIN_LENGTH = 253
+MAX_LEVEL_KEY_LENGTH = 316
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _SUBDOMAIN = re.compile(
@@ -19,7 +19,7 @@ _QUALIFIED = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
 
 def broken_rule_of_dns_label(text: str) -> str | None:
     """The rule that `text` breaks as the name of a namespace or pod set."""
-    if len(text) <= LONGEST_LABEL and _LABEL.fullmatch(text):
+    if len(text) <= MAX_LABEL_LENGTH and _LABEL.fullmatch(text):
         return None
     return (
         "must be 1 to 63 lower case letters, digits or '-', "
@@ -30,7 +30,7 @@ def broken_rule_of_dns_label(text: str) -> str | None:
 @lru_cache(maxsize=8192)
 def broken_rule_of_name(text: str) -> str | None:
     """The rule that `text` breaks as the name of an object (a DNS-1123 subdomain)."""
-    if len(text) <= LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(text):
+    if len(text) <= MAX_SUBDOMAIN_LENGTH and _SUBDOMAIN.fullmatch(text):
         return None
     return (
         "must be 1 to 253 lower case letters, digits, '-' or '.', each part between dots "
@@ -44,7 +44,7 @@ def broken_rule_of_label_key(text: str) -> str | None:
     prefix, slash, name = text.rpartition("/")
     if slash and broken_rule_of_name(prefix):
         return "must have a DNS name of at most 253 characters before the '/'"
-    if len(name) <= LONGEST_LABEL and _QUALIFIED.fullmatch(name):
+    if len(name) <= MAX_LABEL_LENGTH and _QUALIFIED.fullmatch(name):
         return None
     return (
         "must be 1 to 63 letters, digits, '-', '_' or '.', beginning and ending with a letter "
@@ -55,7 +55,7 @@ def broken_rule_of_label_key(text: str) -> str | None:
 @lru_cache(maxsize=8192)
 def broken_rule_of_label_value(text: str) -> str | None:
     """The rule that `text` breaks as the value of a label."""
-    if not text or (len(text) <= LONGEST_LABEL and _QUALIFIED.fullmatch(text)):
+    if not text or (len(text) <= MAX_LABEL_LENGTH and _QUALIFIED.fullmatch(text)):
         return None
     return (
         "must be empty or at most 63 letters, digits, '-', '_' or '.', "

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from headgate.domain.rejection import Violation
-from headgate.domain.values.names import LONGEST_LABEL, broken_rule_of_label_key
+from headgate.domain.values.names import MAX_LABEL_LENGTH, broken_rule_of_label_key
 from headgate.domain.values.pointers import child
 
 ALLOWED_FLAVORS = "kueue.x-k8s.io/workload-allowed-resource-flavors"
@@ -42,11 +42,11 @@ def annotation_violations(
     gates = admission_gates(annotations)
     pointer = child("/metadata/annotations", ADMISSION_GATES)
     for gate in gates:
-        if len(gate) > LONGEST_LABEL or "/" not in gate or broken_rule_of_label_key(gate):
+        if len(gate) > MAX_LABEL_LENGTH or "/" not in gate or broken_rule_of_label_key(gate):
             yield Violation(
                 pointer=pointer,
                 rule=f"{gate!r:.80} is no gate: a gate is a domain, a slash and a name, with at "
-                f"most {LONGEST_LABEL} characters.",
+                f"most {MAX_LABEL_LENGTH} characters.",
                 remedy="Write it like example.com/gate, several with commas between them.",
             )
     if len(set(gates)) < len(gates):

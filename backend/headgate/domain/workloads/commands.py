@@ -9,8 +9,8 @@ from typing import Literal
 import msgspec
 
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.events import CheckWord, DeactivationCause
-from headgate.domain.workloads.pods.updates import PodSetUpdate
+from headgate.domain.workloads.events import CheckStateName, DeactivationCause
+from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption.events import DivergingPodSet
 from headgate.domain.workloads.specs import WorkloadSpec
 
@@ -69,7 +69,7 @@ class ReportCheckState(msgspec.Struct, frozen=True, kw_only=True):
 
     uid: str
     check: str
-    state: CheckWord
+    state: CheckStateName
     message: str = ""
     requeue_after_seconds: int | None = None
     pod_set_updates: tuple[PodSetUpdate, ...] = ()

@@ -6,7 +6,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Condition, ConditionType, Workload, condition
 
 
-class Change(msgspec.Struct, frozen=True):
+class ConditionChange(msgspec.Struct, frozen=True):
     """A condition that is to hold from now on, or not to hold."""
 
     type: ConditionType
@@ -16,7 +16,9 @@ class Change(msgspec.Struct, frozen=True):
     about: str = ""
 
 
-def with_conditions(workload: Workload, at: Instant, *changes: Change) -> tuple[Condition, ...]:
+def with_conditions(
+    workload: Workload, at: Instant, *changes: ConditionChange
+) -> tuple[Condition, ...]:
     """The conditions of `workload` after these changes, in the order they were first set."""
     found = {known.type: known for known in workload.conditions}
     for change in changes:
@@ -34,10 +36,14 @@ def with_conditions(workload: Workload, at: Instant, *changes: Change) -> tuple[
     return tuple(found.values())
 
 
-def reset(workload: Workload, kind: ConditionType) -> tuple[Change, ...]:
+def reset_condition(workload: Workload, kind: ConditionType) -> tuple[ConditionChange, ...]:
     """The change that ends a condition, if it holds, when quota is reserved again."""
     known = condition(workload, kind)
     if known is None or not known.status:
         return ()
     message = f"Previously: {known.message}"
-    return (Change(kind, status=False, reason="QuotaReserved", message=message, about=known.about),)
+    return (
+        ConditionChange(
+            kind, status=False, reason="QuotaReserved", message=message, about=known.about
+        ),
+    )

@@ -10,8 +10,12 @@ import msgspec
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.pods.updates import PodSetUpdate
-from headgate.domain.workloads.preemption.events import Accommodated, PreemptionEvent, SoftTerms
+from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
+from headgate.domain.workloads.preemption.events import (
+    PreemptionEvent,
+    PreemptorReference,
+    SoftTerms,
+)
 from headgate.domain.workloads.specs import WorkloadSpec
 
 EvictionReason = Literal[
@@ -35,7 +39,7 @@ RequeueReason = Literal[
     "LocalQueueRestarted",
     "Requested",
 ]
-CheckWord = Literal["Pending", "Ready", "Retry", "Rejected"]
+CheckStateName = Literal["Pending", "Ready", "Retry", "Rejected"]
 NotReadyCause = Literal["WaitForStart", "WaitForRecovery"]
 DeactivationCause = Literal[
     "Requested",
@@ -115,7 +119,7 @@ class WorkloadCheckReported(
     """
 
     check: str
-    state: CheckWord
+    state: CheckStateName
     message: str = ""
     requeue_after_seconds: int | None = None
     pod_set_updates: tuple[PodSetUpdate, ...] = ()
@@ -203,7 +207,7 @@ class WorkloadEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.e
     count: int = 0
     requeue_at: Instant | None = None
     soft: SoftTerms | None = None
-    accommodates: Accommodated | None = None
+    accommodates: PreemptorReference | None = None
 
 
 class EvictionAcknowledged(

@@ -8,8 +8,8 @@ from headgate.domain.configured import Absent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import hosts_of
-from headgate.domain.workloads.conditions import Change, reset, with_conditions
-from headgate.domain.workloads.preemption.boost import waiting_again
+from headgate.domain.workloads.conditions import ConditionChange, reset_condition, with_conditions
+from headgate.domain.workloads.preemption.boost import with_full_boost
 from headgate.domain.workloads.state import (
     Hold,
     RequeueState,
@@ -161,7 +161,9 @@ def _spec_changed(workload: Workload, event: e.WorkloadSpecChanged) -> Workload:
 
 def _explained(workload: Workload, event: e.WorkloadExplained, at: Instant) -> Workload:
     found = event.explanation
-    waiting = Change("QuotaReserved", status=False, reason=found.dominant, message=found.sentence)
+    waiting = ConditionChange(
+        "QuotaReserved", status=False, reason=found.dominant, message=found.sentence
+    )
     return replace(
         workload,
         explanation=found,
@@ -173,13 +175,13 @@ def _explained(workload: Workload, event: e.WorkloadExplained, at: Instant) -> W
 def _nomination_withdrawn(workload: Workload, event: e.NominationWithdrawn) -> Workload:
     if workload.round_id != event.round_id:
         return workload
-    spec = waiting_again(workload.spec)
+    spec = with_full_boost(workload.spec)
     return replace(workload, spec=spec, nomination=None, round_id=None)
 
 
 def _quota_reserved(workload: Workload, event: e.WorkloadQuotaReserved, at: Instant) -> Workload:
     queue = event.admission.cluster_queue
-    reserved = Change(
+    reserved = ConditionChange(
         "QuotaReserved",
         status=True,
         reason="QuotaReserved",
@@ -189,9 +191,9 @@ def _quota_reserved(workload: Workload, event: e.WorkloadQuotaReserved, at: Inst
         workload,
         at,
         reserved,
-        *reset(workload, "Evicted"),
-        *reset(workload, "Preempted"),
-        *reset(workload, "BlockedOnPreemptionGates"),
+        *reset_condition(workload, "Evicted"),
+        *reset_condition(workload, "Preempted"),
+        *reset_condition(workload, "BlockedOnPreemptionGates"),
     )
     return replace(
         workload,
@@ -212,40 +214,44 @@ def _admitted(workload: Workload, at: Instant) -> Workload:
     conditions = with_conditions(
         workload,
         at,
-        Change(
+        ConditionChange(
             "Admitted", status=True, reason="Admitted", message=f"Admitted by ClusterQueue {queue}"
         ),
-        Change("PodsReady", status=False, reason="WaitForStart", message="Not all pods are ready"),
+        ConditionChange(
+            "PodsReady", status=False, reason="WaitForStart", message="Not all pods are ready"
+        ),
     )
     return replace(
         workload,
         conditions=conditions,
         not_ready_cause="WaitForStart",
-        trying_since=at if workload.trying_since is None else workload.trying_since,
+        not_ready_since=at if workload.not_ready_since is None else workload.not_ready_since,
     )
 
 
 def _pods_ready(workload: Workload, event: e.WorkloadPodsReady, at: Instant) -> Workload:
     reason = "Recovered" if event.recovered else "Started"
-    ready = Change(
+    ready = ConditionChange(
         "PodsReady", status=True, reason=reason, message="All pods are ready or succeeded"
     )
     return replace(
         workload,
         conditions=with_conditions(workload, at, ready),
         not_ready_cause=None,
-        trying_since=None,
+        not_ready_since=None,
         pods_gone=(),
     )
 
 
 def _pods_not_ready(workload: Workload, event: e.WorkloadPodsNotReady, at: Instant) -> Workload:
-    lost = Change("PodsReady", status=False, reason="WaitForRecovery", message=event.message)
+    lost = ConditionChange(
+        "PodsReady", status=False, reason="WaitForRecovery", message=event.message
+    )
     return replace(
         workload,
         conditions=with_conditions(workload, at, lost),
         not_ready_cause="WaitForRecovery",
-        trying_since=at,
+        not_ready_since=at,
     )
 
 
@@ -268,7 +274,9 @@ def _reclaimed(workload: Workload, event: e.WorkloadPodsReclaimed) -> Workload:
 
 
 def _requeued(workload: Workload, reason: str, at: Instant) -> Workload:
-    again = Change("Requeued", status=True, reason=reason, message="The workload may compete again")
+    again = ConditionChange(
+        "Requeued", status=True, reason=reason, message="The workload may compete again"
+    )
     return replace(
         workload,
         requeue=replace(workload.requeue, requeue_at=None),
@@ -280,29 +288,29 @@ def _held(workload: Workload, event: e.WorkloadHeld, at: Instant) -> Workload:
     hold = Hold(owner=event.owner, reason=event.reason, held_at=at, expires_at=event.expires_at)
     present = workload.hold
     if present is not None and is_admins(present) and not is_admins(hold):
-        return replace(workload, hold_beneath=hold)
+        return replace(workload, covered_hold=hold)
     covers = present is not None and is_admins(hold) and not is_admins(present)
-    held = Change("Held", status=True, reason="OnHold", message=event.reason)
+    held = ConditionChange("Held", status=True, reason="OnHold", message=event.reason)
     return replace(
         workload,
         hold=hold,
-        hold_beneath=present if covers else workload.hold_beneath,
+        covered_hold=present if covers else workload.covered_hold,
         conditions=with_conditions(workload, at, held),
     )
 
 
 def _released(workload: Workload, at: Instant) -> Workload:
-    released = Change("Held", status=False, reason="Released")
+    released = ConditionChange("Held", status=False, reason="Released")
     return replace(
         workload,
         hold=None,
-        hold_beneath=None,
+        covered_hold=None,
         conditions=with_conditions(workload, at, released),
     )
 
 
 def _finished(workload: Workload, event: e.WorkloadFinished, at: Instant) -> Workload:
-    done = Change("Finished", status=True, reason=event.reason, message=event.message)
+    done = ConditionChange("Finished", status=True, reason=event.reason, message=event.message)
     return replace(
         workload,
         finished_at=at,

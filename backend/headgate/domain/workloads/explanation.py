@@ -17,7 +17,7 @@ BlockerType = Literal[
 ]
 
 
-class Refused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ProtectedCandidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A workload that was considered as a victim, and the rule that protects it."""
 
     workload: str
@@ -43,7 +43,7 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     have: int | None = None
     short_by: int | None = None
     held_by: tuple[str, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[ProtectedCandidate, ...] = ()
     excluded_hosts: dict[str, int] = {}
 
 

@@ -8,7 +8,7 @@ from headgate.domain.values.quantities import Requests
 from headgate.domain.values.selectors import NodeSelectorTerm, PreferredTerm, Toleration
 
 Preemptibility = Literal["Preemptible", "NonPreemptible", "SemiPreemptible"]
-PolicyWord = Literal["PreemptLowerPriority", "Never"]
+PreemptionPolicy = Literal["PreemptLowerPriority", "Never"]
 SettingSource = Literal[
     "Spec", "Label", "PodTemplates", "PriorityClass", "Configuration", "LegacyPriority", "Default"
 ]
@@ -127,7 +127,7 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     boost_in_priority: int = 0
     preemption_priority_class_name: str = ""
     preemption_priority: int | None = None
-    preemption_policy: PolicyWord = "PreemptLowerPriority"
+    preemption_policy: PreemptionPolicy = "PreemptLowerPriority"
     can_preempt: bool = True
     can_preempt_source: SettingSource | None = None
     preemptibility: Preemptibility = "Preemptible"

@@ -8,13 +8,13 @@ from headgate.domain.configured import Absent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import (
-    CheckWord,
+    CheckStateName,
     DeactivationCause,
     EvictionReason,
     NotReadyCause,
 )
 from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.pods.updates import PodSetUpdate
+from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption.events import DivergingPodSet, SoftTerms
 from headgate.domain.workloads.specs import WorkloadSpec
 
@@ -114,10 +114,10 @@ def is_admins(hold: Hold) -> bool:
     return hold.owner.startswith("admin:")
 
 
-class CheckState(msgspec.Struct, frozen=True, kw_only=True):
+class AdmissionCheckState(msgspec.Struct, frozen=True, kw_only=True):
     """What an admission check last said, and how often it has sent the workload back so far."""
 
-    state: CheckWord = "Pending"
+    state: CheckStateName = "Pending"
     message: str = ""
     last_transition_at: Instant
     requeue_after_seconds: int | None = None
@@ -139,13 +139,13 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     `admission` is set from reservation to release, and `checks` names those that must be Ready
     meanwhile; one without an entry in `check_states` is Pending. `nomination` is where a round
     makes room for it.
-    `hold_beneath` is a user's hold while an admin's lies over it.
+    `covered_hold` is a user's hold while an admin's lies over it.
     `cancelling_at` is set from the request to cancel it until it has stopped.
     `unhealthy_nodes` are its hosts that failed, with the reason; `pods_gone` its hosts on which no
     pod of it is alive. `reclaimable` counts, by pod set, pods that ended and are not started again.
     `pod_evictions` are the pods that it gives up, round by round, the one that asked first first.
     `queued_at` orders it among equals: its creation, or a pods-ready eviction under that policy.
-    `trying_since` is set from its first start, or the loss of ready pods, until all are ready; a
+    `not_ready_since` is set from its first start, or the loss of ready pods, until all are ready; a
     timeout for want of ready pods leaves it, whatever else takes its place away starts it anew.
     """
 
@@ -162,7 +162,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     conditions: tuple[Condition, ...] = ()
     admission: Admission | None = None
     checks: tuple[str, ...] = ()
-    check_states: dict[str, CheckState] = {}
+    check_states: dict[str, AdmissionCheckState] = {}
     reclaimable: dict[str, int] = {}
     unhealthy_nodes: dict[str, str] = {}
     pods_gone: tuple[str, ...] = ()
@@ -173,11 +173,11 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     eviction: Eviction | None = None
     pod_evictions: tuple[PodEviction, ...] = ()
     requeue: RequeueState = RequeueState()
-    trying_since: Instant | None = None
+    not_ready_since: Instant | None = None
     deactivation: Deactivation | None = None
     evictions: tuple[EvictionCount, ...] = ()
     hold: Hold | None = None
-    hold_beneath: Hold | None = None
+    covered_hold: Hold | None = None
     explanation: Explanation | None = None
     explained_at: Instant | None = None
     not_ready_cause: NotReadyCause | None = None

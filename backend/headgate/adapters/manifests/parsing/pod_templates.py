@@ -11,7 +11,7 @@ from headgate.adapters.manifests.parsing.known_fields import (
 from headgate.adapters.manifests.parsing.selectors import read_node_affinity, read_tolerations
 from headgate.domain.values.amounts import NotAQuantity, nanos_of
 from headgate.domain.values.quantities import Requests
-from headgate.domain.workloads.pods.requests import ALWAYS, Asked, Nanos, requests_of
+from headgate.domain.workloads.pods.requests import ALWAYS, Nanos, PodResources, pod_requests
 from headgate.domain.workloads.specs import Scheduling
 
 
@@ -70,8 +70,8 @@ def _pod_requests(pod: Fields) -> Requests:
         for container in pod.children("initContainers")
     )
     resources = pod.child("resources")
-    return requests_of(
-        Asked(
+    return pod_requests(
+        PodResources(
             containers=containers,
             initial=initial,
             pod_level=_resources(resources) if resources else {},

@@ -37,7 +37,7 @@ def read_workload(spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, tuple
         pod_set, template = _pod_set(fields)
         pod_sets.append(pod_set)
         templates.append(template)
-    states_priority = spec.has("priority")
+    has_explicit_priority = spec.has("priority")
     settings = settings_of(spec, metadata, templates)
     eviction = spec.child("evictionPolicy")
     named = class_of_workload(spec, metadata, templates)
@@ -60,7 +60,7 @@ def read_workload(spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, tuple
         active=spec.flag("active", default=True),
         maximum_execution_time_seconds=spec.optional_integer("maximumExecutionTimeSeconds"),
     )
-    return read, () if states_priority else ("priority",), named.places
+    return read, () if has_explicit_priority else ("priority",), named.places
 
 
 def _pod_set(fields: Fields) -> tuple[PodSet, Template]:

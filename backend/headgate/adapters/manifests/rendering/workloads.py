@@ -18,12 +18,12 @@ from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.values.selectors import toleration_fields
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.pods.defaults import completed_template
-from headgate.domain.workloads.pods.updates import PodSetUpdate
-from headgate.domain.workloads.preemption.boost import stated_priority
+from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
+from headgate.domain.workloads.preemption.boost import unboosted_priority
 from headgate.domain.workloads.preemption.preemption_message import without_uids
 from headgate.domain.workloads.preemption.protection import protection_of
 from headgate.domain.workloads.specs import PodIndex, PodSet, TopologyRequest, WorkloadSpec
-from headgate.domain.workloads.state import CheckState, Condition, Workload, phase_of
+from headgate.domain.workloads.state import AdmissionCheckState, Condition, Workload, phase_of
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
 
 
@@ -38,7 +38,7 @@ def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
             "kind": spec.priority_class.kind,
             "name": spec.priority_class.name,
         }
-    rendered["priority"] = stated_priority(spec)
+    rendered["priority"] = unboosted_priority(spec)
     if spec.preemption_priority_class_name:
         rendered["preemptionPriorityClassName"] = spec.preemption_priority_class_name
     rendered |= rendered_settings(spec)
@@ -111,7 +111,7 @@ def rendered_checks(workload: Workload) -> list[dict[str, Any]]:
     return [_check(name, check_state_of(workload, name)) for name in workload.checks]
 
 
-def _check(name: str, check: CheckState) -> dict[str, Any]:
+def _check(name: str, check: AdmissionCheckState) -> dict[str, Any]:
     after, updates = check.requeue_after_seconds, check.pod_set_updates
     return {
         "name": name,

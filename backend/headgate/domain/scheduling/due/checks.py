@@ -20,9 +20,9 @@ from headgate.domain.workloads.events import (
     WorkloadFinished,
     WorkloadStopped,
 )
-from headgate.domain.workloads.pods.updates import Conflict
+from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdateConflict
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import CheckState, Workload, is_admitted
+from headgate.domain.workloads.state import AdmissionCheckState, Workload, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import (
     check_state_of,
     merged_pod_set_updates,
@@ -124,7 +124,7 @@ def admission_events(workload: Workload, at: Instant) -> tuple[WorkloadEvent, ..
     """Admitted, or failed for good where its pods could not be made as its checks want them."""
     try:
         merged_pod_set_updates(workload)
-    except Conflict as conflict:
+    except PodSetUpdateConflict as conflict:
         return (WorkloadFinished(reason="FailedToStart", message=str(conflict)),)
     return (WorkloadAdmitted(waited_seconds=waited_seconds(workload, at)),)
 
@@ -168,6 +168,6 @@ def _told(workload: Workload, state: str) -> str:
     )
 
 
-def _in_state(workload: Workload, state: str) -> list[tuple[str, CheckState]]:
+def _in_state(workload: Workload, state: str) -> list[tuple[str, AdmissionCheckState]]:
     found = [(name, check_state_of(workload, name)) for name in workload.checks]
     return [(name, check) for name, check in found if check.state == state]

@@ -168,7 +168,7 @@ def retry_deadline(config: Config, workload: Workload) -> Instant | None:
     document defines the field; ADR 0016 says why not from the place in line.
     """
     waits = waits_for_pods_ready(config, workload)
-    since, is_over = workload.trying_since, workload.finished_at is not None
+    since, is_over = workload.not_ready_since, workload.finished_at is not None
     if waits is None or since is None or is_over or workload.eviction is not None:
         return None
     limit = waits.requeuing_strategy.retry_limit_seconds

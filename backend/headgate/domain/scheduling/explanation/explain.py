@@ -25,7 +25,7 @@ from headgate.domain.scheduling.results import (
     VictimSearch,
 )
 from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.explanation import Blocker, Explanation, Refused
+from headgate.domain.workloads.explanation import Blocker, Explanation, ProtectedCandidate
 
 SEVERITY = (
     "NoMatchingFlavor",
@@ -220,7 +220,9 @@ def _victim_blockers(summary: EvaluationSummary) -> list[Blocker]:
             type="Preemption",
             reason=summary.search.kind,
             message=f"Making room: {summary.search.reason}",
-            refused=tuple(Refused(workload=w, rule=rule) for w, rule in summary.search.refused),
+            refused=tuple(
+                ProtectedCandidate(workload=w, rule=rule) for w, rule in summary.search.refused
+            ),
         )
     ]
 

@@ -16,7 +16,7 @@ from headgate.domain.scheduling.flavors.eligibility import (
     placement_request,
 )
 from headgate.domain.scheduling.results import FlavorAttempt, Mode, QuotaResult
-from headgate.domain.values.quantities import FlavorResource, Requests, added, countable
+from headgate.domain.values.quantities import FlavorResource, Requests, added, clamped
 from headgate.domain.workloads.specs import PodSet
 
 QuotaCheck = Callable[[FlavorResource, int], QuotaResult]
@@ -135,7 +135,7 @@ def _pod_set_groups(
 
 def _amounts(per_pod: Requests, count: int) -> Requests:
     """What all pods of a set are charged, in the order of names."""
-    amounts = {name: countable(amount * count) for name, amount in per_pod.items()}
+    amounts = {name: clamped(amount * count) for name, amount in per_pod.items()}
     amounts[PODS] = count
     return dict(sorted(amounts.items()))
 
@@ -199,7 +199,7 @@ def _find_flavor(
         if refused is None:
             for resource, amount in requests.items():
                 key = (flavor.name, resource)
-                answers[resource] = ask(key, countable(amount + taken.get(key, 0)))
+                answers[resource] = ask(key, clamped(amount + taken.get(key, 0)))
         looked_at = [
             FlavorAttempt(pod_set.name, flavor.name, why, answers, resources[0], remedy)
             for pod_set in group.pod_sets

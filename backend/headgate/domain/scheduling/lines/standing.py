@@ -12,8 +12,8 @@ from headgate.domain.queues.specs import ClusterQueueSpec, LocalQueueSpec, WaitF
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.pods.bounds import bound_violations
-from headgate.domain.workloads.pods.defaults import bounds_of
+from headgate.domain.workloads.pods.bounds import pod_limit_violations
+from headgate.domain.workloads.pods.defaults import limit_range_bounds
 from headgate.domain.workloads.state import Workload
 
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
@@ -150,8 +150,8 @@ def _limit_obstacle(config: Config, workload: Workload) -> Obstacle | None:
     )
     if not newer:
         return None  # It was held to them when it was submitted.
-    bounds = bounds_of(config.limit_ranges, workload.namespace)
-    broken = bound_violations(workload.spec, bounds)
+    bounds = limit_range_bounds(config.limit_ranges, workload.namespace)
+    broken = pod_limit_violations(workload.spec, bounds)
     if not broken:
         return None
     remedy = "widen the LimitRange of the namespace, or submit it anew within the range"

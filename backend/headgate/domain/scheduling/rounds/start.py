@@ -36,15 +36,15 @@ from headgate.domain.values.instants import seconds_after, whole_seconds
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import PlacementNominated, WorkloadEvicted, WorkloadExplained
-from headgate.domain.workloads.explanation import Explanation, Refused
+from headgate.domain.workloads.explanation import Explanation, ProtectedCandidate
 from headgate.domain.workloads.pods.eviction_units import remaining_counts
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.preemption.events import (
-    Accommodated,
     PreemptionWithheld,
+    PreemptorReference,
     WorkloadPodsEvicted,
 )
-from headgate.domain.workloads.preemption.preemption_message import accommodated
+from headgate.domain.workloads.preemption.preemption_message import preemptor_reference
 from headgate.domain.workloads.preemption.protection import protection_of
 from headgate.domain.workloads.state import condition, is_condition_true
 
@@ -107,10 +107,10 @@ def _victim_eviction(
 
 def _preemptor_reference(
     cycle: CycleContext, evaluation: Evaluation, victim: Victim
-) -> Accommodated:
+) -> PreemptorReference:
     tree, admission = cycle.partition.tree, victim.workload.admission
     assert admission is not None, "only who holds a place can be a victim"
-    return accommodated(
+    return preemptor_reference(
         evaluation.workload,
         tree.written_path(evaluation.cluster_queue),
         tree.written_path(admission.cluster_queue),
@@ -182,7 +182,8 @@ def _committed(
         victims=_victims(cycle, evaluation.victims),
         considered=search.considered if search else 0,
         refused=tuple(
-            Refused(workload=name, rule=rule) for name, rule in (search.refused if search else ())
+            ProtectedCandidate(workload=name, rule=rule)
+            for name, rule in (search.refused if search else ())
         ),
         figures=_figures(cycle, evaluation, admission),
         epoch=cycle.partition.epoch_of(evaluation.cluster_queue),

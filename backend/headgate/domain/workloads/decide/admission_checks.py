@@ -10,9 +10,9 @@ from headgate.domain.workloads.events import (
     WorkloadCheckReported,
     WorkloadEvent,
 )
-from headgate.domain.workloads.pods.updates import update_violations
+from headgate.domain.workloads.pods.pod_set_updates import update_violations
 from headgate.domain.workloads.state import (
-    CheckState,
+    AdmissionCheckState,
     Workload,
     WorkloadState,
     is_admitted,
@@ -49,7 +49,7 @@ def report_check_state(
 
 
 def _update_violations(
-    workload: Workload, command: ReportCheckState, known: CheckState | None
+    workload: Workload, command: ReportCheckState, known: AdmissionCheckState | None
 ) -> Iterator[Violation]:
     """What is wrong with the additions to pods.
 
@@ -67,5 +67,5 @@ def _update_violations(
         )
 
 
-def _says(told: CheckState | WorkloadCheckReported) -> tuple[object, ...]:
+def _says(told: AdmissionCheckState | WorkloadCheckReported) -> tuple[object, ...]:
     return told.state, told.message, told.requeue_after_seconds, told.pod_set_updates

@@ -23,7 +23,7 @@ def hold(state: WorkloadState, command: HoldWorkload, at: Instant) -> tuple[Work
     prefix = ADMIN if command.authority == "Admin" else USER
     owner = prefix + command.owner.removeprefix(ADMIN).removeprefix(USER)
     wanted = WorkloadHeld(owner=owner, reason=command.reason, expires_at=command.expires_at)
-    holds = (workload.hold, workload.hold_beneath)
+    holds = (workload.hold, workload.covered_hold)
     return () if any(found and _held_event(found) == wanted for found in holds) else (wanted,)
 
 
@@ -41,7 +41,7 @@ def release(
     elif command.authority == "User":
         _require_no_admin_hold(present)
     released = WorkloadReleased(expired=command.expired)
-    beneath = workload.hold_beneath
+    beneath = workload.covered_hold
     if beneath is None or _has_expired(beneath, at):
         return (released,)
     return (released, _held_event(beneath))

@@ -11,22 +11,22 @@ from headgate.domain.limits.specs import LimitRangeItem
 from headgate.domain.rejection import Violation
 from headgate.domain.values.amounts import amount_of_nanos, milli_quantity, quantity_of
 from headgate.domain.values.pointers import child
-from headgate.domain.workloads.pods.defaults import NO_BOUNDS, Bounds
+from headgate.domain.workloads.pods.defaults import NO_BOUNDS, LimitRangeBounds
 from headgate.domain.workloads.pods.requests import (
-    NOTHING,
+    NO_POD_DEFAULTS,
+    ContainerResources,
     Nanos,
-    Resources,
-    asked_by,
-    nanos_by,
-    requests_of,
-    resources_of,
+    container_resources,
+    nanos_of_amounts,
+    pod_requests,
+    pod_resources,
 )
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 
 MILLI = 1000
 
 
-def bound_violations(spec: WorkloadSpec, bounds: Bounds) -> tuple[Violation, ...]:
+def pod_limit_violations(spec: WorkloadSpec, bounds: LimitRangeBounds) -> tuple[Violation, ...]:
     """Where the pods of a workload leave the bounds of its namespace."""
     if bounds == NO_BOUNDS:
         return ()
@@ -39,39 +39,49 @@ def bound_violations(spec: WorkloadSpec, bounds: Bounds) -> tuple[Violation, ...
     )
 
 
-def _pod_set_violations(place: str, pod_set: PodSet, bounds: Bounds) -> Iterator[Violation]:
+def _pod_set_violations(
+    place: str, pod_set: PodSet, bounds: LimitRangeBounds
+) -> Iterator[Violation]:
     pod: dict[str, Any] = pod_set.template.get("spec") or {}
-    defaults = pod_set.defaults or NOTHING
+    defaults = pod_set.defaults or NO_POD_DEFAULTS
     for field in ("initContainers", "containers"):
         for index, container in enumerate(pod.get(field) or ()):
-            asked = resources_of(container, defaults)
+            asked = container_resources(container, defaults)
             here = child(place, field, index, "resources")
-            yield from _outside(here, "container", _both(asked, max), _both(asked, min), bounds)
+            yield from _range_violations(
+                here,
+                "container",
+                _chosen_of_request_and_limit(asked, max),
+                _chosen_of_request_and_limit(asked, min),
+                bounds,
+            )
             yield from _ratio_violations(here, asked, bounds.container)
             yield from _limit_violations(here, asked, bounds.container)
-    whole = nanos_by(requests_of(asked_by(pod, defaults)))
-    yield from _outside(place, "pod", whole, whole, bounds)
+    whole = nanos_of_amounts(pod_requests(pod_resources(pod, defaults)))
+    yield from _range_violations(place, "pod", whole, whole, bounds)
 
 
-def _both(asked: Resources, chosen: Any) -> Nanos:  # noqa: ANN401 - max or min
+def _chosen_of_request_and_limit(asked: ContainerResources, chosen: Any) -> Nanos:  # noqa: ANN401 - max or min
     """The larger or smaller one of request and limit, where both are there."""
     requests, limits = asked.effective(), asked.limits
     return {name: chosen(nanos, limits.get(name, nanos)) for name, nanos in requests.items()}
 
 
-def _outside(
-    place: str, what: str, most: Nanos, least: Nanos, bounds: Bounds
+def _range_violations(
+    place: str, what: str, most: Nanos, least: Nanos, bounds: LimitRangeBounds
 ) -> Iterator[Violation]:
     item = bounds.container if what == "container" else bounds.pod
-    for name, bound in nanos_by(item.max).items():
+    for name, bound in nanos_of_amounts(item.max).items():
         if most.get(name, bound) > bound:
             yield _violation(place, f"A {what} has at most", name, item.max[name], most[name])
-    for name, bound in nanos_by(item.min).items():
+    for name, bound in nanos_of_amounts(item.min).items():
         if least.get(name, bound) < bound:
             yield _violation(place, f"A {what} has at least", name, item.min[name], least[name])
 
 
-def _ratio_violations(place: str, asked: Resources, item: LimitRangeItem) -> Iterator[Violation]:
+def _ratio_violations(
+    place: str, asked: ContainerResources, item: LimitRangeItem
+) -> Iterator[Violation]:
     for name, ratio in item.max_limit_request_ratio_milli.items():
         request, limit = asked.effective().get(name, 0), asked.limits.get(name, 0)
         if request and limit * MILLI > request * ratio:
@@ -84,9 +94,11 @@ def _ratio_violations(place: str, asked: Resources, item: LimitRangeItem) -> Ite
             )
 
 
-def _limit_violations(place: str, asked: Resources, item: LimitRangeItem) -> Iterator[Violation]:
+def _limit_violations(
+    place: str, asked: ContainerResources, item: LimitRangeItem
+) -> Iterator[Violation]:
     """Requests above a limit that the namespace gave and not above its maximum as well."""
-    most = nanos_by(item.max)
+    most = nanos_of_amounts(item.max)
     for name, limit in asked.limits.items():
         request = asked.requests.get(name, 0)
         if limit < request <= most.get(name, request):

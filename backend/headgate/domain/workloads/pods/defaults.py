@@ -17,24 +17,24 @@ from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, Runtime
 from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.quantities import Requests
 from headgate.domain.values.selectors import toleration_fields
-from headgate.domain.workloads.pods.requests import asked_by, requests_of
+from headgate.domain.workloads.pods.requests import pod_requests, pod_resources
 from headgate.domain.workloads.specs import PodDefaults, PodSet, WorkloadSpec
 
 LimitRanges: TypeAlias = Mapping[str, Configured[LimitRangeSpec]]
 RuntimeClasses: TypeAlias = Mapping[str, Configured[RuntimeClassSpec]]
 
 
-class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+class LimitRangeBounds(msgspec.Struct, frozen=True, kw_only=True):
     """What all LimitRanges of a namespace say together, by `Container` and `Pod`."""
 
     container: LimitRangeItem = LimitRangeItem()
     pod: LimitRangeItem = LimitRangeItem(type="Pod")
 
 
-NO_BOUNDS = Bounds()
+NO_BOUNDS = LimitRangeBounds()
 
 
-def bounds_of(ranges: LimitRanges, namespace: str) -> Bounds:
+def limit_range_bounds(ranges: LimitRanges, namespace: str) -> LimitRangeBounds:
     """The tightest bounds of a namespace, and of several defaults the first by name of range."""
     if not ranges:
         return NO_BOUNDS
@@ -43,13 +43,13 @@ def bounds_of(ranges: LimitRanges, namespace: str) -> Bounds:
     for key in sorted(ranges):
         if key.startswith(prefix):
             for item in ranges[key].spec.limits:
-                found = _tighter(found, item)
+                found = _with_item(found, item)
     return found
 
 
 def with_pod_defaults(
     spec: WorkloadSpec,
-    bounds: Bounds,
+    bounds: LimitRangeBounds,
     classes: RuntimeClasses,
     before: WorkloadSpec | None = None,
 ) -> WorkloadSpec:
@@ -85,7 +85,7 @@ def completed_template(pod_set: PodSet) -> dict[str, Any]:
 
 
 def _completed(
-    pod_set: PodSet, known: PodSet | None, bounds: Bounds, classes: RuntimeClasses
+    pod_set: PodSet, known: PodSet | None, bounds: LimitRangeBounds, classes: RuntimeClasses
 ) -> PodSet:
     if known is not None and pod_set.template in (known.template, completed_template(known)):
         return replace(
@@ -109,7 +109,7 @@ def _completed(
         return pod_set
     scheduling = replace(
         stated,
-        requests=requests_of(asked_by(pod, defaults)),
+        requests=pod_requests(pod_resources(pod, defaults)),
         node_selector={**stated.node_selector, **defaults.node_selector},
         tolerations=(*stated.tolerations, *defaults.tolerations),
     )
@@ -130,29 +130,29 @@ def _quantities(amounts: Requests) -> dict[str, str]:
     return {name: quantity_of(name, amount) for name, amount in amounts.items()}
 
 
-def _tighter(bounds: Bounds, item: LimitRangeItem) -> Bounds:
+def _with_item(bounds: LimitRangeBounds, item: LimitRangeItem) -> LimitRangeBounds:
     match item.type:
         case "Container":
-            return replace(bounds, container=_together(bounds.container, item))
+            return replace(bounds, container=_combined_item(bounds.container, item))
         case "Pod":
-            return replace(bounds, pod=_together(bounds.pod, item))
+            return replace(bounds, pod=_combined_item(bounds.pod, item))
         case "PersistentVolumeClaim":
             return bounds
 
 
-def _together(known: LimitRangeItem, item: LimitRangeItem) -> LimitRangeItem:
+def _combined_item(known: LimitRangeItem, item: LimitRangeItem) -> LimitRangeItem:
     ratios = (known.max_limit_request_ratio_milli, item.max_limit_request_ratio_milli)
     return LimitRangeItem(
         type=known.type,
-        max=_least(known.max, item.max),
-        min=_most(known.min, item.min),
+        max=_minimum_each(known.max, item.max),
+        min=_maximum_each(known.min, item.min),
         default={**item.default, **known.default},
         default_request={**item.default_request, **known.default_request},
-        max_limit_request_ratio_milli=_least(*ratios),
+        max_limit_request_ratio_milli=_minimum_each(*ratios),
     )
 
 
-def _least(left: Requests, right: Requests) -> Requests:
+def _minimum_each(left: Requests, right: Requests) -> Requests:
     names = sorted({*left, *right})
     return {
         name: min(left.get(name, right.get(name, 0)), right.get(name, left.get(name, 0)))
@@ -160,5 +160,5 @@ def _least(left: Requests, right: Requests) -> Requests:
     }
 
 
-def _most(left: Requests, right: Requests) -> Requests:
+def _maximum_each(left: Requests, right: Requests) -> Requests:
     return {name: max(left.get(name, 0), right.get(name, 0)) for name in sorted({*left, *right})}

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from headgate.domain.workloads.pods.updates import Conflict, PodSetUpdate
+from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate, PodSetUpdateConflict
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
@@ -17,7 +17,7 @@ def pod_sets_after_checks(workload: Workload) -> dict[str, PodSet]:
         return {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
     try:
         updates = {update.name: update for update in merged_pod_set_updates(workload)}
-    except Conflict:
+    except PodSetUpdateConflict:
         updates = {}
     return {
         pod_set.name: _with(pod_set, updates.get(pod_set.name))

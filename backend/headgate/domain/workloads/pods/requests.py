@@ -17,10 +17,10 @@ POD_LEVEL_RESOURCES = ("cpu", "memory")
 
 Nanos: TypeAlias = dict[str, int]
 
-NOTHING = PodDefaults()
+NO_POD_DEFAULTS = PodDefaults()
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class PodResources(msgspec.Struct, frozen=True, kw_only=True):
     """The requests of a pod's parts; `stays` says that an init container runs on as a sidecar.
 
     `pod_level` are requests of the pod as a whole, which go before those of its containers.
@@ -32,7 +32,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     overhead: Nanos = {}
 
 
-class Resources(msgspec.Struct, frozen=True, kw_only=True):
+class ContainerResources(msgspec.Struct, frozen=True, kw_only=True):
     """What one container asks for, and what it may take at most."""
 
     requests: Nanos
@@ -43,7 +43,7 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
         return {**self.limits, **self.requests}
 
 
-def requests_of(asked: Asked) -> Requests:
+def pod_requests(asked: PodResources) -> Requests:
     """The amounts of one pod."""
     sidecars: Nanos = {}
     peak: Nanos = {}
@@ -61,22 +61,22 @@ def requests_of(asked: Asked) -> Requests:
     return {name: amount_of_nanos(name, nanos) for name, nanos in sorted(exact.items())}
 
 
-def asked_by(pod: Mapping[str, Any], defaults: PodDefaults = NOTHING) -> Asked:
+def pod_resources(pod: Mapping[str, Any], defaults: PodDefaults = NO_POD_DEFAULTS) -> PodResources:
     """What a pod's spec asks for, as it was accepted, with what it leaves to others filled in."""
-    return Asked(
+    return PodResources(
         containers=tuple(
-            resources_of(container, defaults).effective()
+            container_resources(container, defaults).effective()
             for container in pod.get("containers") or ()
         ),
         initial=tuple(
             (
-                resources_of(container, defaults).effective(),
+                container_resources(container, defaults).effective(),
                 container.get("restartPolicy") == ALWAYS,
             )
             for container in pod.get("initContainers") or ()
         ),
-        pod_level=resources_of(pod).effective(),
-        overhead=nanos_in(pod.get("overhead")) or nanos_by(defaults.overhead),
+        pod_level=container_resources(pod).effective(),
+        overhead=nanos_of_quantities(pod.get("overhead")) or nanos_of_amounts(defaults.overhead),
     )
 
 
@@ -84,16 +84,21 @@ ALWAYS = "Always"
 """The restart policy of an init container that runs on beside the others."""
 
 
-def resources_of(container: Mapping[str, Any], defaults: PodDefaults = NOTHING) -> Resources:
+def container_resources(
+    container: Mapping[str, Any], defaults: PodDefaults = NO_POD_DEFAULTS
+) -> ContainerResources:
     """The requests and limits of a container, or of a pod as a whole."""
     stated = container.get("resources") or {}
-    return Resources(
-        requests={**nanos_by(defaults.requests), **nanos_in(stated.get("requests"))},
-        limits={**nanos_by(defaults.limits), **nanos_in(stated.get("limits"))},
+    return ContainerResources(
+        requests={
+            **nanos_of_amounts(defaults.requests),
+            **nanos_of_quantities(stated.get("requests")),
+        },
+        limits={**nanos_of_amounts(defaults.limits), **nanos_of_quantities(stated.get("limits"))},
     )
 
 
-def nanos_in(stated: Mapping[str, Any] | None) -> Nanos:
+def nanos_of_quantities(stated: Mapping[str, Any] | None) -> Nanos:
     """Quantities by resource in billionths; what is no quantity was refused before."""
     found: Nanos = {}
     for resource, value in (stated or {}).items():
@@ -104,7 +109,7 @@ def nanos_in(stated: Mapping[str, Any] | None) -> Nanos:
     return found
 
 
-def nanos_by(amounts: Requests) -> Nanos:
+def nanos_of_amounts(amounts: Requests) -> Nanos:
     """Amounts by resource in billionths."""
     return {name: nanos_of(quantity_of(name, amount)) for name, amount in amounts.items()}
 

@@ -7,7 +7,7 @@ from headgate.domain.values.pointers import child
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 
 
-def runtime_violations(spec: WorkloadSpec) -> tuple[Violation, ...]:
+def pod_runtime_violations(spec: WorkloadSpec) -> tuple[Violation, ...]:
     """Where pods ask for nodes which their RuntimeClass keeps them from.
 
     What the runtimes want is in the pod sets' `defaults` by then.

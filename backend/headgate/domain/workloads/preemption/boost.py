@@ -21,19 +21,19 @@ from headgate.domain.workloads.state import Workload
 _POINTER = child("/metadata/annotations", PRIORITY_BOOST)
 
 
-def stated_priority(spec: WorkloadSpec) -> int:
+def unboosted_priority(spec: WorkloadSpec) -> int:
     """Its priority without any boost."""
     return spec.priority - spec.boost_in_priority
 
 
-def unboosted(spec: WorkloadSpec) -> WorkloadSpec:
+def without_priority_boost(spec: WorkloadSpec) -> WorkloadSpec:
     """The spec as it would be without any boost."""
     if not (spec.priority_boost or spec.boost_in_priority):
         return spec
-    return replace(spec, priority=stated_priority(spec), priority_boost=0, boost_in_priority=0)
+    return replace(spec, priority=unboosted_priority(spec), priority_boost=0, boost_in_priority=0)
 
 
-def boosted(
+def with_priority_boost(
     spec: WorkloadSpec,
     annotations: Annotations,
     classes: Classes,
@@ -46,10 +46,10 @@ def boosted(
     Raises `InvalidObject` for what is no number, or goes further than priorities or classes may.
     """
     said = annotations.get(PRIORITY_BOOST, "").strip() if is_allowed else ""
-    boost = _number(said) if said else 0
-    refuse("Workload", "", tuple(_violations(spec, classes, said, boost)))
+    boost = _parsed_boost(said) if said else 0
+    refuse("Workload", "", tuple(_boost_violations(spec, classes, said, boost)))
     applied = boost or 0
-    if before is not None and not _waits(before):
+    if before is not None and not _is_pending(before):
         applied = before.spec.boost_in_priority
     if not (boost or applied):
         return spec
@@ -61,27 +61,27 @@ def boosted(
     )
 
 
-def waiting_again(spec: WorkloadSpec) -> WorkloadSpec:
+def with_full_boost(spec: WorkloadSpec) -> WorkloadSpec:
     """The spec of one who waits again: all of its boost counts in the line."""
     if spec.boost_in_priority == spec.priority_boost:
         return spec
     return replace(
         spec,
-        priority=stated_priority(spec) + spec.priority_boost,
+        priority=unboosted_priority(spec) + spec.priority_boost,
         boost_in_priority=spec.priority_boost,
     )
 
 
-def _waits(workload: Workload) -> bool:
+def _is_pending(workload: Workload) -> bool:
     return workload.admission is None and workload.nomination is None
 
 
-def _number(text: str) -> int | None:
+def _parsed_boost(text: str) -> int | None:
     digits = text[1:] if text[:1] in {"-", "+"} else text
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= 10 else None  # noqa: PLR2004 - a signed int32 has no more digits
 
 
-def _violations(
+def _boost_violations(
     spec: WorkloadSpec, classes: Classes, said: str, boost: int | None
 ) -> Iterator[Violation]:
     if boost is None:

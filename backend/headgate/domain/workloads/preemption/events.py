@@ -26,7 +26,7 @@ class SoftTerms(msgspec.Struct, frozen=True, kw_only=True):
     on_deadline: Literal["Force", "Wait"] = "Force"
 
 
-class Accommodated(msgspec.Struct, frozen=True, kw_only=True):
+class PreemptorReference(msgspec.Struct, frozen=True, kw_only=True):
     """For whom a victim makes room: `workload` by `namespace/name`, its uid and that of its job.
 
     `path` and `victim_path` are the ClusterQueues of both, from the root Cohort down. Empty is what

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from headgate.domain.configuration.specs import PreemptionRules
 from headgate.domain.workloads.specs import Preemptibility, SettingSource, WorkloadSpec
 
-OWN_WORDS: tuple[SettingSource, ...] = ("Spec", "Label", "PodTemplates")
+SUBMITTER_SOURCES: tuple[SettingSource, ...] = ("Spec", "Label", "PodTemplates")
 """Sources that are words of the submitter; the others are found here."""
 
 
@@ -27,18 +27,18 @@ def with_preemption_settings(
 def _with_preemptibility(
     spec: WorkloadSpec, rules: PreemptionRules, before: WorkloadSpec | None
 ) -> WorkloadSpec:
-    if spec.preemptibility_source in OWN_WORDS:
+    if spec.preemptibility_source in SUBMITTER_SOURCES:
         return spec
     if spec.preemptibility != "Preemptible":
         return replace(spec, preemptibility_source="Spec")
-    if before is not None and before.preemptibility_source not in OWN_WORDS:
+    if before is not None and before.preemptibility_source not in SUBMITTER_SOURCES:
         value, source = before.preemptibility, before.preemptibility_source
     else:
-        value, source = _usual_preemptibility(spec.priority, rules)
+        value, source = _default_preemptibility(spec.priority, rules)
     return replace(spec, preemptibility=value, preemptibility_source=source)
 
 
-def _usual_preemptibility(
+def _default_preemptibility(
     priority: int, rules: PreemptionRules
 ) -> tuple[Preemptibility, SettingSource | None]:
     if rules.default_preemptible is not None:
@@ -54,7 +54,7 @@ def _with_can_preempt(
 ) -> WorkloadSpec:
     if spec.preemption_policy == "Never":
         return replace(spec, can_preempt=False, can_preempt_source="PriorityClass")
-    if spec.can_preempt_source in OWN_WORDS:
+    if spec.can_preempt_source in SUBMITTER_SOURCES:
         return spec
     if not spec.can_preempt:
         return replace(spec, can_preempt_source="Spec")

@@ -4,7 +4,7 @@ Reference preemption.md §1.12; Kueue's `preemptionMessage`. People read another
 eviction itself carries.
 """
 
-from headgate.domain.workloads.preemption.events import Accommodated
+from headgate.domain.workloads.preemption.events import PreemptorReference
 from headgate.domain.workloads.state import Workload
 
 JOB_UID = "kueue.x-k8s.io/job-uid"
@@ -20,9 +20,9 @@ RULES = {
 _BEFORE_UIDS, _AFTER_UIDS = "accommodate a workload (UID: ", ") due to "
 
 
-def accommodated(preemptor: Workload, path: str, victim_path: str) -> Accommodated:
+def preemptor_reference(preemptor: Workload, path: str, victim_path: str) -> PreemptorReference:
     """Who takes the room; paths lead from the root Cohort to the ClusterQueues of both."""
-    return Accommodated(
+    return PreemptorReference(
         workload=preemptor.key,
         uid=preemptor.uid,
         job_uid=preemptor.labels.get(JOB_UID, ""),
@@ -31,7 +31,7 @@ def accommodated(preemptor: Workload, path: str, victim_path: str) -> Accommodat
     )
 
 
-def preemption_message(found: Accommodated, rule: str) -> str:
+def preemption_message(found: PreemptorReference, rule: str) -> str:
     """The message of Evicted and Preempted; what is not known is UNKNOWN, as in Kueue."""
     uids = f"{found.uid or UNKNOWN}, JobUID: {found.job_uid or UNKNOWN}"
     return (

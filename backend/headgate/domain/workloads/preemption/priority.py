@@ -22,11 +22,11 @@ from headgate.domain.workloads.preemption.divergence import (
 )
 from headgate.domain.workloads.preemption.preemptibility import with_preemption_settings
 from headgate.domain.workloads.rules.spec import workload_violations
-from headgate.domain.workloads.specs import PolicyWord, PriorityClassReference, WorkloadSpec
+from headgate.domain.workloads.specs import PreemptionPolicy, PriorityClassReference, WorkloadSpec
 
 PriorityClasses: TypeAlias = Mapping[str, Configured[WorkloadPriorityClassSpec]]
 
-USUAL_RULES = PreemptionRules()
+DEFAULT_PREEMPTION_RULES = PreemptionRules()
 
 DEFAULT_CLASS = "default"
 """The class of workloads that name none themselves; it goes before a class of their pods."""
@@ -34,28 +34,28 @@ DEFAULT_CLASS = "default"
 _PREEMPTION_CLASS = "/spec/preemptionPriorityClassName"
 
 
-def resolved(
+def resolve_priority(
     spec: WorkloadSpec,
     classes: PriorityClasses,
     *,
-    states_priority: bool = True,
+    has_explicit_priority: bool = True,
     before: WorkloadSpec | None = None,
-    rules: PreemptionRules = USUAL_RULES,
+    rules: PreemptionRules = DEFAULT_PREEMPTION_RULES,
 ) -> WorkloadSpec:
     """The spec with its priorities; raises `InvalidObject` with these and all other violations.
 
-    `states_priority` says that `spec.priority` was given and is no default; `before` is the spec as
-    it stands, whose numbers stay as long as it names the same classes. `rules` are the
-    Configuration's, for what the workload says nothing about.
+    `has_explicit_priority` says that `spec.priority` was given and is no default; `before` is the
+    present spec, whose numbers stay as long as it names the same classes. `rules` are those of the
+    Configuration for what the workload leaves open.
     """
-    named = _with_class(spec, classes, states_priority=states_priority, before=before)
+    named = _with_class(spec, classes, has_explicit_priority=has_explicit_priority, before=before)
     violations: list[Violation] = []
-    if _names_no_other_class(named, before):
-        named = _with_numbers_kept(named, before or named)
+    if _keeps_classes(named, before):
+        named = _with_kept_priorities(named, before or named)
     else:
         violations += _class_violations(named, classes)
         if not violations:
-            named = _with_numbers(named, classes)
+            named = _with_class_priorities(named, classes)
             violations += _protection_violations(named, classes)
     if before is None or before.pod_sets != named.pod_sets:
         violations += unknown_class_violations(named, classes)
@@ -67,7 +67,7 @@ def resolved(
     return named
 
 
-def global_default(classes: PriorityClasses) -> str:
+def global_default_class(classes: PriorityClasses) -> str:
     """The name of the class for workloads that name none: of several the lowest; empty if none."""
     defaults = [(c.spec.value, name) for name, c in classes.items() if c.spec.global_default]
     return min(defaults)[1] if defaults else ""
@@ -77,11 +77,11 @@ def _with_class(
     spec: WorkloadSpec,
     classes: PriorityClasses,
     *,
-    states_priority: bool,
+    has_explicit_priority: bool,
     before: WorkloadSpec | None,
 ) -> WorkloadSpec:
     named = spec.priority_class
-    if states_priority or (named is not None and named.kind == "WorkloadPriorityClass"):
+    if has_explicit_priority or (named is not None and named.kind == "WorkloadPriorityClass"):
         return spec
     if before is None and DEFAULT_CLASS in classes:
         return replace(spec, priority_class=PriorityClassReference(name=DEFAULT_CLASS))
@@ -89,13 +89,13 @@ def _with_class(
         return spec
     if before is not None:
         return replace(spec, priority_class=before.priority_class, priority=before.priority)
-    default = global_default(classes)
+    default = global_default_class(classes)
     if not default:
         return replace(spec, priority=0)
     return replace(spec, priority_class=PriorityClassReference(name=default))
 
 
-def _names_no_other_class(spec: WorkloadSpec, before: WorkloadSpec | None) -> bool:
+def _keeps_classes(spec: WorkloadSpec, before: WorkloadSpec | None) -> bool:
     return (
         before is not None
         and before.priority_class == spec.priority_class
@@ -104,21 +104,21 @@ def _names_no_other_class(spec: WorkloadSpec, before: WorkloadSpec | None) -> bo
     )
 
 
-def _with_numbers_kept(spec: WorkloadSpec, before: WorkloadSpec) -> WorkloadSpec:
+def _with_kept_priorities(spec: WorkloadSpec, before: WorkloadSpec) -> WorkloadSpec:
     return replace(
         spec,
         priority=before.priority,
         preemption_priority=before.preemption_priority,
-        preemption_policy=_tighter(spec.preemption_policy, before.preemption_policy),
+        preemption_policy=_tighter_policy(spec.preemption_policy, before.preemption_policy),
     )
 
 
-def _with_numbers(spec: WorkloadSpec, classes: PriorityClasses) -> WorkloadSpec:
+def _with_class_priorities(spec: WorkloadSpec, classes: PriorityClasses) -> WorkloadSpec:
     priority, policy = spec.priority, spec.preemption_policy
     if spec.priority_class is not None:
         named = classes[spec.priority_class.name].spec
         priority = named.value
-        policy = _tighter(policy, named.preemption_policy)
+        policy = _tighter_policy(policy, named.preemption_policy)
     protection = None
     if spec.preemption_priority_class_name:
         protection = classes[spec.preemption_priority_class_name].spec.value
@@ -127,7 +127,7 @@ def _with_numbers(spec: WorkloadSpec, classes: PriorityClasses) -> WorkloadSpec:
     )
 
 
-def _tighter(own: PolicyWord, of_class: PolicyWord) -> PolicyWord:
+def _tighter_policy(own: PreemptionPolicy, of_class: PreemptionPolicy) -> PreemptionPolicy:
     """A workload may only tighten the policy of its class to Never."""
     return "Never" if "Never" in (own, of_class) else "PreemptLowerPriority"
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from headgate.domain.rejection import Violation
-from headgate.domain.workloads.rules.elastic import only_shrinks
+from headgate.domain.workloads.rules.elastic import is_scale_down
 from headgate.domain.workloads.specs import PriorityClassReference, WorkloadSpec
 from headgate.domain.workloads.state import Workload, is_admitted
 
@@ -21,7 +21,7 @@ def change_violations(workload: Workload, after: WorkloadSpec) -> tuple[Violatio
 
 def _frozen_with_quota(before: WorkloadSpec, after: WorkloadSpec) -> Iterator[Violation]:
     frozen = (
-        ("/spec/podSets", "podSets", not only_shrinks(before.pod_sets, after.pod_sets)),
+        ("/spec/podSets", "podSets", not is_scale_down(before.pod_sets, after.pod_sets)),
         ("/spec/queueName", "queueName", before.queue_name != after.queue_name),
         ("/spec/preemptibility", "preemptibility", before.preemptibility != after.preemptibility),
         (

@@ -41,7 +41,7 @@ def elastic_violations(
         )
 
 
-def only_shrinks(before: tuple[PodSet, ...], after: tuple[PodSet, ...]) -> bool:
+def is_scale_down(before: tuple[PodSet, ...], after: tuple[PodSet, ...]) -> bool:
     """Whether the pod sets are the same but for counts that are lower."""
     return len(before) == len(after) and all(
         new == replace(old, count=new.count) and new.count <= old.count

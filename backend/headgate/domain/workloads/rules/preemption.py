@@ -7,9 +7,9 @@ from headgate.domain.values.names import broken_rule_of_label_key
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.specs import EvictionPolicy, WorkloadSpec
 
-LONGEST_GRACE_SECONDS = 86_400
-MOST_GATES = 8
-LONGEST_HANDLER = 253
+MAX_GRACE_SECONDS = 86_400
+MAX_PREEMPTION_GATES = 8
+MAX_HANDLER_LENGTH = 253
 
 
 def preemption_setting_violations(spec: WorkloadSpec) -> Iterator[Violation]:
@@ -21,11 +21,11 @@ def preemption_setting_violations(spec: WorkloadSpec) -> Iterator[Violation]:
 
 def _gate_violations(gates: tuple[str, ...]) -> Iterator[Violation]:
     pointer = "/spec/preemptionGates"
-    if len(gates) > MOST_GATES:
+    if len(gates) > MAX_PREEMPTION_GATES:
         yield Violation(
             pointer=pointer,
-            rule=f"A workload has at most {MOST_GATES} preemption gates.",
-            remedy=f"Remove {len(gates) - MOST_GATES} of them.",
+            rule=f"A workload has at most {MAX_PREEMPTION_GATES} preemption gates.",
+            remedy=f"Remove {len(gates) - MAX_PREEMPTION_GATES} of them.",
         )
     for index, gate in enumerate(gates):
         broken = broken_rule_of_label_key(gate)
@@ -45,16 +45,16 @@ def _gate_violations(gates: tuple[str, ...]) -> Iterator[Violation]:
 
 def _policy_violations(policy: EvictionPolicy) -> Iterator[Violation]:
     pointer = "/spec/evictionPolicy"
-    if not 0 <= policy.grace_period_seconds <= LONGEST_GRACE_SECONDS:
+    if not 0 <= policy.grace_period_seconds <= MAX_GRACE_SECONDS:
         yield Violation(
             pointer=f"{pointer}/gracePeriodSeconds",
-            rule=f"A grace period has 0 to {LONGEST_GRACE_SECONDS} seconds.",
+            rule=f"A grace period has 0 to {MAX_GRACE_SECONDS} seconds.",
             remedy="Give fewer, and let the handler report progress to get more.",
         )
-    if len(policy.handler) > LONGEST_HANDLER:
+    if len(policy.handler) > MAX_HANDLER_LENGTH:
         yield Violation(
             pointer=f"{pointer}/handler",
-            rule=f"A handler's name has at most {LONGEST_HANDLER} characters.",
+            rule=f"A handler's name has at most {MAX_HANDLER_LENGTH} characters.",
             remedy="Choose a shorter name.",
         )
     if policy.require_ack and not policy.handler:

@@ -10,7 +10,7 @@ from headgate.domain.selection_rules import (
     term_violations,
     toleration_violations,
 )
-from headgate.domain.values.amounts import MAXIMUM_AMOUNT
+from headgate.domain.values.amounts import MAX_AMOUNT
 from headgate.domain.values.names import (
     broken_rule_of_dns_label,
     broken_rule_of_label_key,
@@ -21,8 +21,8 @@ from headgate.domain.workloads.rules.preemption import preemption_setting_violat
 from headgate.domain.workloads.rules.topology import group_violations, topology_violations
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 
-MOST_POD_SETS = 18
-MOST_PODS = 1_000_000
+MAX_POD_SETS = 18
+MAX_PODS = 1_000_000
 
 _POD_SETS = "/spec/podSets"
 _AFFINITY = "template/spec/affinity/nodeAffinity"
@@ -50,10 +50,10 @@ def workload_violations(spec: WorkloadSpec) -> tuple[Violation, ...]:
 
 def _list_violations(spec: WorkloadSpec) -> Iterator[Violation]:
     count = len(spec.pod_sets)
-    if not 1 <= count <= MOST_POD_SETS:
+    if not 1 <= count <= MAX_POD_SETS:
         yield Violation(
             pointer=_POD_SETS,
-            rule=f"A workload has 1 to {MOST_POD_SETS} pod sets; this one has {count}.",
+            rule=f"A workload has 1 to {MAX_POD_SETS} pod sets; this one has {count}.",
             remedy="Describe its pods in that many sets.",
         )
     seen: dict[str, int] = {}
@@ -105,10 +105,10 @@ def _pod_set_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
     found = violation_of(child(place, "name"), pod_set.name.lower(), broken_rule_of_dns_label)
     if found:
         yield found
-    if not 0 <= pod_set.count <= MOST_PODS:
+    if not 0 <= pod_set.count <= MAX_PODS:
         yield Violation(
             pointer=child(place, "count"),
-            rule=f"A pod set has 0 to {MOST_PODS} pods.",
+            rule=f"A pod set has 0 to {MAX_PODS} pods.",
             remedy="Give a count in this range.",
         )
     if pod_set.min_count is not None and not 1 <= pod_set.min_count <= max(1, pod_set.count):
@@ -139,10 +139,10 @@ def _scheduling_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
                 rule="A pod cannot ask for the resource pods: each is one, and is counted so.",
                 remedy="Remove pods from its requests and limits.",
             )
-        if amount * max(1, pod_set.count) > MAXIMUM_AMOUNT:
+        if amount * max(1, pod_set.count) > MAX_AMOUNT:
             yield Violation(
                 pointer=pod,
-                rule=f"All pods of a set ask for at most {MAXIMUM_AMOUNT} of {resource}.",
+                rule=f"All pods of a set ask for at most {MAX_AMOUNT} of {resource}.",
                 remedy="Give a smaller amount or count.",
             )
         if amount < 0:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from headgate.domain.metadata import violation_of
 from headgate.domain.rejection import Violation
-from headgate.domain.values.names import LONGEST_LABEL, broken_rule_of_label_key
+from headgate.domain.values.names import MAX_LABEL_LENGTH, broken_rule_of_label_key
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.specs import PodSet, SliceLayer, TopologyRequest
 
-MOST_LAYERS = 3
+MAX_SLICE_LAYERS = 3
 PODSETS_IN_GROUP = 2
 
 
@@ -83,10 +83,10 @@ def _level_violations(pointer: str, level: str) -> Iterator[Violation]:
     found = violation_of(pointer, level, broken_rule_of_label_key)
     if found:
         yield found
-    elif len(level) > LONGEST_LABEL:
+    elif len(level) > MAX_LABEL_LENGTH:
         yield Violation(
             pointer=pointer,
-            rule=f"A requested level has at most {LONGEST_LABEL} characters.",
+            rule=f"A requested level has at most {MAX_LABEL_LENGTH} characters.",
             remedy="Name a level of the Topology with a shorter key.",
         )
 
@@ -94,11 +94,11 @@ def _level_violations(pointer: str, level: str) -> Iterator[Violation]:
 def _layer_violations(
     place: str, layers: tuple[SliceLayer, ...], count: int
 ) -> Iterator[Violation]:
-    if len(layers) > MOST_LAYERS:
+    if len(layers) > MAX_SLICE_LAYERS:
         yield Violation(
             pointer=child(place, "podsetSliceRequiredTopologyConstraints"),
-            rule=f"There are 1 to {MOST_LAYERS} layers of slices.",
-            remedy=f"Remove {len(layers) - MOST_LAYERS} of them.",
+            rule=f"There are 1 to {MAX_SLICE_LAYERS} layers of slices.",
+            remedy=f"Remove {len(layers) - MAX_SLICE_LAYERS} of them.",
         )
     seen: dict[str, int] = {}
     pointers = slice_pointers(place, len(layers))

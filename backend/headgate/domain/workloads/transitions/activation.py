@@ -5,7 +5,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.conditions import Change, with_conditions
+from headgate.domain.workloads.conditions import ConditionChange, with_conditions
 from headgate.domain.workloads.events import WorkloadDeactivated
 from headgate.domain.workloads.state import (
     Deactivation,
@@ -30,11 +30,11 @@ def apply_deactivated(workload: Workload, event: WorkloadDeactivated, at: Instan
     """
     cause = "" if event.cause == "Requested" else event.cause
     reason = evicted_condition_reason("Deactivated", cause)
-    changes = [Change("Requeued", status=False, reason=reason, message=event.message)]
+    changes = [ConditionChange("Requeued", status=False, reason=reason, message=event.message)]
     evictions = workload.evictions
     if workload.admission is None and not is_condition_true(workload, "Evicted"):
         why = event.message or "The workload is deactivated"
-        changes.append(Change("Evicted", status=True, reason=reason, message=why))
+        changes.append(ConditionChange("Evicted", status=True, reason=reason, message=why))
         evictions = eviction_counts_with(workload, "Deactivated", cause)
     return replace(
         workload,
@@ -48,7 +48,7 @@ def apply_deactivated(workload: Workload, event: WorkloadDeactivated, at: Instan
             requeues=workload.requeue.count,
         ),
         requeue=RequeueState(),
-        trying_since=None,
+        not_ready_since=None,
         evictions=evictions,
         conditions=with_conditions(workload, at, *changes),
     )
@@ -59,7 +59,7 @@ def apply_activated(workload: Workload, at: Instant) -> Workload:
 
     The time it ran is forgotten only if none of what it may run was left.
     """
-    back = Change(
+    back = ConditionChange(
         "Requeued", status=True, reason="Reactivated", message="The workload was activated"
     )
     return replace(

@@ -7,35 +7,35 @@ from headgate.domain.workloads.events import (
     WorkloadCheckReported,
     WorkloadChecksRequired,
 )
-from headgate.domain.workloads.pods.updates import PodSetUpdate, merged
+from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate, merged_updates
 from headgate.domain.workloads.state import (
-    CheckState,
+    AdmissionCheckState,
     Workload,
     condition,
     is_admitted,
 )
 
 
-def check_state_of(workload: Workload, check: str) -> CheckState:
+def check_state_of(workload: Workload, check: str) -> AdmissionCheckState:
     """What a check last said since quota was reserved; Pending until it speaks."""
     known = workload.check_states.get(check)
     if known is not None:
         return known
     reserved = condition(workload, "QuotaReserved")
     since = reserved.last_transition_at if reserved else workload.created_at
-    return CheckState(last_transition_at=since)
+    return AdmissionCheckState(last_transition_at=since)
 
 
 def merged_pod_set_updates(workload: Workload) -> tuple[PodSetUpdate, ...]:
     """What its checks together add to its pods; raises `pod_set_updates.Conflict`."""
     told = {name: check_state_of(workload, name).pod_set_updates for name in workload.checks}
-    return merged(workload.spec.pod_sets, told)
+    return merged_updates(workload.spec.pod_sets, told)
 
 
 def apply_check_reported(workload: Workload, event: WorkloadCheckReported, at: Instant) -> Workload:
     """The state of that check; its time moves only with the state."""
     before, admitted = check_state_of(workload, event.check), is_admitted(workload)
-    now = CheckState(
+    now = AdmissionCheckState(
         state=event.state,
         message=event.message,
         last_transition_at=at if before.state != event.state else before.last_transition_at,
@@ -53,18 +53,20 @@ def apply_checks_required(workload: Workload, event: WorkloadChecksRequired) -> 
     )
 
 
-def retained_check_states(workload: Workload, checks: tuple[str, ...]) -> dict[str, CheckState]:
+def retained_check_states(
+    workload: Workload, checks: tuple[str, ...]
+) -> dict[str, AdmissionCheckState]:
     """What is still known of these checks when quota is reserved: how often they sent it back."""
     return _only(workload.check_states, checks)
 
 
-def reset_check_states(workload: Workload, at: Instant) -> dict[str, CheckState]:
+def reset_check_states(workload: Workload, at: Instant) -> dict[str, AdmissionCheckState]:
     """What is kept of the checks of a reservation that is over: only how often to try again.
 
     A check that was Ready must agree anew to the next reservation.
     """
     return {
-        name: CheckState(
+        name: AdmissionCheckState(
             last_transition_at=at if check.state != "Pending" else check.last_transition_at,
             retry_count=check.retry_count + (check.state == "Retry"),
         )
@@ -73,5 +75,7 @@ def reset_check_states(workload: Workload, at: Instant) -> dict[str, CheckState]
     }
 
 
-def _only(states: dict[str, CheckState], checks: tuple[str, ...]) -> dict[str, CheckState]:
+def _only(
+    states: dict[str, AdmissionCheckState], checks: tuple[str, ...]
+) -> dict[str, AdmissionCheckState]:
     return {name: state for name, state in states.items() if name in checks}

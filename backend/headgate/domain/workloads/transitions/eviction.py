@@ -6,9 +6,9 @@ Reference queueing.md §5.3 and §5.4.
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
-from headgate.domain.workloads.conditions import Change, with_conditions
+from headgate.domain.workloads.conditions import ConditionChange, with_conditions
 from headgate.domain.workloads.events import EvictionReason, ReservationDropped, WorkloadEvicted
-from headgate.domain.workloads.preemption.boost import waiting_again
+from headgate.domain.workloads.preemption.boost import with_full_boost
 from headgate.domain.workloads.preemption.preemption_message import preemption_message
 from headgate.domain.workloads.state import (
     Eviction,
@@ -27,10 +27,12 @@ def apply_evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Wo
     """On its way out: it must stop, and still holds its quota and hosts."""
     reason = evicted_condition_reason(event.reason, event.underlying_cause)
     message, about = _evicted_message(event)
-    changes = [Change("Evicted", status=True, reason=reason, message=message, about=about)]
+    changes = [ConditionChange("Evicted", status=True, reason=reason, message=message, about=about)]
     if event.reason == "Preempted":
         cause = event.underlying_cause
-        changes.append(Change("Preempted", status=True, reason=cause, message=message, about=about))
+        changes.append(
+            ConditionChange("Preempted", status=True, reason=cause, message=message, about=about)
+        )
     requeue = workload.requeue
     if event.count or event.requeue_at is not None:
         again = max(requeue.requeue_at or 0, event.requeue_at or 0) or None
@@ -76,12 +78,12 @@ def apply_stopped(workload: Workload, at: Instant) -> Workload:
         at_once = reason in IMMEDIATELY_REQUEUED or (
             reason == "AdmissionCheck" and workload.requeue.requeue_at is None
         )
-        changes.append(Change("Requeued", status=at_once, reason=reason))
+        changes.append(ConditionChange("Requeued", status=at_once, reason=reason))
     was_not_ready = reason == "PodsReadyTimeout"
     return replace(
         workload,
-        trying_since=workload.trying_since if was_not_ready else None,
-        spec=waiting_again(workload.spec),
+        not_ready_since=workload.not_ready_since if was_not_ready else None,
+        spec=with_full_boost(workload.spec),
         admission=None,
         checks=(),
         unhealthy_nodes={},
@@ -101,7 +103,7 @@ def apply_reservation_dropped(
     changes = _reservation_ended("Suspended", event.reason)
     return replace(
         workload,
-        spec=waiting_again(workload.spec),
+        spec=with_full_boost(workload.spec),
         admission=None,
         checks=(),
         unhealthy_nodes={},
@@ -131,11 +133,13 @@ def _accumulated_execution_seconds(workload: Workload, at: Instant) -> int:
     return executed_seconds(workload, at)
 
 
-def _reservation_ended(reason: str, message: str) -> tuple[Change, ...]:
+def _reservation_ended(reason: str, message: str) -> tuple[ConditionChange, ...]:
     return (
-        Change("QuotaReserved", status=False, reason=reason, message=message),
-        Change("Admitted", status=False, reason="NoReservation", message="It has no reservation"),
-        Change("PodsReady", status=False, reason="WaitForStart"),
+        ConditionChange("QuotaReserved", status=False, reason=reason, message=message),
+        ConditionChange(
+            "Admitted", status=False, reason="NoReservation", message="It has no reservation"
+        ),
+        ConditionChange("PodsReady", status=False, reason="WaitForStart"),
     )
 
 

@@ -6,12 +6,12 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.conditions import Change, with_conditions
+from headgate.domain.workloads.conditions import ConditionChange, with_conditions
 from headgate.domain.workloads.events import EvictionAcknowledged, EvictionProgressed
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.preemption import events as e
 from headgate.domain.workloads.state import (
-    CheckState,
+    AdmissionCheckState,
     ConditionType,
     Eviction,
     Workload,
@@ -35,7 +35,7 @@ def apply_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Ins
         case e.PriorityDivergenceObserved():
             return _diverging(workload, event, at)
         case e.PriorityDivergenceCleared():
-            same = Change(DIVERGES, status=False, reason="PrioritiesMatch")
+            same = ConditionChange(DIVERGES, status=False, reason="PrioritiesMatch")
             return replace(workload, diverging=(), conditions=with_conditions(workload, at, same))
         case e.ProtectionChanged():
             spec = replace(
@@ -50,7 +50,9 @@ def apply_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Ins
             opened = tuple(gate for gate in workload.opened_gates if gate != event.gate)
             return replace(workload, opened_gates=opened)
         case e.PreemptionWithheld():
-            blocked = Change(BLOCKED, status=True, reason="GatesClosed", message=_closed(event))
+            blocked = ConditionChange(
+                BLOCKED, status=True, reason="GatesClosed", message=_closed(event)
+            )
             return replace(workload, conditions=with_conditions(workload, at, blocked))
         case e.EvictionCancelled():
             return _cancelled(workload, event, at)
@@ -98,7 +100,7 @@ def _closed(event: e.PreemptionWithheld) -> str:
 def _diverging(workload: Workload, event: e.PriorityDivergenceObserved, at: Instant) -> Workload:
     told = ", ".join(f"{found.name} has {found.priority}" for found in event.pod_sets)
     message = f"The workload's priority {workload.spec.priority} counts for all its pods; {told}"
-    differs = Change(DIVERGES, status=True, reason="PrioritiesDiffer", message=message)
+    differs = ConditionChange(DIVERGES, status=True, reason="PrioritiesDiffer", message=message)
     return replace(
         workload, diverging=event.pod_sets, conditions=with_conditions(workload, at, differs)
     )
@@ -110,7 +112,7 @@ def _gate_opened(workload: Workload, gate: str, at: Instant) -> Workload:
     after = replace(workload, opened_gates=opened, explanation=None, explained_at=None)
     if closed_preemption_gates(after) or not is_condition_true(workload, BLOCKED):
         return after
-    free = Change(BLOCKED, status=False, reason="GatesOpen")
+    free = ConditionChange(BLOCKED, status=False, reason="GatesOpen")
     return replace(after, conditions=with_conditions(workload, at, free))
 
 
@@ -140,12 +142,12 @@ def _cancelled(workload: Workload, event: e.EvictionCancelled, at: Instant) -> W
         return without_pod_eviction(workload, event.eviction)
     over: tuple[ConditionType, ...] = ("Evicted", "Preempted")
     stays = [
-        Change(kind, status=False, reason="EvictionCancelled", message=event.cause)
+        ConditionChange(kind, status=False, reason="EvictionCancelled", message=event.cause)
         for kind in over
         if is_condition_true(workload, kind)
     ]
     agreed = {
-        check: CheckState(
+        check: AdmissionCheckState(
             state="Ready",
             last_transition_at=at,
             retry_count=workload.check_states[check].retry_count

@@ -28,7 +28,7 @@ class PodSetUpdate(msgspec.Struct, frozen=True, kw_only=True):
     tolerations: tuple[Toleration, ...] = ()
 
 
-class Conflict(Exception):
+class PodSetUpdateConflict(Exception):
     """Two additions, or an addition and the template, want different values of one key."""
 
 
@@ -57,18 +57,18 @@ def update_violations(
         yield from toleration_violations(child(place, "tolerations"), update.tolerations)
 
 
-def merged(
+def merged_updates(
     pod_sets: tuple[PodSet, ...], updates: Mapping[str, tuple[PodSetUpdate, ...]]
 ) -> tuple[PodSetUpdate, ...]:
-    """What is added to each pod set by all checks (by name); raises `Conflict`."""
+    """What is added to each pod set by all checks (by name); raises `PodSetUpdateConflict`."""
     found = {pod_set.name: PodSetUpdate(name=pod_set.name) for pod_set in pod_sets}
     templates = {pod_set.name: pod_set for pod_set in pod_sets}
     for check, additions in sorted(updates.items()):
         for update in additions:
             who = f"Admission check {check} and"
-            _refuse_contradiction(update, _of_template(templates[update.name]), f"{who} the pods")
-            _refuse_contradiction(update, found[update.name], f"{who} another check")
-            found[update.name] = _both(found[update.name], update)
+            _raise_on_conflict(update, _of_template(templates[update.name]), f"{who} the pods")
+            _raise_on_conflict(update, found[update.name], f"{who} another check")
+            found[update.name] = _merged_pair(found[update.name], update)
     return tuple(update for update in found.values() if update != PodSetUpdate(name=update.name))
 
 
@@ -82,7 +82,7 @@ def _of_template(pod_set: PodSet) -> PodSetUpdate:
     )
 
 
-def _refuse_contradiction(update: PodSetUpdate, other: PodSetUpdate, who: str) -> None:
+def _raise_on_conflict(update: PodSetUpdate, other: PodSetUpdate, who: str) -> None:
     parts: tuple[tuple[str, Texts, Texts], ...] = (
         ("label", update.labels, other.labels),
         ("annotation", update.annotations, other.annotations),
@@ -91,13 +91,13 @@ def _refuse_contradiction(update: PodSetUpdate, other: PodSetUpdate, who: str) -
     for what, wanted, given in parts:
         for key, value in sorted(wanted.items()):
             if given.get(key, value) != value:
-                raise Conflict(
+                raise PodSetUpdateConflict(
                     f"{who} want different values of {what} {key} of pod set {update.name}: "
                     f"{value} and {given[key]}"
                 )
 
 
-def _both(left: PodSetUpdate, right: PodSetUpdate) -> PodSetUpdate:
+def _merged_pair(left: PodSetUpdate, right: PodSetUpdate) -> PodSetUpdate:
     return PodSetUpdate(
         name=left.name,
         labels={**left.labels, **right.labels},
