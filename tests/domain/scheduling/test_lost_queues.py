@@ -10,8 +10,7 @@ from headgate.domain.queues.events import (
     LocalQueueStopped,
 )
 from headgate.domain.queues.specs import AdmissionCheckRule, Stop
-from headgate.domain.workloads.state import condition, phase_of
-from headgate.domain.workloads.transitions.eviction import executed_seconds
+from headgate.domain.workloads.state import condition, executed_seconds, phase_of
 from tests.builders.world import World, quotas
 
 

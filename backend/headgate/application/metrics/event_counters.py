@@ -16,8 +16,7 @@ from headgate.domain.workloads.events import (
     WorkloadPodsReady,
     WorkloadQuotaReserved,
 )
-from headgate.domain.workloads.state import ConditionType, Workload, condition
-from headgate.domain.workloads.waited import waited_seconds
+from headgate.domain.workloads.state import ConditionType, Workload, condition, waited_seconds
 
 WAIT_METRICS: dict[str, str] = {
     "quota_reserved_wait_time_seconds": "From creation or requeue to the reservation of quota",

@@ -23,8 +23,7 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
 )
 from headgate.domain.workloads.explanation import Blocker, Explanation
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.waited import waited_seconds
+from headgate.domain.workloads.state import Workload, waited_seconds
 
 __all__ = ["admit", "invalidate_nomination", "record_pending", "record_skipped", "start_round"]
 

@@ -8,14 +8,16 @@ from headgate.domain.configured import Absent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import hosts_of
-from headgate.domain.workloads.conditions import ConditionChange, reset_condition, with_conditions
 from headgate.domain.workloads.preemption.boost import with_full_boost
 from headgate.domain.workloads.state import (
+    ConditionChange,
     Hold,
     RequeueState,
     Workload,
     WorkloadState,
     is_admins,
+    reset_condition,
+    with_conditions,
 )
 from headgate.domain.workloads.transitions.activation import apply_activated, apply_deactivated
 from headgate.domain.workloads.transitions.admission_checks import (

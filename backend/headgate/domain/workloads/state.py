@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from headgate.domain.configured import Absent
-from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import (
     CheckStateName,
@@ -244,3 +244,64 @@ def _end_of(workload: Workload) -> Phase:
             return "Cancelled"
         case _:
             return "Succeeded"
+
+
+class ConditionChange(msgspec.Struct, frozen=True):
+    """A condition that is to hold from now on, or not to hold."""
+
+    type: ConditionType
+    status: bool
+    reason: str
+    message: str = ""
+    about: str = ""
+
+
+def with_conditions(
+    workload: Workload, at: Instant, *changes: ConditionChange
+) -> tuple[Condition, ...]:
+    """The conditions of `workload` after these changes, in the order they were first set."""
+    found = {known.type: known for known in workload.conditions}
+    for change in changes:
+        before = found.get(change.type)
+        flipped = before is None or before.status != change.status
+        found[change.type] = Condition(
+            type=change.type,
+            status=change.status,
+            reason=change.reason,
+            message=change.message,
+            last_transition_at=at if flipped or before is None else before.last_transition_at,
+            observed_generation=workload.generation,
+            about=change.about,
+        )
+    return tuple(found.values())
+
+
+def reset_condition(workload: Workload, kind: ConditionType) -> tuple[ConditionChange, ...]:
+    """The change that ends a condition, if it holds, when quota is reserved again."""
+    known = condition(workload, kind)
+    if known is None or not known.status:
+        return ()
+    message = f"Previously: {known.message}"
+    return (
+        ConditionChange(
+            kind, status=False, reason="QuotaReserved", message=message, about=known.about
+        ),
+    )
+
+
+def waited_seconds(workload: Workload, at: Instant) -> int:
+    """Whole seconds since it was submitted, or last let compete again."""
+    requeued = condition(workload, "Requeued")
+    since = workload.created_at
+    if requeued is not None and requeued.status:
+        since = requeued.last_transition_at
+    return max(0, at - since) // MICROSECONDS_PER_SECOND
+
+
+def executed_seconds(workload: Workload, at: Instant) -> int:
+    """Whole seconds spent admitted so far, counting the present run up to `at`."""
+    past = workload.accumulated_execution_seconds
+    admitted = condition(workload, "Admitted")
+    if admitted is None or not admitted.status:
+        return past
+    return past + max(0, at - admitted.last_transition_at) // MICROSECONDS_PER_SECOND

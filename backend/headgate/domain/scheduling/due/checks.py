@@ -22,12 +22,16 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdateConflict
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import AdmissionCheckState, Workload, is_admitted
+from headgate.domain.workloads.state import (
+    AdmissionCheckState,
+    Workload,
+    is_admitted,
+    waited_seconds,
+)
 from headgate.domain.workloads.transitions.admission_checks import (
     check_state_of,
     merged_pod_set_updates,
 )
-from headgate.domain.workloads.waited import waited_seconds
 
 PROVISIONING_CONTROLLERS = ("kueue.x-k8s.io/provisioning-request",)
 """Controllers of checks that agree once they have got machines (topology.md §2, Delayed)."""

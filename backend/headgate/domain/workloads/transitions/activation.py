@@ -5,14 +5,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.conditions import ConditionChange, with_conditions
 from headgate.domain.workloads.events import WorkloadDeactivated
 from headgate.domain.workloads.state import (
+    ConditionChange,
     Deactivation,
     RequeueState,
     Workload,
     condition,
     is_condition_true,
+    with_conditions,
 )
 from headgate.domain.workloads.transitions.eviction import (
     evicted_condition_reason,

@@ -5,17 +5,18 @@ Reference queueing.md §5.3 and §5.4.
 
 from msgspec.structs import replace
 
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
-from headgate.domain.workloads.conditions import ConditionChange, with_conditions
+from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import EvictionReason, ReservationDropped, WorkloadEvicted
 from headgate.domain.workloads.preemption.boost import with_full_boost
 from headgate.domain.workloads.preemption.preemption_message import preemption_message
 from headgate.domain.workloads.state import (
+    ConditionChange,
     Eviction,
     EvictionCount,
     RequeueState,
     Workload,
-    condition,
+    executed_seconds,
+    with_conditions,
 )
 from headgate.domain.workloads.transitions.admission_checks import reset_check_states
 
@@ -114,15 +115,6 @@ def apply_reservation_dropped(
         not_ready_cause=None,
         conditions=with_conditions(workload, at, *changes),
     )
-
-
-def executed_seconds(workload: Workload, at: Instant) -> int:
-    """Whole seconds spent admitted so far, counting the present run up to `at`."""
-    past = workload.accumulated_execution_seconds
-    admitted = condition(workload, "Admitted")
-    if admitted is None or not admitted.status:
-        return past
-    return past + max(0, at - admitted.last_transition_at) // MICROSECONDS_PER_SECOND
 
 
 def _accumulated_execution_seconds(workload: Workload, at: Instant) -> int:

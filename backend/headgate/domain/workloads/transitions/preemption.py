@@ -6,16 +6,17 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.conditions import ConditionChange, with_conditions
 from headgate.domain.workloads.events import EvictionAcknowledged, EvictionProgressed
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.preemption import events as e
 from headgate.domain.workloads.state import (
     AdmissionCheckState,
+    ConditionChange,
     ConditionType,
     Eviction,
     Workload,
     is_condition_true,
+    with_conditions,
 )
 from headgate.domain.workloads.transitions.partial_eviction import (
     apply_pods_evicted,
