@@ -17,8 +17,7 @@ from headgate.domain.config import Config
 from headgate.domain.facts import Origin
 from headgate.domain.metadata import refuse
 from headgate.domain.workloads.commands import ChangeSpec, Submit
-from headgate.domain.workloads.decide.decider import WORKLOAD
-from headgate.domain.workloads.decide.default_queue import with_default_queue
+from headgate.domain.workloads.decide.decider import WORKLOAD, with_default_queue
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.pods.bounds import pod_limit_violations
 from headgate.domain.workloads.pods.defaults import limit_range_bounds, with_pod_defaults

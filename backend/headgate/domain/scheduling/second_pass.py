@@ -37,9 +37,9 @@ from headgate.domain.workloads.events import (
     WorkloadEvicted,
     WorkloadPlaced,
 )
-from headgate.domain.workloads.pods.pod_sets_after_checks import pod_sets_after_checks
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload, is_admitted
+from headgate.domain.workloads.transitions.admission_checks import pod_sets_after_checks
 
 NO_FLAVOR = "its flavor has no topology any more"
 

@@ -13,7 +13,7 @@ from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
-from headgate.domain.workloads.transitions.activation import (
+from headgate.domain.workloads.transitions.eviction import (
     exceeded_execution_time,
     resets_execution_time,
 )

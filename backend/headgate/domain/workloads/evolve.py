@@ -19,13 +19,14 @@ from headgate.domain.workloads.state import (
     reset_condition,
     with_conditions,
 )
-from headgate.domain.workloads.transitions.activation import apply_activated, apply_deactivated
 from headgate.domain.workloads.transitions.admission_checks import (
     apply_check_reported,
     apply_checks_required,
     retained_check_states,
 )
 from headgate.domain.workloads.transitions.eviction import (
+    apply_activated,
+    apply_deactivated,
     apply_evicted,
     apply_reservation_dropped,
     apply_stopped,

@@ -39,7 +39,7 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption.events import EvictionForced, EvictionStalled
 from headgate.domain.workloads.state import Workload, condition, is_admitted
-from headgate.domain.workloads.transitions.activation import (
+from headgate.domain.workloads.transitions.eviction import (
     EXECUTION_TIME_EXCEEDED,
     has_no_execution_time_left,
 )

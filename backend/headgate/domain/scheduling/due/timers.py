@@ -20,7 +20,7 @@ from headgate.domain.workloads.state import (
     is_admitted,
     is_condition_true,
 )
-from headgate.domain.workloads.transitions.activation import has_no_execution_time_left
+from headgate.domain.workloads.transitions.eviction import has_no_execution_time_left
 from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
 
 AT_ONCE: Instant = 0

@@ -23,9 +23,9 @@ from headgate.domain.topology.specs import (
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.admission import PodSetAssignment
-from headgate.domain.workloads.pods.pod_sets_after_checks import pod_sets_after_checks
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.transitions.admission_checks import pod_sets_after_checks
 
 AT_ONCE: Instant = 0
 TOO_SMALL = "TooSmall"

@@ -18,7 +18,7 @@ from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.decide.eviction_reports import is_cancellable
+from headgate.domain.workloads.decide.executor_reports import is_cancellable
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
 from headgate.domain.workloads.pods.eviction_units import evicting_pods_admission
 from headgate.domain.workloads.preemption.events import (

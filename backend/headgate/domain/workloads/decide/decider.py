@@ -1,6 +1,6 @@
 """What a workload answers to commands and reports (reference queueing.md §5)."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from msgspec.structs import replace
 
@@ -33,18 +33,16 @@ from headgate.domain.workloads.commands import (
     Submit,
     WorkloadCommand,
 )
-from headgate.domain.workloads.decide.admission_checks import report_check_state
-from headgate.domain.workloads.decide.eviction_reports import (
-    acknowledge_eviction,
-    report_eviction_progress,
-    report_stopped,
-    report_stopping,
-)
 from headgate.domain.workloads.decide.executor_reports import (
+    acknowledge_eviction,
+    report_check_state,
+    report_eviction_progress,
     report_finished,
     report_pods_gone,
     report_pods_ready,
     report_reclaimable,
+    report_stopped,
+    report_stopping,
 )
 from headgate.domain.workloads.decide.hold import hold, release
 from headgate.domain.workloads.decide.preconditions import require_exists, require_unfinished
@@ -231,3 +229,26 @@ def _require_same_kind(workload: Workload, command: ChangeSpec) -> None:
 WORKLOAD: Decider[WorkloadCommand, WorkloadState, WorkloadEvent] = Decider(
     initial_state=Absent(), decide=decide, evolve=evolve
 )
+
+
+DEFAULT_QUEUE = "default"
+
+
+def with_default_queue(
+    spec: WorkloadSpec,
+    namespace: str,
+    local_queues: Container[str],
+    before: WorkloadSpec | None = None,
+) -> WorkloadSpec:
+    """The spec with a queue, if it names one or its namespace has a default.
+
+    `local_queues` are known by `namespace/name`. A workload that exists keeps its queue where a
+    change of it names none.
+    """
+    if spec.queue_name:
+        return spec
+    if before is not None and before.queue_name:
+        return replace(spec, queue_name=before.queue_name)
+    if f"{namespace}/{DEFAULT_QUEUE}" in local_queues:
+        return replace(spec, queue_name=DEFAULT_QUEUE)
+    return spec

@@ -4,17 +4,26 @@ from collections.abc import Iterator
 
 from headgate.domain.metadata import refuse
 from headgate.domain.rejection import IllegalNow, Violation
+from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.annotations import is_elastic
 from headgate.domain.workloads.commands import (
+    AcknowledgeEviction,
+    ReportCheckState,
+    ReportEvictionProgress,
     ReportFinished,
     ReportPodsGone,
     ReportPodsReady,
     ReportReclaimable,
+    ReportStopped,
+    ReportStopping,
 )
 from headgate.domain.workloads.decide.preconditions import require_same_uid
 from headgate.domain.workloads.events import (
+    EvictionAcknowledged,
+    EvictionProgressed,
+    WorkloadCheckReported,
     WorkloadDeleted,
     WorkloadEvent,
     WorkloadFinished,
@@ -22,14 +31,28 @@ from headgate.domain.workloads.events import (
     WorkloadPodsNotReady,
     WorkloadPodsReady,
     WorkloadPodsReclaimed,
+    WorkloadRequeued,
+    WorkloadStopped,
 )
+from headgate.domain.workloads.pods.pod_set_updates import update_violations
 from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.preemption.events import (
+    EvictionExtended,
+    WorkloadStopping,
+)
 from headgate.domain.workloads.state import (
+    AdmissionCheckState,
+    Eviction,
     Workload,
     WorkloadState,
     is_admitted,
     is_condition_true,
     phase_of,
+)
+from headgate.domain.workloads.transitions.partial_eviction import (
+    find_eviction,
+    pod_eviction_of,
+    shrunk_event,
 )
 
 
@@ -126,3 +149,155 @@ def _require_admitted(workload: Workload) -> None:
             f"Workload {workload.key} is {phase_of(workload)}; it has no pods to report of.",
             remedy="Stop what runs for it, and start pods only for workloads that are assigned.",
         )
+
+
+def acknowledge_eviction(
+    state: WorkloadState, command: AcknowledgeEviction
+) -> tuple[WorkloadEvent, ...]:
+    """A handler has taken over; the first one to say so does. It may need longer than granted."""
+    workload = require_same_uid(state, command.uid)
+    eviction = find_eviction(workload, command.eviction)
+    if eviction is None or eviction.acknowledged_at is not None:
+        return ()
+    _require_named_handler(workload, eviction, command.handler)
+    acknowledged = EvictionAcknowledged(
+        eviction=command.eviction,
+        handler=command.handler,
+        expected_end_at=command.expected_end_at,
+    )
+    return (acknowledged, *_deadline_extension(eviction, command.expected_end_at))
+
+
+def report_eviction_progress(
+    state: WorkloadState, command: ReportEvictionProgress, at: Instant
+) -> tuple[WorkloadEvent, ...]:
+    """Whoever took it over is still at it, and gets the time granted once more from now on."""
+    workload = require_same_uid(state, command.uid)
+    eviction = find_eviction(workload, command.eviction)
+    if eviction is None:
+        return ()
+    progressed = EvictionProgressed(eviction=command.eviction, note=command.note)
+    soft = eviction.soft
+    if soft is None or (soft.require_ack and eviction.acknowledged_at is None):
+        return (progressed,)
+    return (progressed, *_deadline_extension(eviction, seconds_after(at, soft.grace_seconds)))
+
+
+def report_stopping(state: WorkloadState, command: ReportStopping) -> tuple[WorkloadEvent, ...]:
+    """Its pods are being killed: nobody can call the eviction back any more."""
+    workload = require_same_uid(state, command.uid)
+    eviction = find_eviction(workload, command.eviction)
+    if eviction is None or eviction.stopping_at is not None:
+        return ()
+    releases = command.releases_quota and eviction is workload.eviction
+    return (WorkloadStopping(eviction=eviction.id, releases_quota=releases),)
+
+
+def report_stopped(state: WorkloadState, command: ReportStopped) -> tuple[WorkloadEvent, ...]:
+    """Its pods are gone, all or those that were to go, and what was waiting for that happens."""
+    workload = require_same_uid(state, command.uid)
+    eviction = find_eviction(workload, command.eviction)
+    if eviction is None:
+        return ()
+    if eviction is not workload.eviction:
+        return _partial_stop_events(workload, command.eviction)
+    return (WorkloadStopped(eviction=eviction.id), *_events_after_stop(workload))
+
+
+def is_cancellable(eviction: Eviction) -> bool:
+    """Whether nobody has begun to carry it out: soft, and neither acknowledged nor forced."""
+    begun = (eviction.acknowledged_at, eviction.forced_at, eviction.stopping_at)
+    return eviction.soft is not None and begun == (None, None, None)
+
+
+def _deadline_extension(eviction: Eviction, until: Instant | None) -> tuple[WorkloadEvent, ...]:
+    soft = eviction.soft
+    if soft is None or until is None or eviction.forced_at is not None:
+        return ()
+    deadline = min(until, soft.latest_end_at)
+    if deadline <= soft.deadline_at:
+        return ()
+    return (EvictionExtended(eviction=eviction.id, deadline_at=deadline),)
+
+
+def _require_named_handler(workload: Workload, eviction: Eviction, handler: str) -> None:
+    wanted = eviction.soft.handler if eviction.soft else ""
+    if wanted and handler and handler != wanted:
+        raise IllegalNow(
+            f"The eviction of {workload.key} is for the handler {wanted}, not for {handler}.",
+            remedy=f"Acknowledge it as {wanted}, or leave it to that one.",
+        )
+
+
+def _partial_stop_events(workload: Workload, eviction: str) -> tuple[WorkloadEvent, ...]:
+    """Some pods are gone; of what goes as a whole by now, its own eviction tells."""
+    pod_eviction = pod_eviction_of(workload, eviction)
+    if pod_eviction is None or workload.eviction is not None:
+        return ()
+    return (shrunk_event(workload, pod_eviction),)
+
+
+def _events_after_stop(workload: Workload) -> tuple[WorkloadEvent, ...]:
+    if workload.terminating_at is not None:
+        return (WorkloadDeleted(),)
+    if workload.cancelling_at is not None:
+        return (WorkloadFinished(reason="Cancelled", message="It was cancelled while it ran"),)
+    eviction = workload.eviction
+    if eviction is None or not workload.spec.active or workload.requeue.requeue_at is not None:
+        return ()
+    if eviction.reason == "Deactivated":
+        return (WorkloadRequeued(reason="Reactivated"),)
+    if eviction.reason == "PodsReadyTimeout":
+        return (WorkloadRequeued(reason="BackoffFinished"),)
+    return ()
+
+
+def report_check_state(
+    state: WorkloadState, command: ReportCheckState
+) -> tuple[WorkloadEvent, ...]:
+    """Recorded if it is news; what follows from it is decided with all other checks together.
+
+    A word that comes while the workload is on its way out is about a reservation that is over.
+    """
+    workload = require_same_uid(state, command.uid)
+    if workload.finished_at is not None or workload.eviction is not None:
+        return ()
+    if workload.admission is None or command.check not in workload.checks:
+        raise IllegalNow(
+            f"Workload {workload.key} is {phase_of(workload)} and does not wait for check "
+            f"{command.check}.",
+            remedy="Report on workloads that have quota and name the check in their status.",
+        )
+    told = WorkloadCheckReported(
+        check=command.check,
+        state=command.state,
+        message=command.message,
+        requeue_after_seconds=command.requeue_after_seconds,
+        pod_set_updates=command.pod_set_updates,
+    )
+    known = workload.check_states.get(command.check)
+    refuse("Report on", workload.key, _update_violations(workload, command, known))
+    return () if known is not None and _says(known) == _says(told) else (told,)
+
+
+def _update_violations(
+    workload: Workload, command: ReportCheckState, known: AdmissionCheckState | None
+) -> Iterator[Violation]:
+    """What is wrong with the additions to pods.
+
+    Those of a check that agreed stay as they are, as do all once pods may have started.
+    """
+    updates = command.pod_set_updates
+    yield from update_violations("/podSetUpdates", updates, workload.spec.pod_sets)
+    before = known.pod_set_updates if known is not None else ()
+    agreed = known is not None and known.state == command.state == "Ready"
+    if before != updates and (agreed or (updates and is_admitted(workload))):
+        yield Violation(
+            pointer="/podSetUpdates",
+            rule="podSetUpdates cannot change once the check was Ready or pods may have started.",
+            remedy="Report the same again, or Retry to have the workload sent back first.",
+        )
+
+
+def _says(told: AdmissionCheckState | WorkloadCheckReported) -> tuple[object, ...]:
+    return told.state, told.message, told.requeue_after_seconds, told.pod_set_updates
