@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headgate.domain.workloads.annotations import ELASTIC, REPLACES
+from headgate.domain.workloads.specs import ELASTIC, REPLACES
 from tests.api.callers import Api, flavor, local_queue
 from tests.api.test_nodes_and_pods import HERE, HOST, hosts_of, manifest
 

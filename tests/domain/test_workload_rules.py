@@ -14,8 +14,8 @@ from headgate.domain.values.selectors import (
 )
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide.decider import SUBMITTED_AS, WORKLOAD
+from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.events import WorkloadFinished, WorkloadSpecChanged
-from headgate.domain.workloads.rules.spec import workload_violations
 from headgate.domain.workloads.specs import (
     PriorityClassReference,
     Scheduling,

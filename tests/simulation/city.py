@@ -31,9 +31,14 @@ from headgate.domain.topology.events import ResourceFlavorCreated
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads import commands as c
-from headgate.domain.workloads.annotations import ADMISSION_GATES
 from headgate.domain.workloads.events import CheckStateName
-from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
+from headgate.domain.workloads.specs import (
+    ADMISSION_GATES,
+    PodSet,
+    Scheduling,
+    TopologyRequest,
+    WorkloadSpec,
+)
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import quotas
 from tests.simulation import life

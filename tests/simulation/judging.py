@@ -5,9 +5,8 @@ from itertools import pairwise, product
 
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import is_open
-from headgate.domain.workloads.annotations import ADMISSION_GATES
 from headgate.domain.workloads.explanation import Blocker, Explanation
-from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import ADMISSION_GATES, PodSet
 from headgate.domain.workloads.state import Workload, phase_of
 from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoing_eviction
 from tests.simulation.reckoning import (

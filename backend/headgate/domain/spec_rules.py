@@ -20,7 +20,7 @@ from headgate.domain.topology.rules import (
     resource_flavor_violations,
     topology_violations,
 )
-from headgate.domain.workloads.rules.spec import workload_violations
+from headgate.domain.workloads.decide.spec_rules import workload_violations
 
 _RULES: dict[str, Callable[[Any], tuple[Violation, ...]]] = {
     "ClusterQueue": cluster_queue_violations,

@@ -12,8 +12,7 @@ from headgate.domain.scheduling.flavors.eligibility import flavor_options, optio
 from headgate.domain.scheduling.quota.usage import Oracle, QuotaView, add_usage, borrowing_level
 from headgate.domain.scheduling.results import FlavorAttempt, Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.annotations import ALLOWED_FLAVORS
-from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import ALLOWED_FLAVORS, PodSet
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family

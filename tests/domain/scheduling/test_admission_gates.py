@@ -4,10 +4,9 @@ import pytest
 
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.annotations import ADMISSION_GATES
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD
-from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
+from headgate.domain.workloads.specs import ADMISSION_GATES, PodSet, Scheduling, WorkloadSpec
 from tests.builders.scenario import Scenario, pointers
 from tests.builders.world import World, quotas
 

@@ -9,10 +9,9 @@ from headgate.domain.checks.events import AdmissionCheckCreated
 from headgate.domain.checks.specs import AdmissionCheckSpec
 from headgate.domain.queues.specs import AdmissionCheckRule
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.annotations import REPLACES
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.specs import REPLACES, TopologyRequest
 from headgate.domain.workloads.state import is_admitted
 from tests.builders.world import World, names, quotas
 

@@ -12,11 +12,17 @@ from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.topology.events import NodeCordoned, NodeReported
 from headgate.domain.views.fits import near_fits
-from headgate.domain.workloads.annotations import ELASTIC, REPLACES
 from headgate.domain.workloads.commands import ChangeSpec
 from headgate.domain.workloads.events import WorkloadPodsGone, WorkloadScaledDown
 from headgate.domain.workloads.pods.pod_ranks import ExecutorPod, assign_ranks
-from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
+from headgate.domain.workloads.specs import (
+    ELASTIC,
+    REPLACES,
+    PodSet,
+    Scheduling,
+    SliceLayer,
+    TopologyRequest,
+)
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import World, quotas
 

@@ -9,10 +9,9 @@ from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.queues.specs import AdmissionCheckRule, ClusterQueuePreemption
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.annotations import ELASTIC, REPLACES
 from headgate.domain.workloads.commands import ChangeSpec, ReportReclaimable, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD
-from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
+from headgate.domain.workloads.specs import ELASTIC, REPLACES, PodSet, Scheduling, WorkloadSpec
 from headgate.domain.workloads.state import condition, phase_of
 from tests.builders.scenario import Scenario, pointers
 from tests.builders.world import World, quotas

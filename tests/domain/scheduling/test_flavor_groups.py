@@ -4,8 +4,7 @@ import pytest
 
 from headgate.domain.configuration.specs import ResourceRules, Transformation
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.annotations import ALLOWED_FLAVORS
-from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest
+from headgate.domain.workloads.specs import ALLOWED_FLAVORS, PodSet, Scheduling, TopologyRequest
 from tests.builders.world import World, quotas
 
 GROUP = TopologyRequest(pod_set_group_name="group")

@@ -18,6 +18,7 @@ from headgate.domain.facts import Origin
 from headgate.domain.metadata import refuse
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD, with_default_queue
+from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.pods.bounds import pod_limit_violations
 from headgate.domain.workloads.pods.defaults import limit_range_bounds, with_pod_defaults
@@ -25,7 +26,6 @@ from headgate.domain.workloads.pods.runtimes import pod_runtime_violations
 from headgate.domain.workloads.preemption.boost import with_priority_boost, without_priority_boost
 from headgate.domain.workloads.preemption.divergence import diverging_pod_sets
 from headgate.domain.workloads.preemption.priority import resolve_priority
-from headgate.domain.workloads.rules.spec import workload_violations
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
 

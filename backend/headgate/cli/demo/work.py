@@ -9,7 +9,7 @@ from headgate.cli.demo.cluster import BLOCK, GPU, GPUS_ON_A_HOST, RACK
 from headgate.cli.demo.teams import DOORS, HANDLER, TEAMS
 from headgate.cli.executor.behaviour import FAILS, NEVER_READY, RUN_SECONDS, SAVE_SECONDS
 from headgate.cli.replay.arrivals import Object, pod_set, workload
-from headgate.domain.workloads.annotations import ELASTIC, REPLACES
+from headgate.domain.workloads.specs import ELASTIC, REPLACES
 
 LABEL = "headgate.dev/demo"
 GATE = "data-is-loaded"

@@ -26,13 +26,13 @@ from headgate.domain.scheduling.rounds.rate_limits import rate_limited_reason, r
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.admission import awaits_topology
-from headgate.domain.workloads.annotations import admission_gates
 from headgate.domain.workloads.explanation import Blocker, BlockerType, Explanation
 from headgate.domain.workloads.predicates import (
     closed_preemption_gates,
     has_quota_reservation,
     is_admissible,
 )
+from headgate.domain.workloads.specs import admission_gates
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
 

@@ -1,6 +1,6 @@
 """Yes/no questions that the state of one workload answers."""
 
-from headgate.domain.workloads.annotations import ADMISSION_GATES, admission_gates
+from headgate.domain.workloads.specs import ADMISSION_GATES, admission_gates
 from headgate.domain.workloads.state import (
     Workload,
     condition,

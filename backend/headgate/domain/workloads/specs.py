@@ -1,5 +1,6 @@
 """What a submitter asks for (reference queueing.md §1.7, topology.md §2, preemption.md §6.2)."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -137,3 +138,46 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     eviction_policy: EvictionPolicy | None = None
     active: bool = True
     maximum_execution_time_seconds: int | None = None
+
+
+ALLOWED_FLAVORS = "kueue.x-k8s.io/workload-allowed-resource-flavors"
+
+
+ELASTIC = "kueue.x-k8s.io/elastic-job"
+
+
+REPLACES = "kueue.x-k8s.io/workload-slice-replacement-for"
+
+
+PRIORITY_BOOST = "kueue.x-k8s.io/priority-boost"
+
+
+ADMISSION_GATES = "kueue.x-k8s.io/admission-gated-by"
+
+
+Annotations = Mapping[str, str]
+
+
+def allowed_flavors(annotations: Annotations) -> tuple[str, ...]:
+    """The only flavors the workload may have; empty means any."""
+    return _listed(annotations.get(ALLOWED_FLAVORS, ""))
+
+
+def admission_gates(annotations: Annotations) -> tuple[str, ...]:
+    """The gates that keep it from being looked at; each is opened by taking it off the list."""
+    return _listed(annotations.get(ADMISSION_GATES, ""))
+
+
+def is_elastic(annotations: Annotations) -> bool:
+    """Whether its number of pods changes while it runs."""
+    return annotations.get(ELASTIC, "").lower() == "true"
+
+
+def replaced_key(annotations: Annotations) -> str:
+    """The workload (`namespace/name`) whose pods it takes over to run more of them; often empty."""
+    return annotations.get(REPLACES, "")
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """The words of a list with commas, without the blanks around them."""
+    return tuple(word for part in text.split(",") if (word := part.strip()))

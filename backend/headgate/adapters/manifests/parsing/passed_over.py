@@ -6,15 +6,15 @@ from difflib import get_close_matches
 from headgate.adapters.manifests.parsing.metadata import Metadata
 from headgate.adapters.manifests.parsing.pod_templates import Template
 from headgate.adapters.manifests.parsing.topology_requests import ANNOTATION_PLACES
-from headgate.domain.workloads.annotations import (
+from headgate.domain.workloads.pods.pod_ranks import INDEX_OFFSET
+from headgate.domain.workloads.preemption.preemption_message import JOB_UID
+from headgate.domain.workloads.specs import (
     ADMISSION_GATES,
     ALLOWED_FLAVORS,
     ELASTIC,
     PRIORITY_BOOST,
     REPLACES,
 )
-from headgate.domain.workloads.pods.pod_ranks import INDEX_OFFSET
-from headgate.domain.workloads.preemption.preemption_message import JOB_UID
 
 DOMAIN = "kueue.x-k8s.io/"
 NAMED_IN_MANIFESTS = (

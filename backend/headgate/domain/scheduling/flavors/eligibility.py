@@ -13,8 +13,7 @@ from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.scheduling.matching import flavor_refusal, untolerated, written
 from headgate.domain.topology.specs import ResourceFlavorSpec, TopologySpec
 from headgate.domain.values.quantities import Requests
-from headgate.domain.workloads.annotations import allowed_flavors
-from headgate.domain.workloads.specs import PodSet, TopologyRequest
+from headgate.domain.workloads.specs import PodSet, TopologyRequest, allowed_flavors
 from headgate.domain.workloads.state import Workload
 
 DEFAULT_RESOURCE_RULES = ResourceRules()

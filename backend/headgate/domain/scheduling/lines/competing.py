@@ -10,8 +10,8 @@ from headgate.domain.scheduling.lines.standing import (
 from headgate.domain.scheduling.ordering.order import Shape, line_order_of, shape_of
 from headgate.domain.scheduling.ordering.pending import Waiting
 from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED_BY_CYCLE_GUARD
-from headgate.domain.workloads.annotations import REPLACES
 from headgate.domain.workloads.predicates import has_admission_gates, is_admissible
+from headgate.domain.workloads.specs import REPLACES
 from headgate.domain.workloads.state import Workload
 
 BY_USAGE = "UsageBasedAdmissionFairSharing"

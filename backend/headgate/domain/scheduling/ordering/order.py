@@ -4,10 +4,9 @@ from typing import TypeAlias
 
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.annotations import ALLOWED_FLAVORS, REPLACES
 from headgate.domain.workloads.pods.reclaimable import needed_pod_sets
 from headgate.domain.workloads.predicates import closed_preemption_gates
-from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import ALLOWED_FLAVORS, REPLACES, PodSet
 from headgate.domain.workloads.state import Workload, condition
 
 Order: TypeAlias = tuple[int, Instant, str, str]

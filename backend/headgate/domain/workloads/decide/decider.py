@@ -9,7 +9,6 @@ from headgate.domain.decider import Decider
 from headgate.domain.metadata import identity_violations, marking_violations, refuse
 from headgate.domain.rejection import AlreadyExists, IllegalNow
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.annotations import annotation_violations
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ActivateWorkload,
@@ -46,6 +45,12 @@ from headgate.domain.workloads.decide.executor_reports import (
 )
 from headgate.domain.workloads.decide.hold import hold, release
 from headgate.domain.workloads.decide.preconditions import require_exists, require_unfinished
+from headgate.domain.workloads.decide.spec_rules import (
+    annotation_violations,
+    change_violations,
+    elastic_violations,
+    workload_violations,
+)
 from headgate.domain.workloads.decide.termination import (
     activate,
     cancel,
@@ -68,9 +73,6 @@ from headgate.domain.workloads.preemption.events import (
     PriorityDivergenceObserved,
 )
 from headgate.domain.workloads.preemption.protection import change_protection, set_gate
-from headgate.domain.workloads.rules.changes import change_violations
-from headgate.domain.workloads.rules.elastic import elastic_violations
-from headgate.domain.workloads.rules.spec import workload_violations
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload, WorkloadState
 

@@ -7,7 +7,6 @@ from headgate.domain.rejection import IllegalNow, Violation
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.admission import hosts_of
-from headgate.domain.workloads.annotations import is_elastic
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ReportCheckState,
@@ -40,6 +39,7 @@ from headgate.domain.workloads.preemption.events import (
     EvictionExtended,
     WorkloadStopping,
 )
+from headgate.domain.workloads.specs import is_elastic
 from headgate.domain.workloads.state import (
     AdmissionCheckState,
     Eviction,

@@ -13,9 +13,8 @@ from headgate.domain.metadata import refuse
 from headgate.domain.priorities.rules import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from headgate.domain.rejection import Violation
 from headgate.domain.values.pointers import child
-from headgate.domain.workloads.annotations import PRIORITY_BOOST, Annotations
 from headgate.domain.workloads.preemption.protection import Classes, protection_bound
-from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.specs import PRIORITY_BOOST, Annotations, WorkloadSpec
 from headgate.domain.workloads.state import Workload
 
 _POINTER = child("/metadata/annotations", PRIORITY_BOOST)

@@ -16,12 +16,12 @@ from headgate.domain.metadata import refuse
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
 from headgate.domain.rejection import Violation
 from headgate.domain.values.pointers import child
+from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.preemption.divergence import (
     divergence_violations,
     unknown_class_violations,
 )
 from headgate.domain.workloads.preemption.preemptibility import with_preemption_settings
-from headgate.domain.workloads.rules.spec import workload_violations
 from headgate.domain.workloads.specs import PreemptionPolicy, PriorityClassReference, WorkloadSpec
 
 PriorityClasses: TypeAlias = Mapping[str, Configured[WorkloadPriorityClassSpec]]
