@@ -5,7 +5,7 @@ from typing import Any
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.rounds.events import VictimReleased
 from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.preemption.events import WorkloadPodsEvicted
+from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted
 from headgate.domain.workloads.specs import PodSet, Scheduling
 from tests.builders.world import Fact, World, quotas
 

@@ -6,7 +6,7 @@ from headgate.domain.configured import Configured
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.decide.decider import with_default_queue
-from headgate.domain.workloads.preemption.priority import resolve_priority
+from headgate.domain.workloads.priority import resolve_priority
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
 from tests.builders.policies import a_priority_class
 from tests.builders.world import World, quotas

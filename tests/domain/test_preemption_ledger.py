@@ -3,7 +3,7 @@
 from headgate.application.projections.preemption_ledger import PreemptionLedger
 from headgate.application.projections.projection import Amend
 from headgate.domain.facts import Origin, Recorded
-from headgate.domain.workloads.preemption.events import EvictionCancelled
+from headgate.domain.workloads.preemption_events import EvictionCancelled
 from tests.builders.instants import T0
 
 

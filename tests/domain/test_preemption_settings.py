@@ -11,8 +11,7 @@ from headgate.domain.workloads.commands import ChangeProtection, ChangeSpec, Set
 from headgate.domain.workloads.commands import Submit as SubmitWorkload
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.predicates import closed_preemption_gates
-from headgate.domain.workloads.preemption.divergence import diverging_pod_sets
-from headgate.domain.workloads.preemption.events import (
+from headgate.domain.workloads.preemption_events import (
     DivergingPodSet,
     PreemptionGateClosed,
     PreemptionGateOpened,
@@ -21,8 +20,8 @@ from headgate.domain.workloads.preemption.events import (
     PriorityDivergenceObserved,
     ProtectionChanged,
 )
-from headgate.domain.workloads.preemption.priority import resolve_priority
-from headgate.domain.workloads.preemption.protection import protection_bound, protection_of
+from headgate.domain.workloads.priority import diverging_pod_sets, resolve_priority
+from headgate.domain.workloads.protection import protection_bound, protection_of
 from headgate.domain.workloads.specs import PriorityClassReference, WorkloadSpec
 from headgate.domain.workloads.state import is_condition_true
 from tests.builders.config import by_name

@@ -9,13 +9,13 @@ from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadSpecChanged
-from headgate.domain.workloads.preemption.boost import (
+from headgate.domain.workloads.priority import (
+    resolve_priority,
     unboosted_priority,
     with_priority_boost,
     without_priority_boost,
 )
-from headgate.domain.workloads.preemption.priority import resolve_priority
-from headgate.domain.workloads.preemption.protection import protection_of
+from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
 from tests.builders.world import World, quotas
 

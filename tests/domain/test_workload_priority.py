@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.domain.rejection import InvalidObject
-from headgate.domain.workloads.preemption.priority import resolve_priority
+from headgate.domain.workloads.priority import resolve_priority
 from headgate.domain.workloads.specs import PriorityClassReference, WorkloadSpec
 from tests.builders.config import by_name
 from tests.builders.policies import a_priority_class

@@ -19,7 +19,7 @@ from headgate.domain.configured import Configured
 from headgate.domain.configuring import Change
 from headgate.domain.deciders import CONFIGURED_DECIDERS
 from headgate.domain.rejection import InvalidObject
-from headgate.domain.workloads.preemption.priority import resolve_priority
+from headgate.domain.workloads.priority import resolve_priority
 from tests.builders.instants import T0
 from tests.builders.workloads import a_workload
 from tests.manifests.drawing.objects import configured_objects

@@ -38,7 +38,7 @@ from headgate.domain.workloads.commands import (
     ReleaseWorkload,
 )
 from headgate.domain.workloads.events import WorkloadSpecChanged
-from headgate.domain.workloads.preemption.events import PreemptionGateClosed, PreemptionGateOpened
+from headgate.domain.workloads.preemption_events import PreemptionGateClosed, PreemptionGateOpened
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import ORIGIN, Fact, World, quotas

@@ -10,7 +10,7 @@ from headgate.domain.rounds.events import RoundCommitted, RoundVictim
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.workloads.pods.eviction_units import guaranteed_count
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.preemption.events import ProtectionChanged
+from headgate.domain.workloads.preemption_events import ProtectionChanged
 from headgate.domain.workloads.specs import PodSet, Scheduling
 from headgate.domain.workloads.state import Workload
 from tests.builders.world import Fact, World, quotas

@@ -21,8 +21,8 @@ from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.rounds.nominations import nomination_rank
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadQuotaReserved
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.preemption.events import WorkloadPodsEvicted, WorkloadShrunk
-from headgate.domain.workloads.preemption.protection import protection_of
+from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted, WorkloadShrunk
+from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import Workload
 from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoing_eviction
 

@@ -19,7 +19,7 @@ from headgate.domain.scheduling.preemption.request import Candidate, PreemptionR
 from headgate.domain.scheduling.preemption.victim_plan import SearchRules, plan_victims
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.values.quantities import FlavorResource, scaled
-from headgate.domain.workloads.preemption.preemption_message import (
+from headgate.domain.workloads.preemption_message import (
     preemption_message,
     preemptor_reference,
 )

@@ -5,8 +5,7 @@ from typing import Any
 
 from headgate.domain.configured import Configured
 from headgate.domain.rejection import Rejection
-from headgate.domain.workloads.preemption.boost import with_priority_boost
-from headgate.domain.workloads.preemption.priority import DEFAULT_CLASS, resolve_priority
+from headgate.domain.workloads.priority import DEFAULT_CLASS, resolve_priority, with_priority_boost
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences

@@ -7,7 +7,7 @@ from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.topology.events import NodeReported
 from headgate.domain.workloads.commands import AcknowledgeEviction
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
-from headgate.domain.workloads.preemption.events import EvictionCancelled
+from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.specs import EvictionPolicy, TopologyRequest
 from headgate.domain.workloads.state import is_condition_true, phase_of
 from tests.builders.rounds import of_kind

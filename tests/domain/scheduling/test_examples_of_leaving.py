@@ -5,7 +5,7 @@ from typing import Any
 from headgate.domain.queues.specs import AdmissionCheckRule, ClusterQueuePreemption, SoftEviction
 from headgate.domain.workloads.commands import ReportEvictionProgress, ReportStopping
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadDeletionRequested
-from headgate.domain.workloads.preemption.events import EvictionCancelled, EvictionForced
+from headgate.domain.workloads.preemption_events import EvictionCancelled, EvictionForced
 from headgate.domain.workloads.specs import EvictionPolicy
 from headgate.domain.workloads.state import phase_of
 from tests.builders.rounds import SOFT, acknowledge, of_kind, only_round

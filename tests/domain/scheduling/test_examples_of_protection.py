@@ -3,7 +3,7 @@
 from headgate.domain.queues.specs import ClusterQueuePreemption
 from headgate.domain.workloads.commands import ChangeProtection
 from headgate.domain.workloads.events import WorkloadHeld
-from headgate.domain.workloads.preemption.events import EvictionCancelled
+from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.state import phase_of
 from tests.builders.rounds import of_kind, only_round
 from tests.builders.world import World, quotas

@@ -10,7 +10,7 @@ from headgate.domain.workloads.commands import (
     ReportStopped,
 )
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadFinished
-from headgate.domain.workloads.preemption.events import (
+from headgate.domain.workloads.preemption_events import (
     EvictionCancelled,
     EvictionExtended,
     EvictionForced,

@@ -6,7 +6,7 @@ from headgate.domain.queues.specs import ClusterQueuePreemption, SoftEviction
 from headgate.domain.rounds.events import RoundCommitted, VictimReleased
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadEvicted
-from headgate.domain.workloads.preemption.events import (
+from headgate.domain.workloads.preemption_events import (
     EvictionCancelled,
     EvictionForced,
     WorkloadPodsEvicted,

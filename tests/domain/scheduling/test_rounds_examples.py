@@ -3,7 +3,7 @@
 from headgate.domain.queues.specs import BorrowWithinCohort, ClusterQueuePreemption, PreemptionRate
 from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.topology.events import NodeReported
-from headgate.domain.workloads.preemption.events import EvictionCancelled
+from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
 from tests.builders.rounds import SOFT, acknowledge, of_kind, only_round

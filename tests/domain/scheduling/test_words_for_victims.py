@@ -1,8 +1,8 @@
 """What the conditions of a victim say, word for word as Kueue says it."""
 
 from headgate.domain.queues.specs import ClusterQueuePreemption
-from headgate.domain.workloads.preemption.events import PreemptorReference
-from headgate.domain.workloads.preemption.preemption_message import preemption_message, without_uids
+from headgate.domain.workloads.preemption_events import PreemptorReference
+from headgate.domain.workloads.preemption_message import preemption_message, without_uids
 from headgate.domain.workloads.state import ConditionType, condition
 from tests.builders.world import World, quotas
 

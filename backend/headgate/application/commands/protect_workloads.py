@@ -17,7 +17,7 @@ from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.commands import Authority, ChangeProtection, SetPreemptionGate
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.preemption.protection import protection_bound
+from headgate.domain.workloads.protection import protection_bound
 
 POINTER = "/preemptionPriorityClassName"
 

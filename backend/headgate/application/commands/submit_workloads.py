@@ -23,9 +23,12 @@ from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.pods.bounds import pod_limit_violations
 from headgate.domain.workloads.pods.defaults import limit_range_bounds, with_pod_defaults
 from headgate.domain.workloads.pods.runtimes import pod_runtime_violations
-from headgate.domain.workloads.preemption.boost import with_priority_boost, without_priority_boost
-from headgate.domain.workloads.preemption.divergence import diverging_pod_sets
-from headgate.domain.workloads.preemption.priority import resolve_priority
+from headgate.domain.workloads.priority import (
+    diverging_pod_sets,
+    resolve_priority,
+    with_priority_boost,
+    without_priority_boost,
+)
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
 

@@ -17,7 +17,7 @@ from headgate.domain.rounds.events import (
 )
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.preemption.events import EvictionCancelled
+from headgate.domain.workloads.preemption_events import EvictionCancelled
 
 OUTCOMES = {
     RoundCompleted: "Completed",

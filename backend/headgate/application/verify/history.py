@@ -24,7 +24,7 @@ from headgate.domain.workloads.events import (
     WorkloadSpecChanged,
 )
 from headgate.domain.workloads.pods.eviction_units import without_pods
-from headgate.domain.workloads.preemption.events import WorkloadShrunk, WorkloadStopping
+from headgate.domain.workloads.preemption_events import WorkloadShrunk, WorkloadStopping
 from headgate.domain.workloads.specs import WorkloadSpec
 
 GRACE = 10 * MICROSECONDS_PER_SECOND

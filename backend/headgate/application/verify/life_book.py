@@ -6,7 +6,7 @@ from headgate.application.verify.findings import Findings
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.preemption.events import (
+from headgate.domain.workloads.preemption_events import (
     EvictionCancelled,
     WorkloadPodsEvicted,
     WorkloadShrunk,

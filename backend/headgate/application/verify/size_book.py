@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.pods.eviction_units import without_pods
 from headgate.domain.workloads.pods.reclaimable import needed_admission
-from headgate.domain.workloads.preemption.events import WorkloadShrunk
+from headgate.domain.workloads.preemption_events import WorkloadShrunk
 from headgate.domain.workloads.specs import WorkloadSpec
 
 

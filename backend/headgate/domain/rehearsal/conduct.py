@@ -21,7 +21,7 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
     WorkloadStopped,
 )
-from headgate.domain.workloads.preemption.events import (
+from headgate.domain.workloads.preemption_events import (
     EvictionCancelled,
     WorkloadPodsEvicted,
     WorkloadShrunk,

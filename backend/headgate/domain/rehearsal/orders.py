@@ -35,7 +35,7 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
     WorkloadSubmitted,
 )
-from headgate.domain.workloads.preemption.events import (
+from headgate.domain.workloads.preemption_events import (
     PreemptionGateClosed,
     PreemptionGateOpened,
     PriorityDivergenceCleared,

@@ -11,7 +11,7 @@ import msgspec
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import CheckStateName, DeactivationCause
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.preemption.events import DivergingPodSet
+from headgate.domain.workloads.preemption_events import DivergingPodSet
 from headgate.domain.workloads.specs import WorkloadSpec
 
 Authority = Literal["User", "Admin"]

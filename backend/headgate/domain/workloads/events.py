@@ -11,7 +11,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.preemption.events import (
+from headgate.domain.workloads.preemption_events import (
     PreemptionEvent,
     PreemptorReference,
     SoftTerms,

@@ -8,7 +8,7 @@ from headgate.domain.configured import Absent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import hosts_of
-from headgate.domain.workloads.preemption.boost import with_full_boost
+from headgate.domain.workloads.priority import with_full_boost
 from headgate.domain.workloads.state import (
     ConditionChange,
     Hold,

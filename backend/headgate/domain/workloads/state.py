@@ -15,7 +15,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.preemption.events import DivergingPodSet, SoftTerms
+from headgate.domain.workloads.preemption_events import DivergingPodSet, SoftTerms
 from headgate.domain.workloads.specs import WorkloadSpec
 
 ConditionType = Literal[

@@ -11,7 +11,7 @@ from headgate.domain.scheduling.preemption.eviction_graph import Epoch
 from headgate.domain.scheduling.preemption.post_validation import invalid_victims
 from headgate.domain.scheduling.preemption.request import RECLAIM_SCOPES, Candidate, Victim
 from headgate.domain.scheduling.preemption.victim_plan import SearchRules
-from headgate.domain.workloads.preemption.protection import protection_of
+from headgate.domain.workloads.protection import protection_of
 from tests.simulation.termination import (
     GPU,
     WAITING,

@@ -7,7 +7,7 @@ from headgate.adapters.manifests.parsing.metadata import Metadata
 from headgate.adapters.manifests.parsing.pod_templates import Template
 from headgate.adapters.manifests.parsing.topology_requests import ANNOTATION_PLACES
 from headgate.domain.workloads.pods.pod_ranks import INDEX_OFFSET
-from headgate.domain.workloads.preemption.preemption_message import JOB_UID
+from headgate.domain.workloads.preemption_message import JOB_UID
 from headgate.domain.workloads.specs import (
     ADMISSION_GATES,
     ALLOWED_FLAVORS,

@@ -19,9 +19,9 @@ from headgate.domain.values.selectors import toleration_fields
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.pods.defaults import completed_template
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.preemption.boost import unboosted_priority
-from headgate.domain.workloads.preemption.preemption_message import without_uids
-from headgate.domain.workloads.preemption.protection import protection_of
+from headgate.domain.workloads.preemption_message import without_uids
+from headgate.domain.workloads.priority import unboosted_priority
+from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.specs import PodIndex, PodSet, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import AdmissionCheckState, Condition, Workload, phase_of
 from headgate.domain.workloads.transitions.admission_checks import check_state_of

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headgate.application.queries.views import timestamp
-from headgate.domain.workloads.preemption import events as facts
+from headgate.domain.workloads import preemption_events as facts
 
 PREEMPTION_TOLD: dict[type, Callable[[Any], tuple[str, str]]] = {
     facts.PriorityDivergenceObserved: lambda e: (

@@ -38,7 +38,7 @@ from headgate.domain.workloads.events import (
     WorkloadSpecChanged,
 )
 from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.preemption.events import PreemptionWithheld
+from headgate.domain.workloads.preemption_events import PreemptionWithheld
 from headgate.domain.workloads.state import Workload
 
 LOOKS = (WorkloadExplained, WorkloadQuotaReserved, PlacementNominated)

@@ -37,7 +37,7 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
 )
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.preemption.events import EvictionForced, EvictionStalled
+from headgate.domain.workloads.preemption_events import EvictionForced, EvictionStalled
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.eviction import (
     EXECUTION_TIME_EXCEEDED,

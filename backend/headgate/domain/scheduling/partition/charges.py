@@ -32,7 +32,7 @@ from headgate.domain.workloads.predicates import (
     has_released_quota,
     is_evicting,
 )
-from headgate.domain.workloads.preemption.protection import protection_of
+from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import Workload
 
 

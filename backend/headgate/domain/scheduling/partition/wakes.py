@@ -22,7 +22,7 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
     WorkloadSubmitted,
 )
-from headgate.domain.workloads.preemption.events import PreemptionGateClosed, ProtectionChanged
+from headgate.domain.workloads.preemption_events import PreemptionGateClosed, ProtectionChanged
 from headgate.domain.workloads.state import Workload
 
 EVERYONE = ("*",)

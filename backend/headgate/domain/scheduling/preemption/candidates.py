@@ -14,7 +14,7 @@ from headgate.domain.scheduling.preemption.request import Candidate, PreemptionR
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.pods.eviction_units import EvictionUnit
 from headgate.domain.workloads.predicates import is_evicting
-from headgate.domain.workloads.preemption.protection import protection_of
+from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import Workload, condition
 
 MAX_LISTED_CANDIDATES = 20

@@ -27,7 +27,7 @@ from headgate.domain.scheduling.preemption.request import (
     Victim,
 )
 from headgate.domain.scheduling.preemption.unit_chains import candidate_of, without_excluded
-from headgate.domain.workloads.preemption.protection import protection_of
+from headgate.domain.workloads.protection import protection_of
 
 Attempts: TypeAlias = tuple[bool, ...]
 """Whether the preemptor may borrow afterwards, one try after the other."""

@@ -22,7 +22,7 @@ from headgate.domain.scheduling.preemption.request import (
     Victim,
 )
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.preemption.protection import protection_of
+from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import Workload, condition, is_condition_true
 from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
 

@@ -14,7 +14,7 @@ import msgspec
 
 from headgate.domain.rounds.events import PreemptionReason
 from headgate.domain.rounds.state import Round
-from headgate.domain.workloads.preemption.protection import protection_of
+from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import Workload
 
 RECLAIM_REASON: PreemptionReason = "InCohortReclamation"

@@ -7,7 +7,7 @@ from headgate.domain.priorities.rules import FIRST_PRIORITY
 from headgate.domain.scheduling.preemption.candidates import quota_reserved_at
 from headgate.domain.scheduling.preemption.request import Victim
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.preemption.protection import protection_of
+from headgate.domain.workloads.protection import protection_of
 
 Score: TypeAlias = tuple[int, int, int, int, int, Instant, str]
 

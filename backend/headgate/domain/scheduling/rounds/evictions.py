@@ -21,7 +21,7 @@ from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.decide.executor_reports import is_cancellable
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
 from headgate.domain.workloads.pods.eviction_units import evicting_pods_admission
-from headgate.domain.workloads.preemption.events import (
+from headgate.domain.workloads.preemption_events import (
     EvictionCancelled,
     SoftTerms,
     WorkloadPodsEvicted,

@@ -39,13 +39,13 @@ from headgate.domain.workloads.events import PlacementNominated, WorkloadEvicted
 from headgate.domain.workloads.explanation import Explanation, ProtectedCandidate
 from headgate.domain.workloads.pods.eviction_units import remaining_counts
 from headgate.domain.workloads.predicates import closed_preemption_gates
-from headgate.domain.workloads.preemption.events import (
+from headgate.domain.workloads.preemption_events import (
     PreemptionWithheld,
     PreemptorReference,
     WorkloadPodsEvicted,
 )
-from headgate.domain.workloads.preemption.preemption_message import preemptor_reference
-from headgate.domain.workloads.preemption.protection import protection_of
+from headgate.domain.workloads.preemption_message import preemptor_reference
+from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import condition, is_condition_true
 
 Facts = list[tuple[str, DomainEvent]]

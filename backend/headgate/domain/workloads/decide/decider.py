@@ -67,12 +67,12 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.evolve import evolve
 from headgate.domain.workloads.pods.assignment_trimming import trimmed_admission
 from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
-from headgate.domain.workloads.preemption.events import (
+from headgate.domain.workloads.preemption_events import (
     DivergingPodSet,
     PriorityDivergenceCleared,
     PriorityDivergenceObserved,
 )
-from headgate.domain.workloads.preemption.protection import change_protection, set_gate
+from headgate.domain.workloads.protection import change_protection, set_gate
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload, WorkloadState
 

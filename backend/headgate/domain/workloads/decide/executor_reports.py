@@ -35,7 +35,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.pods.pod_set_updates import update_violations
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.preemption.events import (
+from headgate.domain.workloads.preemption_events import (
     EvictionExtended,
     WorkloadStopping,
 )

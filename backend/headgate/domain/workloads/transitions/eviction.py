@@ -14,8 +14,8 @@ from headgate.domain.workloads.events import (
     WorkloadDeactivated,
     WorkloadEvicted,
 )
-from headgate.domain.workloads.preemption.boost import with_full_boost
-from headgate.domain.workloads.preemption.preemption_message import preemption_message
+from headgate.domain.workloads.preemption_message import preemption_message
+from headgate.domain.workloads.priority import with_full_boost
 from headgate.domain.workloads.state import (
     ConditionChange,
     Deactivation,

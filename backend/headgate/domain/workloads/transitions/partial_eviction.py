@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.pods.eviction_units import without_pods
-from headgate.domain.workloads.preemption.events import WorkloadPodsEvicted, WorkloadShrunk
+from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted, WorkloadShrunk
 from headgate.domain.workloads.state import Eviction, PodEviction, Workload
 
 

@@ -6,9 +6,9 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads import preemption_events as e
 from headgate.domain.workloads.events import EvictionAcknowledged, EvictionProgressed
 from headgate.domain.workloads.predicates import closed_preemption_gates
-from headgate.domain.workloads.preemption import events as e
 from headgate.domain.workloads.state import (
     AdmissionCheckState,
     ConditionChange,

@@ -5,26 +5,31 @@ workload states, else the global default class, else 0. The number is taken at s
 when the class is edited later.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from headgate.domain.configuration.specs import PreemptionRules
-from headgate.domain.configured import Configured
 from headgate.domain.metadata import refuse
-from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
+from headgate.domain.priorities.rules import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from headgate.domain.rejection import Violation
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.decide.spec_rules import workload_violations
-from headgate.domain.workloads.preemption.divergence import (
-    divergence_violations,
-    unknown_class_violations,
+from headgate.domain.workloads.preemption_events import DivergingPodSet
+from headgate.domain.workloads.protection import (
+    PriorityClasses,
+    protection_bound,
+    with_preemption_settings,
 )
-from headgate.domain.workloads.preemption.preemptibility import with_preemption_settings
-from headgate.domain.workloads.specs import PreemptionPolicy, PriorityClassReference, WorkloadSpec
-
-PriorityClasses: TypeAlias = Mapping[str, Configured[WorkloadPriorityClassSpec]]
+from headgate.domain.workloads.specs import (
+    PRIORITY_BOOST,
+    Annotations,
+    PodSet,
+    PreemptionPolicy,
+    PriorityClassReference,
+    WorkloadSpec,
+)
+from headgate.domain.workloads.state import Workload
 
 DEFAULT_PREEMPTION_RULES = PreemptionRules()
 
@@ -173,4 +178,140 @@ def _protection_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iter
             rule=f"Preemption priority {protection} is more than maxProtectionDelta {min(deltas)} "
             f"above scheduling priority {spec.priority}.",
             remedy="Name a preemption class with a lower value, or have the delta raised.",
+        )
+
+
+def diverging_pod_sets(spec: WorkloadSpec, classes: PriorityClasses) -> tuple[DivergingPodSet, ...]:
+    """The pod sets whose class has another value or policy; classes we do not know say nothing."""
+    found = []
+    for pod_set in spec.pod_sets:
+        named = classes.get(class_of(pod_set))
+        if named is None:
+            continue
+        theirs = (named.spec.value, named.spec.preemption_policy)
+        if theirs != (spec.priority, spec.preemption_policy):
+            found.append(DivergingPodSet(name=pod_set.name, priority=theirs[0], policy=theirs[1]))
+    return tuple(found)
+
+
+def divergence_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iterator[Violation]:
+    """The same as broken rules."""
+    diverging = {found.name: found for found in diverging_pod_sets(spec, classes)}
+    for index, pod_set in enumerate(spec.pod_sets):
+        found = diverging.get(pod_set.name)
+        if found is not None:
+            yield Violation(
+                pointer=child("/spec/podSets", index, "priorityClassName"),
+                rule=f"Its pods have priority {found.priority} and policy {found.policy}, the "
+                f"workload {spec.priority} and {spec.preemption_policy}.",
+                remedy="Give pods and workload the same class.",
+            )
+
+
+def unknown_class_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iterator[Violation]:
+    """Pod sets that name a class themselves which does not exist."""
+    for index, pod_set in enumerate(spec.pod_sets):
+        name = pod_set.priority_class_name
+        if name and name not in classes:
+            yield Violation(
+                pointer=child("/spec/podSets", index, "priorityClassName"),
+                rule=f"There is no priority class {name}.",
+                remedy="Name one that exists, or none: it is only compared with the workload's.",
+            )
+
+
+def class_of(pod_set: PodSet) -> str:
+    """The class its pods name: in the pod set, or in their template."""
+    if pod_set.priority_class_name:
+        return pod_set.priority_class_name
+    pod = pod_set.template.get("spec")
+    return str(pod.get("priorityClassName") or "") if isinstance(pod, dict) else ""
+
+
+_BOOST_POINTER = child("/metadata/annotations", PRIORITY_BOOST)
+
+
+def unboosted_priority(spec: WorkloadSpec) -> int:
+    """Its priority without any boost."""
+    return spec.priority - spec.boost_in_priority
+
+
+def without_priority_boost(spec: WorkloadSpec) -> WorkloadSpec:
+    """The spec as it would be without any boost."""
+    if not (spec.priority_boost or spec.boost_in_priority):
+        return spec
+    return replace(spec, priority=unboosted_priority(spec), priority_boost=0, boost_in_priority=0)
+
+
+def with_priority_boost(
+    spec: WorkloadSpec,
+    annotations: Annotations,
+    classes: PriorityClasses,
+    before: Workload | None = None,
+    *,
+    is_allowed: bool,
+) -> WorkloadSpec:
+    """A spec without boost, with the one of its annotations if they count; `before` is it so far.
+
+    Raises `InvalidObject` for what is no number, or goes further than priorities or classes may.
+    """
+    said = annotations.get(PRIORITY_BOOST, "").strip() if is_allowed else ""
+    boost = _parsed_boost(said) if said else 0
+    refuse("Workload", "", tuple(_boost_violations(spec, classes, said, boost)))
+    applied = boost or 0
+    if before is not None and not _is_pending(before):
+        applied = before.spec.boost_in_priority
+    if not (boost or applied):
+        return spec
+    return replace(
+        spec,
+        priority=spec.priority + applied,
+        priority_boost=boost or 0,
+        boost_in_priority=applied,
+    )
+
+
+def with_full_boost(spec: WorkloadSpec) -> WorkloadSpec:
+    """The spec of one who waits again: all of its boost counts in the line."""
+    if spec.boost_in_priority == spec.priority_boost:
+        return spec
+    return replace(
+        spec,
+        priority=unboosted_priority(spec) + spec.priority_boost,
+        boost_in_priority=spec.priority_boost,
+    )
+
+
+def _is_pending(workload: Workload) -> bool:
+    return workload.admission is None and workload.nomination is None
+
+
+def _parsed_boost(text: str) -> int | None:
+    digits = text[1:] if text[:1] in {"-", "+"} else text
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= 10 else None  # noqa: PLR2004 - a signed int32 has no more digits
+
+
+def _boost_violations(
+    spec: WorkloadSpec, classes: PriorityClasses, said: str, boost: int | None
+) -> Iterator[Violation]:
+    if boost is None:
+        yield Violation(
+            pointer=_BOOST_POINTER,
+            rule=f"{said!r:.80} is no priority boost: a boost is a whole number.",
+            remedy="Write it like 100 or -50, or remove the annotation.",
+        )
+        return
+    if not LOWEST_PRIORITY <= spec.priority + boost <= HIGHEST_PRIORITY:
+        yield Violation(
+            pointer=_BOOST_POINTER,
+            rule=f"Priority {spec.priority} with a boost of {boost} is beyond what a priority may "
+            f"be, {LOWEST_PRIORITY} to {HIGHEST_PRIORITY}.",
+            remedy="Choose a smaller boost.",
+        )
+    bound = protection_bound(spec, spec.preemption_priority_class_name, classes)
+    if bound is not None and boost > bound:
+        yield Violation(
+            pointer=_BOOST_POINTER,
+            rule=f"A boost of {boost} is more than maxProtectionDelta {bound} of its class.",
+            remedy=f"Choose at most {bound}, or have the delta raised.",
         )

@@ -7,6 +7,9 @@ than the classes allow (trap T18).
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
+from headgate.domain.configuration.specs import PreemptionRules
 from headgate.domain.configured import Configured
 from headgate.domain.metadata import refuse
 from headgate.domain.priorities.rules import HIGHEST_PRIORITY
@@ -15,15 +18,15 @@ from headgate.domain.rejection import Violation
 from headgate.domain.workloads.commands import ChangeProtection, SetPreemptionGate
 from headgate.domain.workloads.decide.preconditions import require_not_terminating
 from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.preemption.events import (
+from headgate.domain.workloads.preemption_events import (
     PreemptionGateClosed,
     PreemptionGateOpened,
     ProtectionChanged,
 )
-from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.specs import Preemptibility, SettingSource, WorkloadSpec
 from headgate.domain.workloads.state import Workload, WorkloadState
 
-Classes = Mapping[str, Configured[WorkloadPriorityClassSpec]]
+PriorityClasses = Mapping[str, Configured[WorkloadPriorityClassSpec]]
 
 
 def protection_of(spec: WorkloadSpec) -> int:
@@ -37,7 +40,7 @@ def protection_of(spec: WorkloadSpec) -> int:
     return max(known, spec.priority, spec.priority - spec.boost_in_priority + spec.priority_boost)
 
 
-def protection_bound(spec: WorkloadSpec, class_name: str, classes: Classes) -> int | None:
+def protection_bound(spec: WorkloadSpec, class_name: str, classes: PriorityClasses) -> int | None:
     """How far above its priority its class and the named one let protection go; None: no bound."""
     names = (spec.priority_class.name if spec.priority_class else "", class_name)
     deltas = [
@@ -51,7 +54,9 @@ def protection_bound(spec: WorkloadSpec, class_name: str, classes: Classes) -> i
 def change_protection(state: WorkloadState, command: ChangeProtection) -> tuple[WorkloadEvent, ...]:
     """Another protection, unless it is that already."""
     workload = require_not_terminating(state)
-    refuse("The protection of", workload.key, tuple(_violations(workload, command)))
+    refuse(
+        "The protection of", workload.key, tuple(_protection_change_violations(workload, command))
+    )
     before = protection_of(workload.spec)
     after = workload.spec.priority if command.priority is None else command.priority
     known = workload.spec.preemption_priority_class_name
@@ -80,7 +85,9 @@ def set_gate(state: WorkloadState, command: SetPreemptionGate) -> tuple[Workload
     return (kind(gate=command.gate),)
 
 
-def _violations(workload: Workload, command: ChangeProtection) -> Iterator[Violation]:
+def _protection_change_violations(
+    workload: Workload, command: ChangeProtection
+) -> Iterator[Violation]:
     wanted, own = command.priority, workload.spec.priority
     if wanted is None:
         return
@@ -107,3 +114,60 @@ def _violations(workload: Workload, command: ChangeProtection) -> Iterator[Viola
             rule="A plain number needs a priority class with maxProtectionDelta to bound it.",
             remedy="Name a preemptionPriorityClassName, or ask an admin.",
         )
+
+
+SUBMITTER_SOURCES: tuple[SettingSource, ...] = ("Spec", "Label", "PodTemplates")
+"""Sources that are words of the submitter; the others are found here."""
+
+
+def with_preemption_settings(
+    spec: WorkloadSpec, rules: PreemptionRules, before: WorkloadSpec | None = None
+) -> WorkloadSpec:
+    """The spec with both settings resolved; `spec.priority` and its policy must be so already.
+
+    What says nothing keeps what was found before, so that a change of the Configuration touches
+    only what is submitted from then on.
+    """
+    return _with_can_preempt(_with_preemptibility(spec, rules, before), rules, before)
+
+
+def _with_preemptibility(
+    spec: WorkloadSpec, rules: PreemptionRules, before: WorkloadSpec | None
+) -> WorkloadSpec:
+    if spec.preemptibility_source in SUBMITTER_SOURCES:
+        return spec
+    if spec.preemptibility != "Preemptible":
+        return replace(spec, preemptibility_source="Spec")
+    if before is not None and before.preemptibility_source not in SUBMITTER_SOURCES:
+        value, source = before.preemptibility, before.preemptibility_source
+    else:
+        value, source = _default_preemptibility(spec.priority, rules)
+    return replace(spec, preemptibility=value, preemptibility_source=source)
+
+
+def _default_preemptibility(
+    priority: int, rules: PreemptionRules
+) -> tuple[Preemptibility, SettingSource | None]:
+    if rules.default_preemptible is not None:
+        return "Preemptible" if rules.default_preemptible else "NonPreemptible", "Configuration"
+    threshold = rules.legacy_non_preemptible_from
+    if threshold is not None:
+        return "NonPreemptible" if priority >= threshold else "Preemptible", "LegacyPriority"
+    return "Preemptible", "Default"
+
+
+def _with_can_preempt(
+    spec: WorkloadSpec, rules: PreemptionRules, before: WorkloadSpec | None
+) -> WorkloadSpec:
+    if spec.preemption_policy == "Never":
+        return replace(spec, can_preempt=False, can_preempt_source="PriorityClass")
+    if spec.can_preempt_source in SUBMITTER_SOURCES:
+        return spec
+    if not spec.can_preempt:
+        return replace(spec, can_preempt_source="Spec")
+    if before is not None and before.can_preempt_source in (None, "Configuration", "Default"):
+        value, source = before.can_preempt, before.can_preempt_source
+    else:
+        value = rules.default_can_preempt
+        source = "Default" if value else "Configuration"
+    return replace(spec, can_preempt=value, can_preempt_source=source)

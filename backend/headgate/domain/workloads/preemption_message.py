@@ -4,7 +4,7 @@ Reference preemption.md §1.12; Kueue's `preemptionMessage`. People read another
 eviction itself carries.
 """
 
-from headgate.domain.workloads.preemption.events import PreemptorReference
+from headgate.domain.workloads.preemption_events import PreemptorReference
 from headgate.domain.workloads.state import Workload
 
 JOB_UID = "kueue.x-k8s.io/job-uid"
