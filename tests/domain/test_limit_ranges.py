@@ -13,11 +13,11 @@ from headgate.domain.limits.events import LimitRangeCreated
 from headgate.domain.limits.rules import limit_range_violations
 from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.pods.bounds import pod_limit_violations
-from headgate.domain.workloads.pods.defaults import (
+from headgate.domain.workloads.pods.limit_ranges import (
     NO_BOUNDS,
     completed_template,
     limit_range_bounds,
+    pod_limit_violations,
     with_pod_defaults,
 )
 from headgate.domain.workloads.specs import WorkloadSpec

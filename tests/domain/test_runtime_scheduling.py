@@ -12,12 +12,12 @@ from headgate.domain.limits.rules import runtime_class_violations
 from headgate.domain.limits.specs import RuntimeClassSpec, RuntimeScheduling
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.selectors import Toleration
-from headgate.domain.workloads.pods.defaults import (
+from headgate.domain.workloads.pods.limit_ranges import (
     NO_BOUNDS,
     completed_template,
+    pod_runtime_violations,
     with_pod_defaults,
 )
-from headgate.domain.workloads.pods.runtimes import pod_runtime_violations
 from headgate.domain.workloads.specs import WorkloadSpec
 from tests.builders.instants import T0
 from tests.builders.world import World, quotas

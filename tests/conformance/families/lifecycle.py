@@ -17,10 +17,10 @@ from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadQuotaReserved
-from headgate.domain.workloads.pods.bounds import pod_limit_violations
-from headgate.domain.workloads.pods.defaults import (
+from headgate.domain.workloads.pods.limit_ranges import (
     LimitRangeBounds,
     limit_range_bounds,
+    pod_limit_violations,
     with_pod_defaults,
 )
 from headgate.domain.workloads.state import Workload, condition, is_condition_true

@@ -20,9 +20,12 @@ from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD, with_default_queue
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.pods.bounds import pod_limit_violations
-from headgate.domain.workloads.pods.defaults import limit_range_bounds, with_pod_defaults
-from headgate.domain.workloads.pods.runtimes import pod_runtime_violations
+from headgate.domain.workloads.pods.limit_ranges import (
+    limit_range_bounds,
+    pod_limit_violations,
+    pod_runtime_violations,
+    with_pod_defaults,
+)
 from headgate.domain.workloads.priority import (
     diverging_pod_sets,
     resolve_priority,

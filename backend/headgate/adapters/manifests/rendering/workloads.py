@@ -17,7 +17,7 @@ from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.values.selectors import toleration_fields
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
-from headgate.domain.workloads.pods.defaults import completed_template
+from headgate.domain.workloads.pods.limit_ranges import completed_template
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_message import without_uids
 from headgate.domain.workloads.priority import unboosted_priority

@@ -12,8 +12,7 @@ from headgate.domain.queues.specs import ClusterQueueSpec, LocalQueueSpec, WaitF
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.pods.bounds import pod_limit_violations
-from headgate.domain.workloads.pods.defaults import limit_range_bounds
+from headgate.domain.workloads.pods.limit_ranges import limit_range_bounds, pod_limit_violations
 from headgate.domain.workloads.state import Workload
 
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"

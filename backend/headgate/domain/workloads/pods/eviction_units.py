@@ -17,8 +17,12 @@ from headgate.domain.workloads.admission import (
     PodSetAssignment,
     TopologyDomain,
 )
-from headgate.domain.workloads.pods.assignment_trimming import pod_count, trimmed_to, without_ranks
-from headgate.domain.workloads.pods.reclaimable import needed_admission
+from headgate.domain.workloads.pods.assignment_trimming import (
+    needed_admission,
+    pod_count,
+    trimmed_to,
+    without_ranks,
+)
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 from headgate.domain.workloads.state import PodEviction, Workload
 
