@@ -11,7 +11,7 @@ import msgspec
 from headgate.domain.queues.specs import ClusterQueuePreemption, ReclaimPolicy
 from headgate.domain.queues.specs import PreemptionPolicy as WithinPolicy
 from headgate.domain.topology.specs import HOSTNAME_LABEL
-from headgate.domain.values.amounts import amount_of
+from headgate.domain.values.quantities import amount_of
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from tests.builders.world import World, quotas
 

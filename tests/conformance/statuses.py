@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from headgate.adapters.manifests.desired import Desired
 from headgate.domain.facts import DomainEvent
-from headgate.domain.values.amounts import amount_of
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.quantities import amount_of
 from headgate.domain.workloads.admission import (
     Admission,
     PodSetAssignment,

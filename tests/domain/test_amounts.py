@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.values.amounts import (
+from headgate.domain.values.names import (
+    broken_rule_of_dns_label,
+    broken_rule_of_label_key,
+    broken_rule_of_label_value,
+    broken_rule_of_name,
+)
+from headgate.domain.values.pointers import child, lies_within, moved
+from headgate.domain.values.quantities import (
     MAX_AMOUNT,
     NotAQuantity,
     amount_of,
@@ -16,15 +23,8 @@ from headgate.domain.values.amounts import (
     milli_quantity,
     nanos_of,
     quantity_of,
+    scaled,
 )
-from headgate.domain.values.names import (
-    broken_rule_of_dns_label,
-    broken_rule_of_label_key,
-    broken_rule_of_label_value,
-    broken_rule_of_name,
-)
-from headgate.domain.values.pointers import child, lies_within, moved
-from headgate.domain.values.quantities import scaled
 
 RESOURCES = st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "hugepages-2Mi"])
 

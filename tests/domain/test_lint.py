@@ -15,7 +15,7 @@ from headgate.domain.queues.specs import (
     ResourceGroup,
     ResourceQuota,
 )
-from headgate.domain.values.amounts import MAX_AMOUNT
+from headgate.domain.values.quantities import MAX_AMOUNT
 from tests.builders.world import World, quotas
 
 GI = 1 << 30

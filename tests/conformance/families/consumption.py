@@ -15,8 +15,8 @@ from headgate.domain.scheduling.ordering.consumption import (
     summed,
     weighted_usage,
 )
-from headgate.domain.values.amounts import amount_of, nano_quantity, quantity_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.quantities import amount_of, nano_quantity, quantity_of
 from headgate.domain.workloads.admission import Admission, PodSetAssignment
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,

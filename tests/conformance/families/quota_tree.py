@@ -17,8 +17,7 @@ from headgate.domain.scheduling.quota.usage import (
     potential_available,
 )
 from headgate.domain.uses import cluster_queues_with_check, cluster_queues_with_flavor
-from headgate.domain.values.amounts import amount_of
-from headgate.domain.values.quantities import FlavorUsage
+from headgate.domain.values.quantities import FlavorUsage, amount_of
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family

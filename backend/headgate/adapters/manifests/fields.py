@@ -6,14 +6,14 @@ from difflib import get_close_matches
 from typing import Any
 
 from headgate.domain.rejection import Violation
-from headgate.domain.values.amounts import (
+from headgate.domain.values.pointers import child
+from headgate.domain.values.quantities import (
     MAX_AMOUNT,
     NotAQuantity,
     amount_of,
     exceeds_max_amount,
     milli_of,
 )
-from headgate.domain.values.pointers import child
 
 Problems = list[Violation]
 

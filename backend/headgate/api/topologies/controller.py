@@ -21,8 +21,7 @@ from headgate.application.queries.topology.views import (
     TopologyMap,
 )
 from headgate.application.time_travel.services_at import SampledPeriod
-from headgate.domain.values.amounts import NotAQuantity, amount_of
-from headgate.domain.values.quantities import Requests
+from headgate.domain.values.quantities import NotAQuantity, Requests, amount_of
 
 MAX_RESOURCES = 16
 

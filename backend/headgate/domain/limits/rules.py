@@ -6,10 +6,9 @@ from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, Runtime
 from headgate.domain.metadata import label_violations, violation_of
 from headgate.domain.rejection import Violation
 from headgate.domain.selection_rules import toleration_violations
-from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.names import broken_rule_of_label_key
 from headgate.domain.values.pointers import child
-from headgate.domain.values.quantities import Requests
+from headgate.domain.values.quantities import Requests, quantity_of
 
 MILLI = 1000
 ASCENDING = ("min", "defaultRequest", "default", "max")

@@ -8,9 +8,8 @@ from headgate.domain.lint.advice import Advice
 from headgate.domain.lint.capacity import Capacity
 from headgate.domain.queues.specs import ResourceGroup, ResourceQuota
 from headgate.domain.scheduling.quota.tree import root_cohort
-from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.pointers import child
-from headgate.domain.values.quantities import FlavorUsage
+from headgate.domain.values.quantities import FlavorUsage, quantity_of
 
 MANY_CORES_MILLI = 1_000_000
 FEW_BYTES = 1 << 20

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from headgate.domain.metadata import violation_of
 from headgate.domain.queues.specs import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.rejection import Violation
-from headgate.domain.values.amounts import MAX_AMOUNT, quantity_of
 from headgate.domain.values.names import broken_rule_of_label_key, broken_rule_of_name
 from headgate.domain.values.pointers import child
+from headgate.domain.values.quantities import MAX_AMOUNT, quantity_of
 
 MOST_GROUPS = 16
 MOST_IN_GROUP = 64

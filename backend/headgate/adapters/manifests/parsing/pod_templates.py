@@ -9,8 +9,7 @@ from headgate.adapters.manifests.parsing.known_fields import (
     TEMPLATE_METADATA_FIELDS,
 )
 from headgate.adapters.manifests.parsing.selectors import read_node_affinity, read_tolerations
-from headgate.domain.values.amounts import NotAQuantity, nanos_of
-from headgate.domain.values.quantities import Requests
+from headgate.domain.values.quantities import NotAQuantity, Requests, nanos_of
 from headgate.domain.workloads.pods.requests import ALWAYS, Nanos, PodResources, pod_requests
 from headgate.domain.workloads.specs import Scheduling
 

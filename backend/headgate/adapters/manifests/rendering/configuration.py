@@ -15,7 +15,7 @@ from headgate.domain.configuration.specs import (
     Transformation,
 )
 from headgate.domain.configured import Configured
-from headgate.domain.values.amounts import milli_quantity, quantity_of
+from headgate.domain.values.quantities import milli_quantity, quantity_of
 
 
 def configuration_body(configuration: Configured[ConfigurationSpec]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from headgate.domain.limits.specs import (
     RuntimeClassSpec,
     RuntimeScheduling,
 )
-from headgate.domain.values.amounts import milli_quantity, quantity_of
+from headgate.domain.values.quantities import milli_quantity, quantity_of
 from headgate.domain.values.selectors import toleration_fields
 
 

@@ -15,7 +15,7 @@ from headgate.domain.namespaces.specs import NamespaceSpec
 from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
 from headgate.domain.scheduling.preemption.disruption_budgets import BudgetStatus
 from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
-from headgate.domain.values.amounts import quantity_of
+from headgate.domain.values.quantities import quantity_of
 from headgate.domain.values.selectors import toleration_fields
 
 

@@ -19,9 +19,13 @@ from headgate.domain.queues.specs import (
     ResourceQuota,
     Stop,
 )
-from headgate.domain.values.amounts import milli_quantity, nano_quantity, quantity_of
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.quantities import FlavorUsage
+from headgate.domain.values.quantities import (
+    FlavorUsage,
+    milli_quantity,
+    nano_quantity,
+    quantity_of,
+)
 
 
 class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,8 +13,7 @@ from headgate.adapters.manifests.rendering.preemption_settings import (
 from headgate.adapters.manifests.times import rfc3339
 from headgate.domain.configuration.quota_amounts import quota_amounts
 from headgate.domain.configuration.specs import ResourceRules
-from headgate.domain.values.amounts import quantity_of
-from headgate.domain.values.quantities import Requests, scaled
+from headgate.domain.values.quantities import Requests, quantity_of, scaled
 from headgate.domain.values.selectors import toleration_fields
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.pods.limit_ranges import completed_template

@@ -12,7 +12,6 @@ from headgate.domain.selection_rules import (
     term_violations,
     toleration_violations,
 )
-from headgate.domain.values.amounts import MAX_AMOUNT
 from headgate.domain.values.names import (
     MAX_LABEL_LENGTH,
     broken_rule_of_dns_label,
@@ -20,6 +19,7 @@ from headgate.domain.values.names import (
     broken_rule_of_name,
 )
 from headgate.domain.values.pointers import child
+from headgate.domain.values.quantities import MAX_AMOUNT
 from headgate.domain.workloads.decide.topology_rules import group_violations, topology_violations
 from headgate.domain.workloads.specs import (
     ADMISSION_GATES,

@@ -15,9 +15,8 @@ from msgspec.structs import replace
 from headgate.domain.configured import Configured
 from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
 from headgate.domain.rejection import Violation
-from headgate.domain.values.amounts import amount_of_nanos, milli_quantity, quantity_of
 from headgate.domain.values.pointers import child
-from headgate.domain.values.quantities import Requests
+from headgate.domain.values.quantities import Requests, amount_of_nanos, milli_quantity, quantity_of
 from headgate.domain.values.selectors import toleration_fields
 from headgate.domain.workloads.pods.requests import (
     NO_POD_DEFAULTS,

@@ -9,8 +9,13 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from headgate.domain.values.amounts import NotAQuantity, amount_of_nanos, nanos_of, quantity_of
-from headgate.domain.values.quantities import Requests
+from headgate.domain.values.quantities import (
+    NotAQuantity,
+    Requests,
+    amount_of_nanos,
+    nanos_of,
+    quantity_of,
+)
 from headgate.domain.workloads.specs import PodDefaults
 
 POD_LEVEL_RESOURCES = ("cpu", "memory")
