@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from headgate.domain.cell import Cell
 from headgate.domain.configuration.specs import TopologyRules
 from headgate.domain.queues.specs import ClusterQueuePreemption
-from headgate.domain.scheduling.hosts.health import host_failures
+from headgate.domain.scheduling.lifecycle.host_watch import host_failures
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PODS
 from headgate.domain.topology.events import (

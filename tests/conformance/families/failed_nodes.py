@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from headgate.domain.scheduling.hosts.watch import needs_second_pass
+from headgate.domain.scheduling.lifecycle.host_watch import needs_second_pass
 from headgate.domain.workloads.events import (
     WorkloadHostsFailed,
     WorkloadHostsRecovered,

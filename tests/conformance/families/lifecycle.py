@@ -10,8 +10,8 @@ from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.parsing.pod_templates import read_template
 from headgate.domain.configuration.quota_amounts import quota_amounts
 from headgate.domain.configuration.specs import ResourceRules
-from headgate.domain.scheduling.due.checks import required_checks
-from headgate.domain.scheduling.due.consequences import consequences
+from headgate.domain.scheduling.lifecycle.admission_checks import required_checks
+from headgate.domain.scheduling.lifecycle.consequences import consequences
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.workloads.commands import ReportCheckState

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from headgate.application.queries.queues.lines import line_of
-from headgate.domain.scheduling.due.consequences import consequences
+from headgate.domain.scheduling.lifecycle.consequences import consequences
 from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadSpecChanged
 from headgate.domain.workloads.predicates import is_admissible

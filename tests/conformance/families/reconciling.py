@@ -5,8 +5,8 @@ from typing import Any
 
 from headgate.application.queries.queues.status import status_of
 from headgate.domain.queues.events import ClusterQueueDeletionRequested, LocalQueueDeletionRequested
-from headgate.domain.scheduling.due.consequences import consequences
-from headgate.domain.scheduling.due.timers import pods_ready_deadline
+from headgate.domain.scheduling.lifecycle.consequences import consequences
+from headgate.domain.scheduling.lifecycle.pods_ready import pods_ready_deadline
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND

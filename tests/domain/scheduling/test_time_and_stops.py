@@ -19,7 +19,7 @@ from headgate.domain.queues.specs import (
     WaitForPodsReady,
 )
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.due.backoff import backoff_microseconds, backoff_seconds
+from headgate.domain.scheduling.lifecycle.pods_ready import backoff_microseconds, backoff_seconds
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.events import (
     WorkloadActivated,

@@ -12,7 +12,7 @@ What is decided follows from the log alone: a look at someone who still waits in
 nothing for anyone, so that it does not matter who made it, when, or whether (ADR 0017).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
 import msgspec
 
@@ -20,33 +20,36 @@ from headgate.domain.cell import Cell
 from headgate.domain.scheduling.admission import (
     admit,
     invalidate_nomination,
+    is_admission_blocked,
+    record_blocked,
     record_pending,
     record_skipped,
     start_round,
 )
-from headgate.domain.scheduling.block_admission import is_admission_blocked, record_blocked
-from headgate.domain.scheduling.capacity_reservation import release_reservations, reserve_capacity
-from headgate.domain.scheduling.cycle_context import CycleContext, Decision
-from headgate.domain.scheduling.drs_ordering import DrsCalculator
+from headgate.domain.scheduling.cycle_context import (
+    CycleContext,
+    Decision,
+    release_reservations,
+    reserve_capacity,
+)
+from headgate.domain.scheduling.drs_ordering import order_entries
 from headgate.domain.scheduling.evaluation.evaluate import (
     Evaluation,
     evaluate,
     reevaluate,
     still_fits,
 )
-from headgate.domain.scheduling.inadmissible import remains_inadmissible
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
-from headgate.domain.scheduling.ordering.order import order_of
-from headgate.domain.scheduling.ordering.turns import Entry, classical_turns, fair_turns
-from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.quota.usage import QuotaView
 from headgate.domain.scheduling.reconcile import next_due, reconcile_partition
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.nominations import without_nominated_capacity
+from headgate.domain.scheduling.rounds.start import next_round_at
 from headgate.domain.scheduling.second_pass import run_second_passes
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.predicates import closed_preemption_gates
+from headgate.domain.workloads.state import is_condition_true
 
 __all__ = ["Decision", "Plan", "plan_cycle"]
 
@@ -98,29 +101,6 @@ def _process_entries(cycle: CycleContext, evaluations: list[Evaluation]) -> None
                 partition.pending[evaluation.cluster_queue].park(evaluation.workload.key)
     finally:
         release_reservations(cycle)
-
-
-def order_entries(partition: Partition, found: Iterable[Evaluation]) -> Iterator[Evaluation]:
-    """Each in its turn, by the order the installation has chosen; settle one before the next."""
-    evaluations = list(found)
-    entries = [_entry(partition, number, one) for number, one in enumerate(evaluations)]
-    if partition.config.configuration.fair_sharing is None:
-        turns = classical_turns(entries)
-    else:
-        turns = fair_turns(entries, DrsCalculator(partition, evaluations))
-    return (evaluations[entry.number] for entry in turns)
-
-
-def _entry(partition: Partition, number: int, evaluation: Evaluation) -> Entry:
-    workload, name = evaluation.workload, evaluation.cluster_queue
-    spec = partition.specs[name]
-    return Entry(
-        number,
-        partition.tree.path[f"clusterqueue/{name}"],
-        has_quota_reservation(workload),
-        evaluation.level,
-        order_of(workload, spec),
-    )
 
 
 def _nominate(cycle: CycleContext) -> list[Evaluation]:
@@ -234,3 +214,22 @@ def _lost_quota(cycle: CycleContext, evaluation: Evaluation) -> bool:
     amounts = cycle.partition.charges.charge_of(evaluation.workload, evaluation.admission).amounts
     quota = QuotaView(cycle.partition.tree, *cycle.partition.usage)
     return not quota.fits(f"clusterqueue/{evaluation.cluster_queue}", amounts)
+
+
+def remains_inadmissible(cycle: CycleContext, evaluation: Evaluation) -> bool:
+    """Whether nothing is to be decided on a workload that knows why it waits.
+
+    One that does not know it yet takes its turn, in which it keeps room from those after it.
+    """
+    workload = evaluation.workload
+    if workload.explanation is None:
+        return False
+    if evaluation.lost_nomination:
+        return workload.round_id not in cycle.partition.rounds
+    if evaluation.mode == Mode.FIT:
+        return is_admission_blocked(cycle, evaluation)
+    if evaluation.mode != Mode.PREEMPT:
+        return True
+    if closed_preemption_gates(workload):
+        return is_condition_true(workload, "BlockedOnPreemptionGates")
+    return next_round_at(cycle, evaluation.cluster_queue) is not None

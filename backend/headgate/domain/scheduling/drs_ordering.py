@@ -1,14 +1,16 @@
 """What the fair order asks of quota: how an entry's nodes would stand if it were admitted now."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
-from headgate.domain.scheduling.ordering.turns import Entry, Standing
+from headgate.domain.scheduling.ordering.order import order_of
+from headgate.domain.scheduling.ordering.turns import Entry, Standing, classical_turns, fair_turns
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.quota.dominant_resource_share import share_orders_with
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
+from headgate.domain.workloads.predicates import has_quota_reservation
 
 _CachedStandings: TypeAlias = tuple[tuple[FlavorResourceQuantities, ...], tuple[Standing, ...]]
 
@@ -46,3 +48,26 @@ def _amounts(partition: Partition, evaluation: Evaluation) -> FlavorResourceQuan
     if admission is None or admission in (workload.nomination, workload.admission):
         return {}
     return partition.charges.charge_of(workload, admission).amounts
+
+
+def order_entries(partition: Partition, found: Iterable[Evaluation]) -> Iterator[Evaluation]:
+    """Each in its turn, by the order the installation has chosen; settle one before the next."""
+    evaluations = list(found)
+    entries = [_entry(partition, number, one) for number, one in enumerate(evaluations)]
+    if partition.config.configuration.fair_sharing is None:
+        turns = classical_turns(entries)
+    else:
+        turns = fair_turns(entries, DrsCalculator(partition, evaluations))
+    return (evaluations[entry.number] for entry in turns)
+
+
+def _entry(partition: Partition, number: int, evaluation: Evaluation) -> Entry:
+    workload, name = evaluation.workload, evaluation.cluster_queue
+    spec = partition.specs[name]
+    return Entry(
+        number,
+        partition.tree.path[f"clusterqueue/{name}"],
+        has_quota_reservation(workload),
+        evaluation.level,
+        order_of(workload, spec),
+    )

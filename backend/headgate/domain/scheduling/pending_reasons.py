@@ -7,13 +7,13 @@ from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import oldest_first
-from headgate.domain.scheduling.block_admission import blocked_reason
-from headgate.domain.scheduling.due.timers import waits_for_pods_ready
+from headgate.domain.scheduling.admission import blocked_reason
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation, evaluate
 from headgate.domain.scheduling.evaluation.evaluation_finding import (
     explain_evaluation,
     unreached_flavors,
 )
+from headgate.domain.scheduling.lifecycle.pods_ready import waits_for_pods_ready
 from headgate.domain.scheduling.lines.standing import (
     cluster_queue_of,
     queue_obstacle,
@@ -22,7 +22,7 @@ from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.results import Mode
-from headgate.domain.scheduling.rounds.rate_limits import rate_limited_reason, rate_limited_until
+from headgate.domain.scheduling.rounds.start import rate_limited_reason, rate_limited_until
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.admission import awaits_topology

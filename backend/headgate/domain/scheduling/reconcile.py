@@ -4,15 +4,15 @@ from functools import partial
 
 from headgate.domain.facts import DomainEvent
 from headgate.domain.queues.events import ClusterQueueResumed, LocalQueueResumed
-from headgate.domain.scheduling.block_admission import admit_unblocked
+from headgate.domain.scheduling.admission import admit_unblocked
 from headgate.domain.scheduling.cycle_context import CycleContext
-from headgate.domain.scheduling.due.consequences import consequences
-from headgate.domain.scheduling.due.finalization import finalized_objects
+from headgate.domain.scheduling.lifecycle.consequences import consequences
+from headgate.domain.scheduling.lifecycle.finalization import finalized_objects
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
-from headgate.domain.scheduling.overcommitted_hosts import fail_overcommitted_hosts
 from headgate.domain.scheduling.partition.keys import INSTALLATION
 from headgate.domain.scheduling.rounds.progress import advance_rounds
-from headgate.domain.scheduling.rounds.rate_limits import requeue_after_rate_limit
+from headgate.domain.scheduling.rounds.start import requeue_after_rate_limit
+from headgate.domain.scheduling.second_pass import fail_overcommitted_hosts
 from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.topology.events import NodeFellSilent
 from headgate.domain.values.instants import Instant, seconds_after

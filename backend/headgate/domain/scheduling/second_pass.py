@@ -12,8 +12,10 @@ from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.explanation.placement_shortfall import shortfall_text
+from headgate.domain.scheduling.lifecycle.host_watch import TOO_SMALL
+from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED, Ints
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PODS, PROJECTED, Ints
 from headgate.domain.scheduling.placement.place import (
     PlacementFailure,
     PodSetPlacement,
@@ -24,6 +26,7 @@ from headgate.domain.scheduling.placement.replacement import add_pods, replace_h
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.streams import workload_stream
 from headgate.domain.topology.specs import HOSTNAME_LABEL
+from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import (
     Admission,
     PodSetAssignment,
@@ -35,10 +38,11 @@ from headgate.domain.workloads.events import (
     ReservationDropped,
     WorkloadEvent,
     WorkloadEvicted,
+    WorkloadHostsFailed,
     WorkloadPlaced,
 )
 from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.state import Workload, is_admitted
+from headgate.domain.workloads.state import Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import pod_sets_after_checks
 
 NO_FLAVOR = "its flavor has no topology any more"
@@ -209,3 +213,59 @@ def _failed_hosts(workload: Workload) -> tuple[str, ...]:
     """Those of its lost places that its pods still have, in the order of its places."""
     assert workload.admission is not None, "only who holds quota has lost hosts"
     return tuple(host for host in hosts_of(workload.admission) if host in workload.unhealthy_nodes)
+
+
+def fail_overcommitted_hosts(cycle: CycleContext) -> None:
+    """Tell of each workload that must leave a host which is too small for all who stand there."""
+    watch = cycle.partition.watch
+    if not watch.may_be_overcommitted:
+        return
+    watch.may_be_overcommitted = False
+    for host in tuple(watch.overcommitted_hosts()):
+        for workload in tuple(_workloads_to_move(cycle, host)):
+            hosts = {**workload.unhealthy_nodes, host: TOO_SMALL}
+            failed = WorkloadHostsFailed(hosts=dict(sorted(hosts.items())))
+            cycle.decide((workload_stream(workload.key), failed))
+
+
+def _workloads_to_move(cycle: CycleContext, host: str) -> Iterator[Workload]:
+    """Who has to leave `host` until the rest fits, without those who are leaving it already."""
+    partition = cycle.partition
+    row = partition.hosts.row_of[host,]
+    there = partition.watch.workloads_on(host)
+    held = {each.key: _usage_at(partition.charges.held_by(each), row) for each in there}
+    missing: Requests = {}
+    for staying in (each for each in there if host not in each.unhealthy_nodes):
+        missing = _sum(missing, held[staying.key])
+    missing = _less(missing, partition.watch.allocatable_at((host,)))
+    for workload in sorted(there, key=_removal_order):
+        if not missing:
+            return
+        if host not in workload.unhealthy_nodes and missing.keys() & held[workload.key].keys():
+            missing = _less(missing, held[workload.key])
+            yield workload
+
+
+def _usage_at(charge: Charge, row: int) -> Requests:
+    held: dict[str, int] = {}
+    for rows, counts, requests in charge.pods:
+        pods = int(counts[rows == row].sum())
+        for resource, amount in {PODS: 1, **requests}.items():
+            if amount * pods:
+                held[resource] = held.get(resource, 0) + amount * pods
+    return held
+
+
+def _sum(left: Requests, right: Requests) -> Requests:
+    return {each: left.get(each, 0) + right.get(each, 0) for each in (*left, *right)}
+
+
+def _less(missing: Requests, freed: Requests) -> Requests:
+    left = {resource: amount - freed.get(resource, 0) for resource, amount in missing.items()}
+    return {resource: amount for resource, amount in left.items() if amount > 0}
+
+
+def _removal_order(workload: Workload) -> tuple[int, int, str]:
+    admitted = condition(workload, "Admitted")
+    since = admitted.last_transition_at if admitted is not None else workload.created_at
+    return workload.spec.priority, -since, workload.key

@@ -8,7 +8,7 @@ from typing import Literal
 
 from headgate.domain.cell import Cell
 from headgate.domain.config import Config
-from headgate.domain.scheduling.due.timers import retry_deadline, waits_for_pods_ready
+from headgate.domain.scheduling.lifecycle.pods_ready import retry_deadline, waits_for_pods_ready
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.instants import Instant

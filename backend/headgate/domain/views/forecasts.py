@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.block_admission import blocked_reason
-from headgate.domain.scheduling.due.timers import waits_for_pods_ready
+from headgate.domain.scheduling.admission import blocked_reason
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
+from headgate.domain.scheduling.lifecycle.pods_ready import waits_for_pods_ready
 from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.streams import workload_stream

@@ -7,7 +7,7 @@ ends, only what is used below it counts (queueing.md §4.1).
 from collections.abc import Iterator, Mapping
 from heapq import nsmallest
 
-from headgate.domain.scheduling.explanation.remedies import QuotaSupply
+from headgate.domain.scheduling.explanation.explain import QuotaSupply
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.usage import limiting_node, potential_without_borrowing_limit

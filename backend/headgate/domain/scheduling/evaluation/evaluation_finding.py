@@ -4,8 +4,11 @@ from collections.abc import Mapping
 
 from headgate.domain.scheduling.evaluation.blocking_workloads import quota_supply
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
-from headgate.domain.scheduling.explanation.explain import EvaluationSummary, explain_summary
-from headgate.domain.scheduling.explanation.remedies import QuotaSupply
+from headgate.domain.scheduling.explanation.explain import (
+    EvaluationSummary,
+    QuotaSupply,
+    explain_summary,
+)
 from headgate.domain.scheduling.lines.competing import preempts
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.results import Mode, QuotaResult, VictimSearch

@@ -8,7 +8,6 @@ from typing import TypeAlias
 import msgspec
 from msgspec import structs
 
-from headgate.domain.scheduling.due.checks import has_provisioning_check
 from headgate.domain.scheduling.evaluation.capacity_view import Seats
 from headgate.domain.scheduling.evaluation.non_preemptible_quota import NonPreemptibleUsage
 from headgate.domain.scheduling.evaluation.search_report import failed_search, merge_searches
@@ -36,6 +35,7 @@ from headgate.domain.scheduling.flavors.assignment import (
     assign_flavors,
 )
 from headgate.domain.scheduling.flavors.eligibility import FlavorOptions, options_for_workload
+from headgate.domain.scheduling.lifecycle.admission_checks import has_provisioning_check
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, EMPTY, PROJECTED, TRIAL

@@ -1,1 +1,1 @@
-"""Why a workload waits, and what would help."""
+"""Why a workload is pending, and what would admit it, from the results of its evaluation."""

@@ -7,7 +7,7 @@ share hosts, directly or by others (design architecture.md §4).
 from dataclasses import dataclass
 
 from headgate.domain.config import Config
-from headgate.domain.scheduling.due.finalization import terminating_objects
+from headgate.domain.scheduling.lifecycle.finalization import terminating_objects
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.matching import node_is_of_flavor
 from headgate.domain.scheduling.quota.tree import root_cohort

@@ -11,9 +11,9 @@ from headgate.domain.config import Config
 from headgate.domain.configured import Configured
 from headgate.domain.queues.specs import ClusterQueueSpec
 from headgate.domain.rounds.state import Round, is_open
-from headgate.domain.scheduling.due.timers import Timers, due_at
 from headgate.domain.scheduling.flavors.eligibility import flavor_options
-from headgate.domain.scheduling.hosts.watch import HostWatch
+from headgate.domain.scheduling.lifecycle.host_watch import HostWatch
+from headgate.domain.scheduling.lifecycle.timers import Timers, due_at
 from headgate.domain.scheduling.lines.competing import competes, keeps_room, may_wait, waiting_of
 from headgate.domain.scheduling.lines.standing import (
     Obstacle,

@@ -5,9 +5,9 @@ from typing import TypeAlias
 
 from headgate.domain.configured import Configured
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.due.checks import awaits_unblocked_admission
-from headgate.domain.scheduling.due.readiness import blocks_admission
-from headgate.domain.scheduling.due.timers import due_at
+from headgate.domain.scheduling.lifecycle.admission_checks import awaits_unblocked_admission
+from headgate.domain.scheduling.lifecycle.pods_ready import blocks_admission
+from headgate.domain.scheduling.lifecycle.timers import due_at
 from headgate.domain.scheduling.lines.standing import cluster_queue_of, expiring_stops
 from headgate.domain.scheduling.partition.keys import INSTALLATION, Layout
 from headgate.domain.scheduling.partition.partition import Partition

@@ -6,7 +6,7 @@ from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import RoundCommitted
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.due.readiness import BLOCKING_EVENTS, UNBLOCKING_EVENTS
+from headgate.domain.scheduling.lifecycle.pods_ready import BLOCKING_EVENTS, UNBLOCKING_EVENTS
 from headgate.domain.scheduling.partition.keys import INSTALLATION
 from headgate.domain.streams import kind_and_key
 from headgate.domain.topology.events import NodeLeaseRenewed

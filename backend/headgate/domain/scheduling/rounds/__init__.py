@@ -1,1 +1,1 @@
-"""How preemption rounds begin, go on and bind others."""
+"""How preemption rounds start, advance, end, and reserve capacity for their preemptors."""

@@ -3,12 +3,12 @@
 Reference preemption.md §6.8 and §6.10.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 from msgspec.structs import replace
 
-from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import (
     InvalidatedBy,
     PlacementInvalidated,
@@ -21,21 +21,32 @@ from headgate.domain.rounds.events import (
     VictimReleased,
 )
 from headgate.domain.rounds.state import Round, oldest_first
-from headgate.domain.scheduling.cycle_context import CycleContext
+from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
+from headgate.domain.scheduling.evaluation.capacity_view import charge_fits
 from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
 from headgate.domain.scheduling.lines.standing import queue_obstacle
+from headgate.domain.scheduling.partition.charges import Charge, Charges
+from headgate.domain.scheduling.partition.claimed import claims
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.rounds.evictions import cancel_evictions, nomination_fits
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import whole_seconds
 from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.decide.executor_reports import is_cancellable
 from headgate.domain.workloads.events import NominationWithdrawn
+from headgate.domain.workloads.pods.eviction_units import evicting_pods_admission
 from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.preemption_events import (
+    EvictionCancelled,
+)
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.transitions.partial_eviction import find_eviction
+from headgate.domain.workloads.transitions.partial_eviction import (
+    can_cancel,
+    find_eviction,
+    later_ranked_pods,
+    pod_eviction_of,
+)
 
 ReleaseCause = Literal["Eviction", "Finished", "Deleted", "Shrunk"]
-Facts = list[tuple[str, DomainEvent]]
 
 
 def advance_rounds(cycle: CycleContext) -> None:
@@ -60,7 +71,7 @@ def end_round(cycle: CycleContext, found: Round, end: RoundAborted | RoundExpire
 
     An aborted round calls back whom it can; victims of an expired one are leaving already.
     """
-    called: dict[str, Facts] = {}
+    called: dict[str, StreamEvents] = {}
     if isinstance(end, RoundAborted):
         cause = f"round {found.id} was aborted: {end.cause}"
         called = cancel_evictions(cycle, _counted_on([found], cycle), cause)
@@ -83,16 +94,18 @@ def invalidate_taken(cycle: CycleContext, rounds: Iterable[str], taker: str) -> 
             cycle.decide((round_stream(found.id), lost), *_withdraw_nomination(cycle, found))
 
 
-def supersede_rounds(cycle: CycleContext, preemptor: Workload, end: RoundSuperseded) -> Facts:
+def supersede_rounds(
+    cycle: CycleContext, preemptor: Workload, end: RoundSuperseded
+) -> StreamEvents:
     """The end of every round that still worked for a preemptor which has found something else.
 
     Once it is admitted elsewhere nobody needs to leave any more; a new round counts on whoever
     the old one sent away.
     """
-    facts: Facts = []
+    facts: StreamEvents = []
     key = preemptor.key
     own = oldest_first(each for each in cycle.partition.rounds.values() if each.preemptor == key)
-    called: dict[str, Facts] = {}
+    called: dict[str, StreamEvents] = {}
     if own and end.admission is not None:
         cause = f"{key} found another place"
         called = cancel_evictions(cycle, _counted_on(own, cycle), cause, end.admission)
@@ -105,7 +118,7 @@ def supersede_rounds(cycle: CycleContext, preemptor: Workload, end: RoundSuperse
     return [*facts, *_all(called)]
 
 
-def complete_round(cycle: CycleContext, found: Round, admission: Admission) -> Facts:
+def complete_round(cycle: CycleContext, found: Round, admission: Admission) -> StreamEvents:
     """The preemptor got the place that was kept; whoever need not leave for that is called back.
 
     That happens where room came from others before all victims had gone (preemption.md §6.10).
@@ -141,16 +154,16 @@ def _counted_on(ending: list[Round], cycle: CycleContext) -> list[Round]:
     return [*ending, *oldest_first(before)]
 
 
-def _all(called: dict[str, Facts]) -> Facts:
+def _all(called: dict[str, StreamEvents]) -> StreamEvents:
     return [fact for facts in called.values() for fact in facts]
 
 
-def _named(called: Facts) -> tuple[str, ...]:
+def _named(called: StreamEvents) -> tuple[str, ...]:
     """The workloads that are called back."""
     return tuple(stream.removeprefix("workload/") for stream, _ in called)
 
 
-def _withdraw_nomination(cycle: CycleContext, found: Round) -> Facts:
+def _withdraw_nomination(cycle: CycleContext, found: Round) -> StreamEvents:
     preemptor = cycle.cell.workloads.get(found.preemptor)
     if preemptor is None or preemptor.round_id != found.id:
         return []
@@ -190,7 +203,7 @@ def _invalidation_cause(cycle: CycleContext, found: Round) -> InvalidatedBy:
 
 def _release_victims(cycle: CycleContext, found: Round) -> None:
     stream = round_stream(found.id)
-    events: Facts = []
+    events: StreamEvents = []
     left = 0
     for victim in found.victims:
         if victim.workload in found.released:
@@ -220,3 +233,94 @@ def _stalled_victims(cycle: CycleContext, found: Round) -> tuple[str, ...]:
 def _release_cause(cycle: CycleContext, found: Round, victim: RoundVictim) -> ReleaseCause | None:
     known = cycle.cell.workloads.get(victim.workload)
     return release_cause(known, found.id, shrinks=bool(victim.shrinks_to))
+
+
+def cancel_evictions(
+    cycle: CycleContext, ended: Sequence[Round], cause: str, place: Admission | None = None
+) -> dict[str, StreamEvents]:
+    """By round, the evictions that nobody has begun and no other round counts on: they run on.
+
+    These rounds of one preemptor end; `place` is what it gets now, if anything.
+    """
+    facts: dict[str, StreamEvents] = {found.id: [] for found in ended}
+    if not any(victim.mode == "Soft" for found in ended for victim in found.victims):
+        return facts
+    partition, spared = cycle.partition, []
+    others = [other for other in partition.rounds.values() if other.id not in facts]
+    with _with_placement_of(cycle, ended[0].preemptor, place):
+        others = [other for other in others if nomination_fits(cycle, other)]
+        for found, victim in _cancellable(cycle, ended):
+            held = _freed_by(partition.charges, victim, found.id)
+            partition.charges.take(PROJECTED, held)
+            if all(nomination_fits(cycle, other) for other in others):
+                spared.append(held)
+                cancelled = EvictionCancelled(eviction=found.id, cause=cause)
+                facts[found.id].append((workload_stream(victim.key), cancelled))
+            else:
+                partition.charges.give_back(PROJECTED, held)
+        for held in spared:
+            partition.charges.give_back(PROJECTED, held)
+    return facts
+
+
+def _cancellable(cycle: CycleContext, ended: Sequence[Round]) -> Iterator[tuple[Round, Workload]]:
+    """Victims who have time and have not begun to use it, each with the round it was to go for."""
+    for found in ended:
+        for named in found.victims:
+            victim = cycle.cell.workloads.get(named.workload)
+            eviction = None if victim is None else find_eviction(victim, found.id)
+            if victim is None or eviction is None or not is_cancellable(eviction):
+                continue
+            some = pod_eviction_of(victim, found.id)
+            if some is None or (victim.eviction is None and can_cancel(victim, some)):
+                yield found, victim
+
+
+def _freed_by(charges: Charges, victim: Workload, eviction: str) -> Charge:
+    """What all of a victim holds, or the pods that it gives up by that eviction."""
+    some = pod_eviction_of(victim, eviction)
+    if some is None or victim.admission is None:
+        return charges.held_by(victim)
+    going = evicting_pods_admission(victim.admission, some, later_ranked_pods(victim, some))
+    return charges.charge_of(victim, going)
+
+
+@contextmanager
+def _with_placement_of(
+    cycle: CycleContext, preemptor: str, place: Admission | None
+) -> Iterator[None]:
+    """The projected view with what a preemptor gets instead of the place that was kept for it."""
+    partition, workload = cycle.partition, cycle.cell.workloads.get(preemptor)
+    actual, kept = claims(workload)
+    if workload is None or actual is not None:
+        yield
+        return
+    before = partition.charges.charge_of(workload, kept) if kept else None
+    after = partition.charges.charge_of(workload, place) if place else None
+    if before:
+        partition.charges.give_back(PROJECTED, before)
+    if after:
+        partition.charges.take(PROJECTED, after)
+    try:
+        yield
+    finally:
+        if after:
+            partition.charges.give_back(PROJECTED, after)
+        if before:
+            partition.charges.take(PROJECTED, before)
+
+
+def nomination_fits(cycle: CycleContext, found: Round) -> bool:
+    """Whether a round's preemptor will fit at the place kept for it once everyone has left."""
+    preemptor = cycle.cell.workloads.get(found.preemptor)
+    if preemptor is None or preemptor.round_id != found.id:
+        return True
+    partition = cycle.partition
+    own = partition.charges.charge_of(preemptor, found.admission)
+    old = replaced_slice(partition, cycle.cell.workloads, preemptor)
+    partition.charges.give_back(PROJECTED, own)
+    try:
+        with partition.charges.without(old):
+            return charge_fits(partition, own, (PROJECTED,))
+    finally:
+        partition.charges.take(PROJECTED, own)

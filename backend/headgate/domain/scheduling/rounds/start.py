@@ -7,15 +7,18 @@ from collections.abc import Iterable
 
 import msgspec
 from msgspec import structs
+from msgspec.structs import replace
 
-from headgate.domain.facts import DomainEvent
+from headgate.domain.cell import Cell
+from headgate.domain.config import Config
+from headgate.domain.queues.specs import PreemptionRate, SoftEviction
 from headgate.domain.rounds.events import (
     QuotaFigures,
     RoundCommitted,
     RoundSuperseded,
     RoundVictim,
 )
-from headgate.domain.scheduling.cycle_context import CycleContext
+from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
 from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.placement.host_table import ACTUAL
@@ -28,27 +31,39 @@ from headgate.domain.scheduling.preemption.disruption_budgets import (
 from headgate.domain.scheduling.preemption.request import Victim
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.results import Mode, VictimSearch
-from headgate.domain.scheduling.rounds.evictions import eviction_of, pods_eviction_of, soft_terms
 from headgate.domain.scheduling.rounds.progress import invalidate_taken, supersede_rounds
-from headgate.domain.scheduling.rounds.rate_limits import next_round_at, rate_limited_reason
 from headgate.domain.streams import round_stream, workload_stream
-from headgate.domain.values.instants import seconds_after, whole_seconds
+from headgate.domain.values.instants import (
+    MICROSECONDS_PER_SECOND,
+    Instant,
+    seconds_after,
+    whole_seconds,
+)
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.events import PlacementNominated, WorkloadEvicted, WorkloadExplained
-from headgate.domain.workloads.explanation import Explanation, ProtectedCandidate
+from headgate.domain.workloads.events import (
+    PlacementNominated,
+    WorkloadEvicted,
+    WorkloadExplained,
+    WorkloadStopped,
+)
+from headgate.domain.workloads.explanation import Blocker, Explanation, ProtectedCandidate
 from headgate.domain.workloads.pods.eviction_units import remaining_counts
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.preemption_events import (
     PreemptionWithheld,
     PreemptorReference,
+    SoftTerms,
     WorkloadPodsEvicted,
+    WorkloadShrunk,
 )
 from headgate.domain.workloads.preemption_message import preemptor_reference
 from headgate.domain.workloads.protection import protection_of
-from headgate.domain.workloads.state import condition, is_condition_true
-
-Facts = list[tuple[str, DomainEvent]]
+from headgate.domain.workloads.specs import EvictionPolicy
+from headgate.domain.workloads.state import Workload, condition, is_admitted, is_condition_true
+from headgate.domain.workloads.transitions.partial_eviction import (
+    evicting_pods,
+)
 
 
 def start_round(cycle: CycleContext, evaluation: Evaluation) -> None:
@@ -66,11 +81,11 @@ def start_round(cycle: CycleContext, evaluation: Evaluation) -> None:
     invalidate_taken(cycle, evaluation.overridden_rounds, evaluation.workload.key)
 
 
-def _round(cycle: CycleContext, evaluation: Evaluation) -> Facts:
+def _round(cycle: CycleContext, evaluation: Evaluation) -> StreamEvents:
     workload, admission = evaluation.workload, evaluation.admission
     assert admission is not None, "a round is for a place"
     round_id = cycle.new_id()
-    facts: Facts = supersede_rounds(cycle, workload, RoundSuperseded(by_round=round_id))
+    facts: StreamEvents = supersede_rounds(cycle, workload, RoundSuperseded(by_round=round_id))
     facts.append((round_stream(round_id), _committed(cycle, evaluation, admission, round_id)))
     nominated = PlacementNominated(round_id=round_id, admission=admission)
     facts.append((workload_stream(workload.key), nominated))
@@ -81,7 +96,7 @@ def _round(cycle: CycleContext, evaluation: Evaluation) -> Facts:
 
 def _victim_eviction(
     cycle: CycleContext, evaluation: Evaluation, victim: Victim, round_id: str
-) -> Facts:
+) -> StreamEvents:
     """Asked to go as a whole, or to give up pods."""
     config, workload, part = cycle.cell.config, victim.workload, victim.candidate.part
     preemptor = evaluation.workload
@@ -268,3 +283,116 @@ def _figure(cycle: CycleContext, queue: str, key: FlavorResource, wanted: int) -
 def _cohort(cycle: CycleContext, cluster_queue: str) -> str:
     queue = cycle.cell.config.cluster_queues.get(cluster_queue)
     return queue.spec.cohort_name if queue else ""
+
+
+RATE_LIMITED = "PreemptionRateLimited"
+
+
+MINUTE = 60 * MICROSECONDS_PER_SECOND
+
+
+def next_round_at(cycle: CycleContext, cluster_queue: str) -> Instant | None:
+    """When the queue may start its next round; None for now."""
+    return rate_limited_until(cycle.cell, cluster_queue, cycle.at)
+
+
+def rate_limited_until(cell: Cell, cluster_queue: str, at: Instant) -> Instant | None:
+    """The same for a state and an instant."""
+    rate = cell.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
+    if rate is None:
+        return None
+    started = sorted(
+        found.committed_at for found in cell.rounds.values() if found.cluster_queue == cluster_queue
+    )
+    free_at = next_token_at(rate, started)
+    return free_at if free_at > at else None
+
+
+def rate_limited_reason(cell: Cell, cluster_queue: str) -> Explanation:
+    """Why one waits for whom room could be made: its queue has started as many rounds as it may."""
+    rate = cell.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
+    assert rate is not None, "only a rate holds rounds back"
+    rounds = "round of preemption" if rate.per_minute == 1 else "rounds of preemption"
+    burst = f", {rate.burst} of them at once" if rate.burst > 1 else ""
+    limit = (
+        f"ClusterQueue {cluster_queue} starts at most {rate.per_minute} {rounds} a minute{burst}"
+    )
+    sentence = f"Room could be made for it, but {limit}, and has started as many"
+    return Explanation(
+        dominant=RATE_LIMITED,
+        sentence=sentence,
+        blockers=(Blocker(type="Preemption", reason=RATE_LIMITED, message=sentence),),
+        would_unblock=("the next round may start", f"a higher rate limit of {cluster_queue}"),
+    )
+
+
+def next_token_at(rate: PreemptionRate, started: list[Instant]) -> Instant:
+    """When there is a token for one more round: one every minute / `per_minute`, `burst` at most.
+
+    Counted by when the bucket would be full again, so that no fractions are kept.
+    """
+    each = MINUTE // rate.per_minute
+    full_at = 0
+    for at in started:
+        full_at = max(full_at, at) + each
+    return full_at - each * rate.burst + each if started else 0
+
+
+def requeue_after_rate_limit(cycle: CycleContext) -> None:
+    """Let queues look again whose next round has become due."""
+    waits = cycle.partition.rate_limited_queues
+    for queue in [name for name, due in sorted(waits.items()) if due <= cycle.at]:
+        del waits[queue]
+        cycle.partition.pending[queue].unpark()
+
+
+def eviction_of(
+    config: Config, victim: Workload, asked: WorkloadEvicted, at: Instant
+) -> StreamEvents:
+    """Asked to go, softly if it has something to save; what only reserved goes at once.
+
+    What was never admitted has no pods, so that nobody would report it stopped.
+    """
+    stream = workload_stream(victim.key)
+    if not is_admitted(victim):
+        return [(stream, asked), (stream, WorkloadStopped(eviction=asked.eviction))]
+    terms = soft_terms(config, victim, at)
+    return [(stream, replace(asked, soft=terms))]
+
+
+def pods_eviction_of(
+    config: Config, victim: Workload, asked: WorkloadPodsEvicted, at: Instant
+) -> StreamEvents:
+    """The same for some of its pods, while the rest of it goes on."""
+    stream = workload_stream(victim.key)
+    if not is_admitted(victim):
+        later = {
+            name: n for name, n in evicting_pods(victim.pod_evictions).items() if name in asked.pods
+        }
+        shrunk = WorkloadShrunk(
+            eviction=asked.eviction, pods=asked.pods, counts=asked.counts, later=later
+        )
+        return [(stream, asked), (stream, shrunk)]
+    return [(stream, replace(asked, soft=soft_terms(config, victim, at)))]
+
+
+def soft_terms(config: Config, victim: Workload, at: Instant) -> SoftTerms | None:
+    """The time a victim gets, by its own policy or its queue's, never beyond the queue's longest.
+
+    None means none: an Immediate eviction, or one of who is not admitted.
+    """
+    assert victim.admission is not None, "only who holds a place is evicted"
+    queue = config.cluster_queues.get(victim.admission.cluster_queue)
+    rules = queue.spec.preemption.soft_eviction if queue else SoftEviction()
+    policy = victim.spec.eviction_policy or EvictionPolicy(mode=rules.default)
+    grace = min(policy.grace_period_seconds, rules.max_grace_seconds)
+    if policy.mode != "Soft" or not grace or not is_admitted(victim):
+        return None
+    return SoftTerms(
+        deadline_at=seconds_after(at, grace),
+        latest_end_at=seconds_after(at, rules.max_grace_seconds),
+        grace_seconds=grace,
+        require_ack=policy.require_ack,
+        handler=policy.handler,
+        on_deadline=policy.on_deadline,
+    )

@@ -4,12 +4,19 @@ import heapq
 from typing import Literal
 
 from headgate.domain.config import Config
-from headgate.domain.queues.specs import WaitForPodsReady
-from headgate.domain.scheduling.due.checks import awaits_unblocked_admission, checks_outcome
+from headgate.domain.scheduling.lifecycle.admission_checks import (
+    awaits_unblocked_admission,
+    checks_outcome,
+)
+from headgate.domain.scheduling.lifecycle.pods_ready import (
+    _runs,
+    pods_ready_deadline,
+    requeue_count_reset_at,
+    retry_deadline,
+    waits_for_pods_ready,
+)
 from headgate.domain.scheduling.lines.standing import (
-    cluster_queue_of,
     local_queue_of,
-    pods_ready_rules,
 )
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.predicates import has_quota_reservation
@@ -18,7 +25,6 @@ from headgate.domain.workloads.state import (
     Workload,
     condition,
     is_admitted,
-    is_condition_true,
 )
 from headgate.domain.workloads.transitions.eviction import has_no_execution_time_left
 from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
@@ -142,51 +148,6 @@ def is_requeue_due(config: Config, workload: Workload) -> bool:
     return requeued.reason not in STOP_REASONS or not _is_stopped(config, workload)
 
 
-def waits_for_pods_ready(config: Config, workload: Workload) -> WaitForPodsReady | None:
-    """The timeouts of the ClusterQueue that it is charged to or waits for, or the default ones."""
-    return pods_ready_rules(config, cluster_queue_of(config, workload))
-
-
-def pods_ready_deadline(config: Config, workload: Workload) -> Instant | None:
-    """When pods that are not ready count as failed; recovery may take for ever (§5.6)."""
-    waits = waits_for_pods_ready(config, workload)
-    ready = condition(workload, "PodsReady")
-    if waits is None or not _runs(workload) or ready is None or ready.status:
-        return None
-    if workload.not_ready_cause == "WaitForRecovery":
-        limit = waits.recovery_timeout_seconds
-        return seconds_after(ready.last_transition_at, limit) if limit else None
-    admitted = condition(workload, "Admitted")
-    assert admitted is not None, "what runs has been admitted"
-    return seconds_after(admitted.last_transition_at, waits.timeout_seconds)
-
-
-def retry_deadline(config: Config, workload: Workload) -> Instant | None:
-    """When it has tried to get its pods ready for as long as it may (KEP-1282's second condition).
-
-    Counted from its first start, or from the loss of ready pods, over all requeues since, as the
-    document defines the field; ADR 0016 says why not from the place in line.
-    """
-    waits = waits_for_pods_ready(config, workload)
-    since, is_over = workload.not_ready_since, workload.finished_at is not None
-    if waits is None or since is None or is_over or workload.eviction is not None:
-        return None
-    limit = waits.requeuing_strategy.retry_limit_seconds
-    return None if limit is None else seconds_after(since, limit)
-
-
-def requeue_count_reset_at(config: Config, workload: Workload) -> Instant | None:
-    """When pods have been ready for so long that earlier timeouts count no more."""
-    waits = waits_for_pods_ready(config, workload)
-    ready = condition(workload, "PodsReady")
-    if waits is None or ready is None or not workload.requeue.count:
-        return None
-    after = waits.requeuing_strategy.reset_after_seconds
-    if after is None or not _runs(workload) or not is_condition_true(workload, "PodsReady"):
-        return None
-    return seconds_after(ready.last_transition_at, after)
-
-
 def retention_deadline(config: Config, workload: Workload) -> Instant | None:
     """When one that has ended, or was deactivated by a limit or check, is deleted (§5.9)."""
     if workload.finished_at is not None:
@@ -209,10 +170,6 @@ def execution_deadline(workload: Workload) -> Instant | None:
     admitted = condition(workload, "Admitted")
     assert admitted is not None, "what runs has been admitted"
     return seconds_after(admitted.last_transition_at, most - workload.accumulated_execution_seconds)
-
-
-def _runs(workload: Workload) -> bool:
-    return is_admitted(workload) and workload.finished_at is None and workload.eviction is None
 
 
 def _is_stopped(config: Config, workload: Workload) -> bool:

@@ -4,20 +4,23 @@ Firing twice is harmless: each consequence ends the state it follows from.
 """
 
 from headgate.domain.config import Config
-from headgate.domain.scheduling.due.backoff import backoff_microseconds, is_past_limit
-from headgate.domain.scheduling.due.checks import checks_events, checks_outcome
-from headgate.domain.scheduling.due.timers import (
+from headgate.domain.scheduling.lifecycle.admission_checks import checks_events, checks_outcome
+from headgate.domain.scheduling.lifecycle.pods_ready import (
+    backoff_microseconds,
+    is_past_limit,
+    pods_ready_deadline,
+    requeue_count_reset_at,
+    retry_deadline,
+    waits_for_pods_ready,
+)
+from headgate.domain.scheduling.lifecycle.timers import (
     eviction_deadline,
     execution_deadline,
     is_requeue_due,
     missing_queue_reason,
     next_soft_eviction,
-    pods_ready_deadline,
-    requeue_count_reset_at,
     retention_deadline,
-    retry_deadline,
     stop_reason,
-    waits_for_pods_ready,
 )
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import ReleaseWorkload

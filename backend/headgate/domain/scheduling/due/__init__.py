@@ -1,1 +1,0 @@
-"""What follows from time and state alone, and when."""
