@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from headgate.cli.executor.behaviour import Behaviour
 from headgate.cli.executor.loop import SimulatedExecutor
-from headgate.cli.executor.roster import Roster
+from headgate.cli.executor.runs import Roster
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from tests.browser.conftest import client_of, token_of

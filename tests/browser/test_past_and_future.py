@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
-from headgate.cli.commands.waiting import goal_of, wait_for
+from headgate.cli.commands.wait import goal_of, wait_for
 from headgate.client.client import HeadgateClient
 from tests.browser.cluster import NAMESPACE, workload
 from tests.browser.conftest import client_of, new_context, sign_in

@@ -7,7 +7,7 @@ import pytest
 
 from headgate.cli.executor.behaviour import Behaviour
 from headgate.cli.executor.loop import SimulatedExecutor
-from headgate.cli.executor.roster import Roster
+from headgate.cli.executor.runs import Roster
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from tests.builders.documents import queue_documents

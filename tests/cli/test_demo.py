@@ -8,7 +8,7 @@ from headgate.cli.demo.reviewing import review, serve_check
 from headgate.cli.demo.teams import CHECK, CLASSES, TEAMS, configuration
 from headgate.cli.demo.work import SORTS, grown, next_workload
 from headgate.cli.replay.arrivals import Object
-from headgate.cli.replay.running import configure
+from headgate.cli.replay.replay_run import configure
 from headgate.client.client import HeadgateClient
 from tests.processes.running import wait_until
 

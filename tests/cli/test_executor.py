@@ -2,7 +2,7 @@
 
 from headgate.cli.executor.behaviour import Behaviour, Habits, behaviour_of
 from headgate.cli.executor.outages import Outages, Turn
-from headgate.cli.executor.roster import Roster
+from headgate.cli.executor.runs import Roster
 from headgate.client.shapes import Assignment, Event, EvictionNotice, Report, Shrinking
 
 STEADY = Behaviour(start_delay=2, run_length=10, stop_delay=3)

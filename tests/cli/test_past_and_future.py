@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.cli.commands.waiting import goal_of, wait_for
+from headgate.cli.commands.wait import goal_of, wait_for
 from headgate.client.client import HeadgateClient
 from tests.builders.documents import queue_documents
 from tests.cli.invoking import Invoker

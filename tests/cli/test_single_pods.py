@@ -1,6 +1,6 @@
 """Workloads of whom single pods may be preempted, at the command line."""
 
-from headgate.cli.commands.submitting import Wanted, manifest_of
+from headgate.cli.commands.submit import Wanted, manifest_of
 
 
 def test_flags_say_that_single_pods_may_be_preempted() -> None:

@@ -6,28 +6,28 @@ from typing import Annotated
 import typer
 
 from headgate.cli.commands import (
-    accounts,
-    acting,
-    applying,
-    backtesting,
-    clinic,
-    cycling,
-    describing,
+    actions,
+    apply,
+    backtest,
+    cycles,
+    describe,
     draining,
-    explaining,
+    get,
+    history,
     linting,
-    overseeing,
-    preempting,
+    preemptions,
     protecting,
-    reading,
-    remembering,
-    simulating,
-    submitting,
+    simulate,
+    stuck,
+    submit,
     timelines,
-    topologies,
+    tokens,
+    topology,
+    tree,
     usage,
-    waiting,
-    watching,
+    wait,
+    watch,
+    why,
 )
 from headgate.cli.executor.command import executor
 from headgate.cli.exit_codes import MEANINGS
@@ -59,60 +59,60 @@ def connect(
 
 
 for command in (
-    applying.apply,
+    apply.apply,
     linting.lint,
-    submitting.submit,
-    reading.get,
-    describing.describe,
-    applying.delete,
-    explaining.why,
+    submit.submit,
+    get.get,
+    describe.describe,
+    apply.delete,
+    why.why,
     timelines.timeline,
-    simulating.simulate,
-    cycling.cycles,
-    backtesting.backtest,
-    remembering.history,
-    remembering.revert,
-    waiting.wait,
-    watching.watch,
-    watching.events,
-    acting.requeue,
-    acting.activate,
-    acting.deactivate,
-    acting.hold,
-    acting.release,
-    acting.cancel,
-    clinic.clinic,
-    clinic.bulk,
-    clinic.batch,
-    acting.stop,
-    acting.resume,
-    acting.drain,
-    acting.cordon,
-    acting.uncordon,
-    preempting.preemptions,
+    simulate.simulate,
+    cycles.cycles,
+    backtest.backtest,
+    history.history,
+    history.revert,
+    wait.wait,
+    watch.watch,
+    watch.events,
+    actions.requeue,
+    actions.activate,
+    actions.deactivate,
+    actions.hold,
+    actions.release,
+    actions.cancel,
+    stuck.clinic,
+    stuck.bulk,
+    stuck.batch,
+    actions.stop,
+    actions.resume,
+    actions.drain,
+    actions.cordon,
+    actions.uncordon,
+    preemptions.preemptions,
     protecting.protect,
     protecting.gate,
     protecting.evictions,
-    overseeing.tree,
+    tree.tree,
     usage.usage,
-    topologies.topology,
+    topology.topology,
     executor,
-    accounts.whoami,
-    accounts.version,
+    tokens.whoami,
+    tokens.version,
 ):
     app.command(command.__name__)(command)
-app.command("list", help="The same as get.")(reading.get)
+app.command("list", help="The same as get.")(get.get)
 
 top = typer.Typer(help="What is fullest.", no_args_is_help=True)
-top.command("queues")(overseeing.top_queues)
-top.command("nodes")(overseeing.top_nodes)
+top.command("queues")(tree.top_queues)
+top.command("nodes")(tree.top_nodes)
 app.add_typer(top, name="top")
 nodes = typer.Typer(help="Take nodes out of service and back.", no_args_is_help=True)
 nodes.command("drain")(draining.drain_node)
-nodes.command("cordon")(acting.cordon)
-nodes.command("uncordon")(acting.uncordon)
+nodes.command("cordon")(actions.cordon)
+nodes.command("uncordon")(actions.uncordon)
 app.add_typer(nodes, name="node")
-app.add_typer(accounts.tokens, name="token")
+app.add_typer(tokens.tokens, name="token")
 app.add_typer(replays, name="replay")
 
 

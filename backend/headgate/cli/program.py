@@ -23,7 +23,7 @@ HEAVY = {
     "doctor": "headgate.cli.operations.doctor",
     "migrate": "headgate.cli.operations.migrate",
     "verify": "headgate.cli.commands.verifying",
-    "log": "headgate.cli.commands.archiving",
+    "log": "headgate.cli.commands.log",
 }
 """Commands that load drivers of databases and brokers: imported only when they are asked for."""
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.commands.acting import Action, perform
+from headgate.cli.commands.actions import Action, perform
 from headgate.cli.completion import complete_nodes
 from headgate.cli.kinds import NODE
 from headgate.cli.options import DryRun, NoHeaders, Output, Reason

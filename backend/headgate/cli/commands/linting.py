@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from headgate.cli.commands.applying import code_of_results, tell_advice
+from headgate.cli.commands.apply import code_of_results, tell_advice
 from headgate.cli.commands.documents import documents_of
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import problem_in, tell_problem

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.commands.acting import Action, perform
-from headgate.cli.commands.explaining import workload_place
+from headgate.cli.commands.actions import Action, perform
+from headgate.cli.commands.why import workload_place
 from headgate.cli.completion import complete_workloads
 from headgate.cli.kinds import WORKLOAD
 from headgate.cli.options import DEFAULT_NAMESPACE, DryRun, Namespace, NoHeaders, Output, Reason

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.commands.explaining import WorkloadName, workload_place
+from headgate.cli.commands.why import WorkloadName, workload_place
 from headgate.cli.kinds import WORKLOAD
 from headgate.cli.options import DEFAULT_NAMESPACE, Namespace, NoHeaders, Output
 from headgate.cli.presentation.ages import age_of

@@ -13,10 +13,10 @@ from headgate.cli.executor.behaviour import Habits
 from headgate.cli.executor.command import deciding
 from headgate.cli.executor.loop import SimulatedExecutor
 from headgate.cli.executor.outages import Outages
-from headgate.cli.executor.roster import Roster
+from headgate.cli.executor.runs import Roster
 from headgate.cli.presentation.consoles import say
 from headgate.cli.replay.arrivals import Object
-from headgate.cli.replay.running import configure
+from headgate.cli.replay.replay_run import configure
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from headgate.client.problems import ServerProblem, ServerUnreachable

@@ -9,7 +9,7 @@ import typer
 from headgate.cli.executor.behaviour import Behaviour, Habits, behaviour_of
 from headgate.cli.executor.loop import SimulatedExecutor
 from headgate.cli.executor.outages import Outages
-from headgate.cli.executor.roster import Decide, Roster
+from headgate.cli.executor.runs import Decide, Roster
 from headgate.cli.presentation.consoles import say
 from headgate.cli.session import connection_of
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from headgate.adapters.system.stopwatch import elapsed_seconds, pause
 from headgate.cli.executor.inbox import Inbox
 from headgate.cli.executor.outages import Outages, Turn
-from headgate.cli.executor.roster import EVENT_TYPES, Roster
+from headgate.cli.executor.runs import EVENT_TYPES, Roster
 from headgate.cli.presentation.consoles import say
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection

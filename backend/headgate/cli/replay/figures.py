@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from headgate.cli.replay.journal import Journal, Life, Use
+from headgate.cli.replay.replay_log import Journal, Life, Use
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 

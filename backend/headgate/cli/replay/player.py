@@ -9,12 +9,12 @@ import msgspec
 from headgate.adapters.system.stopwatch import elapsed_seconds
 from headgate.cli.executor.behaviour import Behaviour
 from headgate.cli.executor.inbox import Inbox
-from headgate.cli.executor.roster import Roster
+from headgate.cli.executor.runs import Roster
 from headgate.cli.failures import problem_in
 from headgate.cli.replay.arrivals import Arrival, Play
 from headgate.cli.replay.figures import Resilience
-from headgate.cli.replay.journal import JOURNAL_TYPES, Journal
 from headgate.cli.replay.outages import Failing, Outage
+from headgate.cli.replay.replay_log import JOURNAL_TYPES, Journal
 from headgate.cli.replay.sender import Sender
 from headgate.cli.replay.trace_time import FreeTime, TraceTime
 from headgate.client.client import HeadgateClient

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from headgate.cli.commands.documents import Files, documents_of
-from headgate.cli.commands.expecting import Expectation, Expected, hold_to
-from headgate.cli.commands.explaining import blocker_table
+from headgate.cli.commands.expectations import Expectation, Expected, hold_to
+from headgate.cli.commands.why import blocker_table
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed
 from headgate.cli.kinds import WORKLOAD

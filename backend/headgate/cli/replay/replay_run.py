@@ -22,10 +22,10 @@ from headgate.cli.replay.figures import (
     waiting_by_class,
     wall_seconds,
 )
-from headgate.cli.replay.journal import Journal
 from headgate.cli.replay.outages import Outage
 from headgate.cli.replay.player import Pace, Player
 from headgate.cli.replay.process_times import cpu_seconds, spent_between
+from headgate.cli.replay.replay_log import Journal
 from headgate.cli.replay.trace_time import TraceTime
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection

@@ -6,7 +6,7 @@ import msgspec
 import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.commands.acting import queue_target
+from headgate.cli.commands.actions import queue_target
 from headgate.cli.kinds import CLUSTER_QUEUE, LOCAL_QUEUE, WORKLOAD
 from headgate.cli.options import DEFAULT_NAMESPACE, Limit, Namespace, NoHeaders, Output
 from headgate.cli.presentation.ages import age_of

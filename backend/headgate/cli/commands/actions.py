@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.commands.explaining import workload_place
+from headgate.cli.commands.why import workload_place
 from headgate.cli.completion import complete_cluster_queues, complete_nodes, complete_workloads
 from headgate.cli.exit_codes import ExitCode, code_of_status, worst
 from headgate.cli.failures import CommandFailed, tell_problem

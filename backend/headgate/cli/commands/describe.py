@@ -6,8 +6,8 @@ import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.commands.draining import DRAIN_HEADERS, drain_rows
-from headgate.cli.commands.explaining import WITHOUT_HISTORY, blocker_table
 from headgate.cli.commands.timelines import HEADERS, earlier_words, latest, rows_of
+from headgate.cli.commands.why import WITHOUT_HISTORY, blocker_table
 from headgate.cli.kinds import NODE, WORKLOAD, Kind, placed, references
 from headgate.cli.options import DEFAULT_NAMESPACE, Names, Namespace
 from headgate.cli.presentation.ages import age_of

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from headgate.cli.executor.roster import EVENT_TYPES
+from headgate.cli.executor.runs import EVENT_TYPES
 from headgate.cli.presentation.ages import instant_of
 from headgate.cli.replay.arrivals import Arrival
 from headgate.client.shapes import Event

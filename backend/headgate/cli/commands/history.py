@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.commands.simulating import tell
+from headgate.cli.commands.simulate import tell
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed
 from headgate.cli.kinds import kind_of, placed

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from headgate.cli.commands.explaining import WorkloadName, workload_place
+from headgate.cli.commands.why import WorkloadName, workload_place
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed
 from headgate.cli.kinds import WORKLOAD

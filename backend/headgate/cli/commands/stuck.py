@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.commands.explaining import workload_place
+from headgate.cli.commands.why import workload_place
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed
 from headgate.cli.kinds import WORKLOAD

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from headgate.cli.commands.documents import Files, documents_of
-from headgate.cli.commands.expecting import Expected, need_a_trial
-from headgate.cli.commands.remembering import stream_of
-from headgate.cli.commands.simulating import tell as tell_simulation
-from headgate.cli.commands.waiting import goal_of, wait_for
+from headgate.cli.commands.expectations import Expected, need_a_trial
+from headgate.cli.commands.history import stream_of
+from headgate.cli.commands.simulate import tell as tell_simulation
+from headgate.cli.commands.wait import goal_of, wait_for
 from headgate.cli.exit_codes import ExitCode, code_of_status, worst
 from headgate.cli.failures import problem_in, tell_problem
 from headgate.cli.kinds import WORKLOAD, placed, references

@@ -6,15 +6,15 @@ import msgspec
 import typer
 
 from headgate.adapters.system.chance import unique_key
-from headgate.cli.commands.applying import (
+from headgate.cli.commands.apply import (
     Waiting,
     code_of_results,
     tell_results,
 )
 from headgate.cli.commands.documents import Files, documents_of
-from headgate.cli.commands.expecting import Expected, need_a_trial
-from headgate.cli.commands.simulating import tell
-from headgate.cli.commands.waiting import goal_of, wait_for
+from headgate.cli.commands.expectations import Expected, need_a_trial
+from headgate.cli.commands.simulate import tell
+from headgate.cli.commands.wait import goal_of, wait_for
 from headgate.cli.exit_codes import ExitCode
 from headgate.cli.failures import CommandFailed
 from headgate.cli.kinds import WORKLOAD

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 from rich.tree import Tree
 
-from headgate.cli.commands.topologies import only_topology
+from headgate.cli.commands.topology import only_topology
 from headgate.cli.options import NoHeaders, Output
 from headgate.cli.presentation.amounts import amount, fair_share, share
 from headgate.cli.presentation.consoles import page
