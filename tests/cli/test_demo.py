@@ -3,10 +3,9 @@
 import pytest
 
 from headgate.adapters.system.chance import seeded
-from headgate.cli.demo.incidents import Incidents, path_of
-from headgate.cli.demo.reviewing import review, serve_check
-from headgate.cli.demo.teams import CHECK, CLASSES, TEAMS, configuration
-from headgate.cli.demo.work import SORTS, grown, next_workload
+from headgate.cli.demo.cluster import CHECK, CLASSES, TEAMS, configuration
+from headgate.cli.demo.driver import review, serve_check
+from headgate.cli.demo.work import SORTS, Incidents, grown, next_workload, path_of
 from headgate.cli.replay.arrivals import Object
 from headgate.cli.replay.replay_run import configure
 from headgate.client.client import HeadgateClient

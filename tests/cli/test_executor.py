@@ -1,7 +1,6 @@
 """The simulated executor reports what is so, once, and finds its way back after any cut."""
 
-from headgate.cli.executor.behaviour import Behaviour, Habits, behaviour_of
-from headgate.cli.executor.outages import Outages, Turn
+from headgate.cli.executor.behaviour import Behaviour, Habits, Outages, Turn, behaviour_of
 from headgate.cli.executor.runs import Roster
 from headgate.client.shapes import Assignment, Event, EvictionNotice, Report, Shrinking
 

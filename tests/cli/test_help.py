@@ -4,8 +4,7 @@ import pytest
 from typer.main import get_command
 
 from headgate.cli.main import app
-from headgate.cli.program import Program
-from headgate.cli.sections import SECTIONS
+from headgate.cli.program import SECTIONS, Program
 from tests.cli.invoking import Invoker
 
 

@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 
 from headgate.cli.failures import CommandFailed
-from headgate.cli.replay.aftermath import Aftermath
 from headgate.cli.replay.arrivals import Play
-from headgate.cli.replay.openb import openb_play
-from headgate.cli.replay.openb_trace import read_hosts, read_pods
-from headgate.cli.replay.outages import Outage, planned_outages
+from headgate.cli.replay.openb import openb_play, read_hosts, read_pods
+from headgate.cli.replay.outages import Aftermath, Outage, planned_outages
 from headgate.cli.replay.scenario import read_scenario, scenario_play
 from headgate.client.shapes import Event
 from tests.cli.test_replay import HOSTS, PODS, SCENARIO

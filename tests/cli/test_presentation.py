@@ -3,11 +3,18 @@
 import pytest
 from msgspec.structs import replace
 
-from headgate.cli.exit_codes import ExitCode, code_of_status, worst
-from headgate.cli.failures import tell_problem
-from headgate.cli.presentation.ages import age, instant_of, seconds_of, timestamp_of, until
-from headgate.cli.presentation.amounts import amount, fair_share, share
-from headgate.cli.presentation.tables import columns, comma_separated
+from headgate.cli.failures import ExitCode, code_of_status, tell_problem, worst
+from headgate.cli.presentation.output import columns, comma_separated
+from headgate.cli.presentation.units import (
+    age,
+    amount,
+    fair_share,
+    instant_of,
+    seconds_of,
+    share,
+    timestamp_of,
+    until,
+)
 from headgate.cli.program import hoisted
 from headgate.client.problems import Fault, Problem
 from headgate.client.shapes import ItemResult

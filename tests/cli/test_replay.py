@@ -6,15 +6,27 @@ from pathlib import Path
 import pytest
 
 from headgate.cli.failures import CommandFailed
-from headgate.cli.replay.arrivals import Arrival
-from headgate.cli.replay.audit import outcome_of
+from headgate.cli.replay.arrivals import Arrival, FreeTime, ScaledTime
 from headgate.cli.replay.command import trace_time
-from headgate.cli.replay.figures import mean_use, percentile, waiting_by_class, wall_seconds
-from headgate.cli.replay.openb import BLOCK_LABEL, GPU_MILLI, MODEL_LABEL, RACK_LABEL, openb_play
-from headgate.cli.replay.openb_trace import gpu_share, read_hosts, read_pods
+from headgate.cli.replay.figures import (
+    mean_use,
+    outcome_of,
+    percentile,
+    waiting_by_class,
+    wall_seconds,
+)
+from headgate.cli.replay.openb import (
+    BLOCK_LABEL,
+    GPU_MILLI,
+    MODEL_LABEL,
+    RACK_LABEL,
+    gpu_share,
+    openb_play,
+    read_hosts,
+    read_pods,
+)
 from headgate.cli.replay.replay_log import Journal
 from headgate.cli.replay.scenario import read_scenario, scenario_play
-from headgate.cli.replay.trace_time import FreeTime, ScaledTime
 from headgate.client.shapes import Event
 
 HOSTS = "sn,cpu_milli,memory_mib,gpu,model\nh0,32000,1024,0,\n" + "".join(

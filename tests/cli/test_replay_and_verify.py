@@ -8,14 +8,12 @@ import pytest
 
 from headgate.application.verify.verify import Verifier
 from headgate.bootstrap import open_platform
-from headgate.cli.replay.arrivals import Play
-from headgate.cli.replay.openb import openb_play
-from headgate.cli.replay.openb_trace import read_hosts, read_pods
+from headgate.cli.replay.arrivals import FreeTime, Play, ScaledTime, TraceTime
+from headgate.cli.replay.openb import openb_play, read_hosts, read_pods
 from headgate.cli.replay.outages import planned_outages
 from headgate.cli.replay.player import Pace
 from headgate.cli.replay.replay_run import Staging, run_play
 from headgate.cli.replay.scenario import read_scenario, scenario_play
-from headgate.cli.replay.trace_time import FreeTime, ScaledTime, TraceTime
 from headgate.client.connection import Connection
 from headgate.settings import Settings
 from tests.cli.test_replay import HOSTS, SCENARIO

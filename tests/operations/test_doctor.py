@@ -8,9 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from headgate.cli.main import app
-from headgate.cli.operations.findings import Finding
-from headgate.cli.operations.installation_checks import installation_findings, server
-from headgate.cli.operations.machine_checks import machine_findings, python
+from headgate.cli.operations.doctor import (
+    Finding,
+    installation_findings,
+    machine_findings,
+    python,
+    server,
+)
 from headgate.settings import Settings
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.processes.running import Broker, Workers, running_broker, wait_until

@@ -4,8 +4,7 @@ from difflib import get_close_matches
 
 import msgspec
 
-from headgate.cli.exit_codes import ExitCode
-from headgate.cli.failures import CommandFailed
+from headgate.cli.failures import CommandFailed, ExitCode
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):

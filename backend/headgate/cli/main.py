@@ -11,26 +11,21 @@ from headgate.cli.commands import (
     backtest,
     cycles,
     describe,
-    draining,
     get,
     history,
-    linting,
     preemptions,
-    protecting,
     simulate,
     stuck,
     submit,
-    timelines,
     tokens,
     topology,
     tree,
-    usage,
     wait,
     watch,
     why,
 )
 from headgate.cli.executor.command import executor
-from headgate.cli.exit_codes import MEANINGS
+from headgate.cli.failures import MEANINGS
 from headgate.cli.program import Program, hoisted
 from headgate.cli.replay.command import replays
 from headgate.cli.session import Flags
@@ -60,13 +55,13 @@ def connect(
 
 for command in (
     apply.apply,
-    linting.lint,
+    apply.lint,
     submit.submit,
     get.get,
     describe.describe,
     apply.delete,
     why.why,
-    timelines.timeline,
+    watch.timeline,
     simulate.simulate,
     cycles.cycles,
     backtest.backtest,
@@ -90,11 +85,11 @@ for command in (
     actions.cordon,
     actions.uncordon,
     preemptions.preemptions,
-    protecting.protect,
-    protecting.gate,
-    protecting.evictions,
+    preemptions.protect,
+    preemptions.gate,
+    preemptions.evictions,
     tree.tree,
-    usage.usage,
+    tree.usage,
     topology.topology,
     executor,
     tokens.whoami,
@@ -108,7 +103,7 @@ top.command("queues")(tree.top_queues)
 top.command("nodes")(tree.top_nodes)
 app.add_typer(top, name="top")
 nodes = typer.Typer(help="Take nodes out of service and back.", no_args_is_help=True)
-nodes.command("drain")(draining.drain_node)
+nodes.command("drain")(actions.drain_node)
 nodes.command("cordon")(actions.cordon)
 nodes.command("uncordon")(actions.uncordon)
 app.add_typer(nodes, name="node")

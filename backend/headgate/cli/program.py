@@ -1,4 +1,4 @@
-"""The frame every command runs in: failures become messages and exit codes."""
+"""The group of all commands: help headings, late imports, failures to exit codes."""
 
 import importlib
 from collections.abc import Sequence
@@ -7,9 +7,34 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from headgate.cli.exit_codes import ExitCode
-from headgate.cli.failures import Failure, exit_for
-from headgate.cli.sections import SECTIONS
+from headgate.cli.failures import ExitCode, Failure, exit_for
+
+SECTIONS = {
+    "Work": ("submit", "why", "timeline", "wait", "simulate", "cancel", "hold", "release"),
+    "Objects": ("apply", "lint", "get", "list", "describe", "delete", "history", "revert"),
+    "What happens": ("watch", "events", "preemptions", "evictions", "cycles"),
+    "Who uses what": ("tree", "top", "usage", "topology"),
+    "Helping and stopping": (
+        "clinic",
+        "requeue",
+        "activate",
+        "deactivate",
+        "bulk",
+        "batch",
+        "stop",
+        "resume",
+        "drain",
+        "cordon",
+        "uncordon",
+        "node",
+        "protect",
+        "gate",
+    ),
+    "Trying things out": ("backtest", "replay", "executor"),
+    "The installation": ("up", "doctor", "migrate", "verify", "log", "token", "whoami", "version"),
+}
+"""By what somebody wants to do; each command stands in one of them (tests/cli/test_help.py)."""
+
 
 GLOBAL_OPTIONS = ("--server", "--token", "--at")
 KINDS_OF_DRY_RUN = {"--dry-run=all": "--dry-run", "--dry-run=admission": "--simulate"}
@@ -21,8 +46,8 @@ WHOLE = 1000
 HEAVY = {
     "up": "headgate.cli.operations.up",
     "doctor": "headgate.cli.operations.doctor",
-    "migrate": "headgate.cli.operations.migrate",
-    "verify": "headgate.cli.commands.verifying",
+    "migrate": "headgate.cli.operations.up",
+    "verify": "headgate.cli.commands.log",
     "log": "headgate.cli.commands.log",
 }
 """Commands that load drivers of databases and brokers: imported only when they are asked for."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import typer
 
-from headgate.cli.presentation.consoles import say
+from headgate.cli.presentation.output import say
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection, find_connection
 from headgate.settings import from_environment

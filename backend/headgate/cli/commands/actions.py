@@ -1,4 +1,4 @@
-"""Actions on workloads, queues and nodes; each says why, each item has its own result."""
+"""Actions on workloads, queues and nodes: `requeue`, `hold`, `stop`, `drain` and `cordon`."""
 
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
@@ -8,9 +8,7 @@ import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.commands.why import workload_place
-from headgate.cli.completion import complete_cluster_queues, complete_nodes, complete_workloads
-from headgate.cli.exit_codes import ExitCode, code_of_status, worst
-from headgate.cli.failures import CommandFailed, tell_problem
+from headgate.cli.failures import CommandFailed, ExitCode, code_of_status, tell_problem, worst
 from headgate.cli.kinds import CLUSTER_QUEUE, LOCAL_QUEUE, NODE, WORKLOAD, placed
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
@@ -18,12 +16,16 @@ from headgate.cli.options import (
     DryRun,
     ExpiresIn,
     Namespace,
+    NoHeaders,
+    Output,
     Reason,
     Selector,
+    complete_cluster_queues,
+    complete_nodes,
+    complete_workloads,
 )
-from headgate.cli.presentation.ages import seconds_of, timestamp_of
-from headgate.cli.presentation.consoles import say, show
-from headgate.cli.presentation.words import counted
+from headgate.cli.presentation.output import Format, say, show, show_rows, show_value
+from headgate.cli.presentation.units import counted, seconds_of, timestamp_of
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.problems import ServerProblem
@@ -281,3 +283,46 @@ def _with_expiry(body: Object, expires_in: str) -> Object:
         return body
     ends_at = wall_clock() + int(seconds_of(expires_in) * MICROSECONDS_PER_SECOND)
     return {**body, "expiresAt": timestamp_of(ends_at)}
+
+
+NodeName = Annotated[str, typer.Argument(help="The node.", autocompletion=complete_nodes)]
+
+
+DRAIN_HEADERS = ["workload", "pods", "outcome", "hosts", "reason"]
+
+
+def drain_node(
+    ctx: typer.Context,
+    *,
+    node: NodeName,
+    reason: Reason = "",
+    dry_run: DryRun = False,
+    output: Output = Format.TABLE,
+    no_headers: NoHeaders = False,
+) -> None:
+    """Let a node take no new pods, and find another place for those it has.
+
+    With --dry-run nothing is changed: it tells who stands there, where each would go, and who would
+    have to wait or be evicted.
+    """
+    path = NODE.path("", node)
+    with client_of(ctx) as client:
+        if not dry_run:
+            action = Action(verb="drain", done="draining", body={"reason": reason})
+            perform(client, action, [(f"node/{node}", path)])
+            return
+        preview = client.read(f"{path}/drain-preview")
+    if show_value(preview, output):
+        return
+    show_rows(DRAIN_HEADERS, drain_rows(preview), output, with_headers=not no_headers)
+    show(f"node/{node} would be draining (dry run)")
+
+
+def drain_rows(preview: dict[str, Any]) -> list[list[str]]:
+    """Everyone who stands on the node, and where each would go."""
+    return [_row(found) for found in preview["workloads"]]
+
+
+def _row(found: dict[str, Any]) -> list[str]:
+    hosts = ", ".join(f"{each['host']} ({each['pods']})" for each in found["hosts"])
+    return [found["workload"], str(found["pods"]), found["outcome"], hosts, found["reason"]]

@@ -1,8 +1,9 @@
-"""`apply` and `delete`: objects brought to the state a manifest names, or taken away."""
+"""`apply`, `lint` and `delete`: create, change, check and delete objects given as manifests."""
 
 import sys
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from headgate.cli.commands.documents import Files, documents_of
@@ -10,8 +11,7 @@ from headgate.cli.commands.expectations import Expected, need_a_trial
 from headgate.cli.commands.history import stream_of
 from headgate.cli.commands.simulate import tell as tell_simulation
 from headgate.cli.commands.wait import goal_of, wait_for
-from headgate.cli.exit_codes import ExitCode, code_of_status, worst
-from headgate.cli.failures import problem_in, tell_problem
+from headgate.cli.failures import ExitCode, code_of_status, problem_in, tell_problem, worst
 from headgate.cli.kinds import WORKLOAD, placed, references
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
@@ -24,9 +24,8 @@ from headgate.cli.options import (
     Timeout,
     Yes,
 )
-from headgate.cli.presentation.ages import seconds_of
-from headgate.cli.presentation.consoles import say, show
-from headgate.cli.presentation.formats import Format, show_value
+from headgate.cli.presentation.output import Format, say, show, show_value
+from headgate.cli.presentation.units import seconds_of
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.problems import ServerProblem
@@ -147,3 +146,42 @@ def _how_deleted(answer: dict[str, Any] | None) -> str:
     """What is in use stays until nothing uses it, and is not yet gone."""
     stays = (answer or {}).get("metadata", {}).get("deletionTimestamp")
     return "is in use, and goes when nothing uses it any more" if stays else "deleted"
+
+
+MaybeFiles = Annotated[
+    list[str] | None,
+    typer.Option("--filename", "-f", help="A file, a directory, or -; without, what is there."),
+]
+
+
+def lint(ctx: typer.Context, *, files: MaybeFiles = None, output: Output = Format.TABLE) -> None:
+    """Say what is refused in manifests, or hardly meant; nothing is changed."""
+    with client_of(ctx) as client:
+        code = _of_files(client, files, output) if files else _of_all(client, output)
+    if code is not ExitCode.OK:
+        raise typer.Exit(code)
+
+
+def _of_files(client: HeadgateClient, files: list[str], output: Format) -> ExitCode:
+    """The manifests tried beside everything that is there."""
+    batch: Batch = client.apply(documents_of(files), dry_run=True)
+    if not show_value(batch, output):
+        for result in batch.results:
+            if result.problem is not None:
+                tell_problem(problem_in(result.problem), result.reference)
+        refused = sum(result.problem is not None for result in batch.results)
+        objects = "1 object" if len(batch.results) == 1 else f"{len(batch.results)} objects"
+        _tell(batch.warnings, f"{objects}, {refused} refused" if refused else objects)
+    return code_of_results(batch)
+
+
+def _of_all(client: HeadgateClient, output: Format) -> ExitCode:
+    answer: dict[str, Any] = client.read("/v1/lint")
+    if not show_value(answer, output):
+        _tell(msgspec.convert(answer["items"], list[Advice]), "the configuration")
+    return ExitCode.OK
+
+
+def _tell(found: list[Advice], where: str) -> None:
+    tell_advice(found)
+    show(f"{len(found) or 'nothing'} to look at in {where}")

@@ -7,13 +7,10 @@ import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.commands.documents import Files, documents_of
-from headgate.cli.exit_codes import ExitCode
-from headgate.cli.failures import CommandFailed
+from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import Limit, Output
-from headgate.cli.presentation.ages import age_of
-from headgate.cli.presentation.consoles import say, show
-from headgate.cli.presentation.formats import Format, show_value
-from headgate.cli.presentation.tables import columns
+from headgate.cli.presentation.output import Format, columns, say, show, show_value
+from headgate.cli.presentation.units import age_of
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 

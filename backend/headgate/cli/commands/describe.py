@@ -5,15 +5,13 @@ from typing import Any
 import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.commands.draining import DRAIN_HEADERS, drain_rows
-from headgate.cli.commands.timelines import HEADERS, earlier_words, latest, rows_of
+from headgate.cli.commands.actions import DRAIN_HEADERS, drain_rows
+from headgate.cli.commands.watch import TIMELINE_HEADERS, earlier_words, latest, rows_of
 from headgate.cli.commands.why import WITHOUT_HISTORY, blocker_table
 from headgate.cli.kinds import NODE, WORKLOAD, Kind, placed, references
 from headgate.cli.options import DEFAULT_NAMESPACE, Names, Namespace
-from headgate.cli.presentation.ages import age_of
-from headgate.cli.presentation.consoles import show, tinted
-from headgate.cli.presentation.formats import as_yaml
-from headgate.cli.presentation.tables import columns, fields
+from headgate.cli.presentation.output import as_yaml, columns, fields, show, tinted
+from headgate.cli.presentation.units import age_of
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 
@@ -104,7 +102,7 @@ def _describe_timeline(client: HeadgateClient, namespace: str, name: str) -> Non
     found = latest(client, namespace, name, TIMELINE_TAIL)
     told = f" ({earlier_words(found, namespace, name)})" if found["earlier"] else ""
     show(f"\nTimeline{told}:")
-    show(columns(HEADERS, rows_of(found["entries"])))
+    show(columns(TIMELINE_HEADERS, rows_of(found["entries"])))
 
 
 def _describe_object(client: HeadgateClient, kind: Kind, found: Object) -> None:

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.exit_codes import ExitCode
-from headgate.cli.failures import CommandFailed
+from headgate.cli.failures import CommandFailed, ExitCode
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.exit_codes import ExitCode
-from headgate.cli.failures import CommandFailed
-from headgate.cli.presentation.consoles import say
+from headgate.cli.failures import CommandFailed, ExitCode
+from headgate.cli.presentation.output import say
 
 Object = dict[str, Any]
 

@@ -17,8 +17,7 @@ from headgate.cli.options import (
     Watching,
 )
 from headgate.cli.presentation.cells import cells_of
-from headgate.cli.presentation.consoles import say, show
-from headgate.cli.presentation.formats import Format, show_rows, show_value
+from headgate.cli.presentation.output import Format, say, show, show_rows, show_value
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.problems import ServerProblem

@@ -6,13 +6,11 @@ import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.commands.simulate import tell
-from headgate.cli.exit_codes import ExitCode
-from headgate.cli.failures import CommandFailed
+from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import kind_of, placed
 from headgate.cli.options import DEFAULT_NAMESPACE, Limit, Namespace, Output, Reason
-from headgate.cli.presentation.ages import age_of
-from headgate.cli.presentation.consoles import show
-from headgate.cli.presentation.formats import Format, show_value
+from headgate.cli.presentation.output import Format, show, show_value
+from headgate.cli.presentation.units import age_of
 from headgate.cli.session import client_of
 
 Object = dict[str, Any]

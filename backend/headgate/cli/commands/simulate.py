@@ -8,13 +8,10 @@ import typer
 from headgate.cli.commands.documents import Files, documents_of
 from headgate.cli.commands.expectations import Expectation, Expected, hold_to
 from headgate.cli.commands.why import blocker_table
-from headgate.cli.exit_codes import ExitCode
-from headgate.cli.failures import CommandFailed
+from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
 from headgate.cli.options import Output
-from headgate.cli.presentation.consoles import say, show
-from headgate.cli.presentation.formats import Format, show_rows, show_value
-from headgate.cli.presentation.tables import columns
+from headgate.cli.presentation.output import Format, columns, say, show, show_rows, show_value
 from headgate.cli.session import client_of
 
 Object = dict[str, Any]

@@ -1,4 +1,4 @@
-"""`clinic`, `bulk` and `batch`: who needs help, and the same action on many workloads."""
+"""`stuck`, `bulk` and `batch`: stuck workloads, and one action on many workloads."""
 
 import sys
 from collections.abc import Sequence
@@ -8,8 +8,7 @@ import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.commands.why import workload_place
-from headgate.cli.exit_codes import ExitCode
-from headgate.cli.failures import CommandFailed
+from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
@@ -23,10 +22,8 @@ from headgate.cli.options import (
     Selector,
     Yes,
 )
-from headgate.cli.presentation.ages import age_of, seconds_of, timestamp_of, until
-from headgate.cli.presentation.consoles import say, show
-from headgate.cli.presentation.formats import Format, show_rows, show_value
-from headgate.cli.presentation.tables import fields
+from headgate.cli.presentation.output import Format, fields, say, show, show_rows, show_value
+from headgate.cli.presentation.units import age_of, seconds_of, timestamp_of, until
 from headgate.cli.session import client_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 

@@ -15,13 +15,11 @@ from headgate.cli.commands.documents import Files, documents_of
 from headgate.cli.commands.expectations import Expected, need_a_trial
 from headgate.cli.commands.simulate import tell
 from headgate.cli.commands.wait import goal_of, wait_for
-from headgate.cli.exit_codes import ExitCode
-from headgate.cli.failures import CommandFailed
+from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
 from headgate.cli.options import DEFAULT_NAMESPACE, DryRun, Namespace, Output, Simulated, Timeout
-from headgate.cli.presentation.ages import seconds_of
-from headgate.cli.presentation.consoles import say, show
-from headgate.cli.presentation.formats import Format, show_value
+from headgate.cli.presentation.output import Format, say, show, show_value
+from headgate.cli.presentation.units import seconds_of
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.shapes import Advice, Batch, ItemResult

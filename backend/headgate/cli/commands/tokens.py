@@ -1,4 +1,4 @@
-"""`token`, `whoami` and `version`: who may do what, and what runs here."""
+"""`token`, `whoami` and `version`: API tokens, the current user, client and server."""
 
 from importlib.metadata import version as installed_version
 from typing import Annotated
@@ -8,9 +8,8 @@ import typer
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.failures import Failure
 from headgate.cli.options import ExpiresIn, NoHeaders, Output
-from headgate.cli.presentation.ages import age_of, seconds_of, timestamp_of
-from headgate.cli.presentation.consoles import say, show
-from headgate.cli.presentation.formats import Format, show_rows, show_value
+from headgate.cli.presentation.output import Format, say, show, show_rows, show_value
+from headgate.cli.presentation.units import age_of, seconds_of, timestamp_of
 from headgate.cli.session import client_of, connection_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 

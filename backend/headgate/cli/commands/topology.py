@@ -5,13 +5,10 @@ from typing import Annotated, Any
 import typer
 from rich.tree import Tree
 
-from headgate.cli.exit_codes import ExitCode
-from headgate.cli.failures import CommandFailed
+from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import NoHeaders, Output
-from headgate.cli.presentation.amounts import amount, share
-from headgate.cli.presentation.consoles import page, say, show
-from headgate.cli.presentation.formats import Format, show_rows, show_value
-from headgate.cli.presentation.words import counted
+from headgate.cli.presentation.output import Format, page, say, show, show_rows, show_value
+from headgate.cli.presentation.units import amount, counted, share
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 

@@ -1,16 +1,17 @@
-"""`tree` and `top`: who uses what, and who lends to whom."""
+"""`tree`, `top` and `usage`: quota that queues use, borrow and lend, now and over time."""
 
 from typing import Annotated, Any
 
 import typer
 from rich.tree import Tree
 
+from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.commands.topology import only_topology
-from headgate.cli.options import NoHeaders, Output
-from headgate.cli.presentation.amounts import amount, fair_share, share
-from headgate.cli.presentation.consoles import page
-from headgate.cli.presentation.formats import Format, show_rows, show_value
+from headgate.cli.options import NoHeaders, Output, Since
+from headgate.cli.presentation.output import Format, page, say, show_rows, show_value
+from headgate.cli.presentation.units import amount, fair_share, seconds_of, share, timestamp_of
 from headgate.cli.session import client_of
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 
 Object = dict[str, Any]
 
@@ -156,3 +157,52 @@ def _use(leaf: Object, resource: str) -> str:
 
 def _status(host: Object) -> str:
     return ("Ready" if host["ready"] else "NotReady") + (",Cordoned" if host["cordoned"] else "")
+
+
+HAPPENED = ("submitted", "admitted", "evicted", "finished")
+"""What became of workloads since the instant before."""
+
+
+HEADERS = (
+    "at",
+    "flavor",
+    "resource",
+    "used",
+    "nominal",
+    "borrowed",
+    "lent",
+    "over",
+    "share",
+    "pending",
+    *HAPPENED,
+)
+
+
+def usage(
+    ctx: typer.Context,
+    *,
+    queue: Annotated[str, typer.Argument(help="The ClusterQueue.")],
+    since: Since = "1d",
+    points: Annotated[int, typer.Option(min=2, max=100, help="At how many instants.")] = 25,
+    output: Output = Format.TABLE,
+    no_headers: NoHeaders = False,
+) -> None:
+    """Show what a queue used over time: `usage gpu --since 7d -o csv`."""
+    begin = wall_clock() - round(seconds_of(since) * MICROSECONDS_PER_SECOND)
+    query = {"since": timestamp_of(begin), "points": str(points)}
+    with client_of(ctx) as client:
+        found = client.read(f"/v1/clusterqueues/{queue}/usage", query)
+    if show_value(found, output):
+        return
+    rows = [_row(point, line) for point in found["points"] for line in point["lines"]]
+    show_rows(HEADERS, rows, output, with_headers=not no_headers)
+    if not found["complete"]:
+        say("There was no time to look at the latest; ask for fewer points or a shorter time.")
+
+
+def _row(point: Object, line: Object) -> list[str]:
+    resource = line["resource"]
+    amounts = [line["used"], line["nominal"], line["borrowed"], line["lent"]]
+    told = [amount(resource, each) for each in (*amounts, line.get("overcommitted", 0))]
+    counts = [str(point[name]) for name in ("weightedShare", "pending", *HAPPENED)]
+    return [point["at"], line["flavor"], resource, *told, *counts]

@@ -8,12 +8,11 @@ import msgspec
 import typer
 
 from headgate.cli.commands.why import WorkloadName, workload_place
-from headgate.cli.exit_codes import ExitCode
-from headgate.cli.failures import CommandFailed
+from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
 from headgate.cli.options import DEFAULT_NAMESPACE, Namespace, Timeout
-from headgate.cli.presentation.ages import seconds_of
-from headgate.cli.presentation.consoles import say, show
+from headgate.cli.presentation.output import say, show
+from headgate.cli.presentation.units import seconds_of
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.problems import ServerProblem

@@ -1,5 +1,6 @@
-"""`events` and `watch`: what has happened, and what happens."""
+"""`watch`, `events` and `timeline`: events as they come, recent ones, and those of a workload."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -7,13 +8,13 @@ import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.commands.actions import queue_target
+from headgate.cli.commands.why import WorkloadName, workload_place
 from headgate.cli.kinds import CLUSTER_QUEUE, LOCAL_QUEUE, WORKLOAD
 from headgate.cli.options import DEFAULT_NAMESPACE, Limit, Namespace, NoHeaders, Output
-from headgate.cli.presentation.ages import age_of
-from headgate.cli.presentation.consoles import say, show
-from headgate.cli.presentation.formats import Format, show_rows, show_value
+from headgate.cli.presentation.output import Format, say, show, show_rows, show_value
+from headgate.cli.presentation.units import age_of
 from headgate.cli.session import client_of
-from headgate.client.client import HeadgateClient
+from headgate.client.client import PAGE_SIZE, HeadgateClient
 from headgate.client.shapes import Event, StreamReset
 
 HEADERS = ("position", "age", "type", "object", "who", "what")
@@ -203,3 +204,94 @@ def _detail(data: Object) -> str:
         if data.get(name):
             return str(data[name])
     return ""
+
+
+FOR_PEOPLE = (Format.TABLE, Format.WIDE)
+
+
+A_SCREENFUL = 20
+
+
+TIMELINE_HEADERS = ("position", "age", "what", "who", "detail")
+
+
+Latest = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        min=1,
+        help=f"How many of the latest; {A_SCREENFUL} for people and all for programs without it.",
+    ),
+]
+
+
+All = Annotated[bool, typer.Option("--all", help="From the beginning.")]
+
+
+WholeData = Annotated[
+    bool, typer.Option("--whole", help="With all that was in the way, and all hosts, in the data.")
+]
+
+
+def timeline(
+    ctx: typer.Context,
+    *,
+    workload: WorkloadName,
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    limit: Latest = None,
+    everything: All = False,
+    whole: WholeData = False,
+    output: Output = Format.TABLE,
+    no_headers: NoHeaders = False,
+) -> None:
+    """Tell what happened to a workload, the latest last."""
+    place, name = workload_place(workload, namespace)
+    most = limit if limit or output not in FOR_PEOPLE else A_SCREENFUL
+    with client_of(ctx) as client:
+        found = latest(client, place, name, None if everything else most, whole=whole)
+    if output is Format.NDJSON:
+        show_value({"items": found["entries"]}, output)
+    elif not show_value(found, output):
+        rows = rows_of(found["entries"])
+        show_rows(TIMELINE_HEADERS, rows, output, with_headers=not no_headers)
+        if found["earlier"]:
+            say(earlier_words(found, place, name))
+
+
+def latest(
+    client: HeadgateClient, namespace: str, name: str, most: int | None, *, whole: bool = False
+) -> Object:
+    """The latest so many entries, or all, oldest first; `earlier` are those that were left out."""
+    size = min(most or PAGE_SIZE, PAGE_SIZE)
+    asked = {"limit": str(size), "data": "Whole" if whole else "Brief"}
+    entries: list[Object] = []
+    position = earlier = 0
+    for page in client.pages(f"{WORKLOAD.path(namespace, name)}/timeline", asked):
+        position = position or page["position"]
+        entries += page["entries"]
+        earlier = page["earlier"]
+        if most is not None and len(entries) >= most:
+            break
+    surplus = max(len(entries) - (most or len(entries)), 0)
+    kept = entries[: len(entries) - surplus]
+    return {"position": position, "earlier": earlier + surplus, "entries": kept[::-1]}
+
+
+def earlier_words(found: Object, namespace: str, name: str) -> str:
+    """How many entries were left out, and the command that shows them."""
+    return f"{found['earlier']} earlier: headgate timeline {namespace}/{name} --all"
+
+
+def rows_of(entries: Sequence[Object]) -> list[list[str]]:
+    """The entries as cells below `TIMELINE_HEADERS`."""
+    now = wall_clock()
+    return [
+        [
+            str(each["position"]),
+            age_of(each["at"], now),
+            each["title"],
+            each["actor"],
+            each.get("detail", ""),
+        ]
+        for each in entries
+    ]

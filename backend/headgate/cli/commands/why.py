@@ -5,14 +5,10 @@ from typing import Annotated, Any
 import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.completion import complete_workloads
 from headgate.cli.kinds import WORKLOAD, placed
-from headgate.cli.options import DEFAULT_NAMESPACE, Namespace, Output
-from headgate.cli.presentation.ages import age_of
-from headgate.cli.presentation.amounts import amount
-from headgate.cli.presentation.consoles import show
-from headgate.cli.presentation.formats import Format, show_value
-from headgate.cli.presentation.tables import columns
+from headgate.cli.options import DEFAULT_NAMESPACE, Namespace, Output, complete_workloads
+from headgate.cli.presentation.output import Format, columns, show, show_value
+from headgate.cli.presentation.units import age_of, amount
 from headgate.cli.session import client_of
 
 Object = dict[str, Any]

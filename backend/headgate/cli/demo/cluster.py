@@ -1,4 +1,4 @@
-"""The demo's machines: two blocks, four racks, sixteen hosts of eight GPUs."""
+"""The configuration of the demo: its hosts, queues, teams and priority classes."""
 
 from itertools import product
 
@@ -44,3 +44,114 @@ def _host(block: int, rack: int, host: int) -> Object:
     ready = {"type": "Ready", "status": "True"}
     status = {"allocatable": allocatable, "conditions": [ready]}
     return named("Node", name, labels=labels, spec={}, status=status)
+
+
+CAMPUS = "campus"
+
+
+READY_TIMEOUT = "20s"
+
+
+CHECK = "safety-review"
+
+
+HANDLER = "checkpointer"
+
+
+LONGEST_GRACE_SECONDS = 120
+
+
+TEAMS: dict[str, tuple[str, int, int]] = {
+    "vision": ("research", 48, 2),
+    "language": ("research", 48, 1),
+    "robotics": (CAMPUS, 32, 1),
+}
+"""Each team's cohort, its GPUs and its weight; together they have as many GPUs as there are."""
+
+
+DOORS = {"vision": ("main", "interns"), "language": ("main", "students"), "robotics": ("main",)}
+"""The LocalQueues of each team; where there are two, they take turns by what each has used."""
+
+
+CLASSES: tuple[Object, ...] = (
+    {"name": "production", "value": 1_000},
+    {"name": "research", "value": 500, "globalDefault": True, "maxProtectionDelta": 300},
+    {"name": "patient", "value": 400, "preemptionPolicy": "Never"},
+    {"name": "checkpointing", "value": 700},
+    {"name": "scavenger", "value": 100, "preemptionPolicy": "Never"},
+)
+"""`checkpointing` is what others protect themselves with while they save."""
+
+
+def configuration() -> list[Object]:
+    """Every object of the demo, in an order in which each finds what it names."""
+    return [
+        named("Configuration", "default", spec=_installation()),
+        *(named("WorkloadPriorityClass", **found) for found in CLASSES),
+        *machines(),
+        named("AdmissionCheck", CHECK, spec={"controllerName": "example.com/safety-office"}),
+        named("Cohort", CAMPUS, spec={}),
+        named("Cohort", "research", spec={"parentName": CAMPUS, "fairSharing": {"weight": 2}}),
+        *(each for team in TEAMS for each in _team(team)),
+    ]
+
+
+def _installation() -> Object:
+    strategies = ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
+    return {
+        "fairSharing": {"preemptionStrategies": strategies},
+        "admissionFairSharing": {
+            "usageHalfLifeTime": "5m",
+            "usageSamplingInterval": "30s",
+            "resourceWeights": {GPU: 1, "cpu": 0, "memory": 0},
+        },
+    }
+
+
+def _team(team: str) -> list[Object]:
+    namespace = f"team-{team}"
+    to = {"clusterQueue": team}
+    budget = {"selector": {"matchLabels": {"sort": "serve"}}, "minAvailable": 1}
+    return [
+        named("Namespace", namespace),
+        named("ClusterQueue", team, spec=_queue(team)),
+        *(named("LocalQueue", door, namespace=namespace, spec=to) for door in DOORS[team]),
+        named("DisruptionBudget", "services", namespace=namespace, spec=budget),
+    ]
+
+
+def _queue(team: str) -> Object:
+    cohort, gpus, weight = TEAMS[team]
+    quotas = {"cpu": str(gpus * 12), "memory": f"{gpus * 96}Gi", GPU: str(gpus)}
+    resources = [{"name": name, "nominalQuota": quota} for name, quota in quotas.items()]
+    group = {
+        "coveredResources": list(quotas),
+        "flavors": [{"name": FLAVOR, "resources": resources}],
+    }
+    found: Object = {
+        "cohortName": cohort,
+        "namespaceSelector": {},
+        "fairSharing": {"weight": weight},
+        "waitForPodsReady": _readiness(),
+        "preemption": _preemption(),
+        "resourceGroups": [group],
+    }
+    if len(DOORS[team]) > 1:
+        found["admissionScope"] = {"admissionMode": "UsageBasedAdmissionFairSharing"}
+    if team == "robotics":
+        found["admissionChecksStrategy"] = {"admissionChecks": [{"name": CHECK}]}
+    return found
+
+
+def _readiness() -> Object:
+    """Pods that are not ready in time send their workload back, each time for longer."""
+    backoff = {"backoffLimitCount": 2, "backoffBaseSeconds": 5, "backoffMaxSeconds": 30}
+    return {"timeout": READY_TIMEOUT, "requeuingStrategy": backoff}
+
+
+def _preemption() -> Object:
+    return {
+        "reclaimWithinCohort": "Any",
+        "withinClusterQueue": "LowerPriority",
+        "softEviction": {"maxGraceSeconds": LONGEST_GRACE_SECONDS},
+    }

@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.executor.behaviour import Behaviour, Habits, behaviour_of
+from headgate.cli.executor.behaviour import Behaviour, Habits, Outages, behaviour_of
 from headgate.cli.executor.loop import SimulatedExecutor
-from headgate.cli.executor.outages import Outages
 from headgate.cli.executor.runs import Decide, Roster
-from headgate.cli.presentation.consoles import say
+from headgate.cli.presentation.output import say
 from headgate.cli.session import connection_of
 
 Rate = Annotated[float, typer.Option(min=0.0, max=1.0)]

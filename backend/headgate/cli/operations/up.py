@@ -1,4 +1,4 @@
-"""`up`: all of Headgate on this machine with one command."""
+"""`up` and `migrate`: run a local installation, and bring a database to the current schema."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,8 +7,9 @@ import typer
 from msgspec.structs import replace
 
 from headgate.application.ports import Unavailable
+from headgate.bootstrap import migrate as bring_up_to_date
 from headgate.cli.failures import CommandFailed
-from headgate.cli.presentation.consoles import say, show
+from headgate.cli.presentation.output import say, show
 from headgate.embedded.ports import PortTaken
 from headgate.embedded.postgres import PostgresFailed
 from headgate.embedded.redis import RedisMissing
@@ -80,3 +81,19 @@ def _tell_of(other: AlreadyRunning) -> None:
         return
     say("Headgate runs here already:")
     show(other.url)
+
+
+def migrate() -> None:
+    """Bring the database of HEADGATE_DATABASE_URL to the schema this program needs."""
+    url = from_environment().database_url
+    if not url:
+        raise CommandFailed(
+            "no database was named", remedy="Set HEADGATE_DATABASE_URL; `headgate up` needs none."
+        )
+    try:
+        bring_up_to_date(url)
+    except Unavailable as outage:
+        raise CommandFailed(
+            str(outage), remedy="Is the server up, and may this user connect?"
+        ) from outage
+    say("The database is up to date.")

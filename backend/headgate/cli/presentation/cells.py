@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from headgate.cli.presentation.ages import age_of
+from headgate.cli.presentation.units import age_of
 from headgate.domain.values.instants import Instant
 
 Object = dict[str, Any]

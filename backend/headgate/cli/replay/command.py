@@ -7,18 +7,16 @@ from typing import Annotated
 import typer
 
 from headgate.adapters.system.chance import seeded
-from headgate.cli.exit_codes import ExitCode
-from headgate.cli.failures import CommandFailed
+from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import Output
-from headgate.cli.presentation.formats import Format, show_value
+from headgate.cli.presentation.output import Format, show_value
+from headgate.cli.replay.arrivals import FreeTime, ScaledTime, TraceTime
 from headgate.cli.replay.figures import Figures
-from headgate.cli.replay.openb import openb_play
-from headgate.cli.replay.openb_trace import read_hosts, read_pods
+from headgate.cli.replay.openb import openb_play, read_hosts, read_pods
 from headgate.cli.replay.outages import planned_outages
 from headgate.cli.replay.player import Pace
 from headgate.cli.replay.replay_run import Staging, run_play, show_figures
 from headgate.cli.replay.scenario import read_scenario, scenario_play
-from headgate.cli.replay.trace_time import FreeTime, ScaledTime, TraceTime
 from headgate.cli.session import client_of, connection_of
 from headgate.settings import from_environment
 

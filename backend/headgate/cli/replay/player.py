@@ -1,25 +1,47 @@
 """One replay from the first submission to the last word on every workload."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from typing import TypeVar
 
 import msgspec
 
 from headgate.adapters.system.stopwatch import elapsed_seconds
 from headgate.cli.executor.behaviour import Behaviour
-from headgate.cli.executor.inbox import Inbox
+from headgate.cli.executor.loop import Inbox
 from headgate.cli.executor.runs import Roster
 from headgate.cli.failures import problem_in
-from headgate.cli.replay.arrivals import Arrival, Play
+from headgate.cli.replay.arrivals import Arrival, FreeTime, Play, TraceTime
 from headgate.cli.replay.figures import Resilience
 from headgate.cli.replay.outages import Failing, Outage
 from headgate.cli.replay.replay_log import JOURNAL_TYPES, Journal
-from headgate.cli.replay.sender import Sender
-from headgate.cli.replay.trace_time import FreeTime, TraceTime
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from headgate.client.shapes import Batch, Report, ReportResult, StreamReset
+
+Result = TypeVar("Result")
+
+
+class Sender:
+    """Sends beside whoever asks it to; each answer comes as a future."""
+
+    def __init__(self, connection: Connection, patience_seconds: float) -> None:
+        self._client = HeadgateClient(connection, patience_seconds=patience_seconds)
+        self._thread = ThreadPoolExecutor(1)
+
+    def send(self, request: Callable[[HeadgateClient], Result]) -> Future[Result]:
+        """Send a request once all before it have been answered."""
+        return self._thread.submit(request, self._client)
+
+    def close(self) -> None:
+        """Wait for the answer that is due, forget what was not sent yet, and hang up.
+
+        Not before: a connection that is still being made when its client is closed stays open.
+        """
+        self._thread.shutdown(wait=True, cancel_futures=True)
+        self._client.close()
+
 
 PATIENCE_SECONDS = 600.0
 REPORT_BATCH = 1_000

@@ -3,7 +3,7 @@
 import msgspec
 
 from headgate.cli.executor.runs import EVENT_TYPES
-from headgate.cli.presentation.ages import instant_of
+from headgate.cli.presentation.units import instant_of
 from headgate.cli.replay.arrivals import Arrival
 from headgate.client.shapes import Event
 from headgate.domain.values.instants import Instant

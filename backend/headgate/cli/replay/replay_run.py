@@ -1,4 +1,4 @@
-"""Setting a replay up, showing how it goes, and reporting what came of it."""
+"""One replay, from the first object applied to the printed figures and CPU times of processes."""
 
 import os
 from collections import Counter
@@ -9,24 +9,21 @@ import msgspec
 from msgspec.structs import replace
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from headgate.cli.exit_codes import ExitCode
-from headgate.cli.failures import CommandFailed, problem_in, tell_problem
-from headgate.cli.presentation.consoles import show, talk
-from headgate.cli.presentation.tables import columns, fields
-from headgate.cli.replay.arrivals import Object, Play
-from headgate.cli.replay.audit import Outcome, audit
+from headgate.cli.failures import CommandFailed, ExitCode, problem_in, tell_problem
+from headgate.cli.presentation.output import columns, fields, show, talk
+from headgate.cli.replay.arrivals import Object, Play, TraceTime
 from headgate.cli.replay.figures import (
     Figures,
+    Outcome,
     Resilience,
+    audit,
     mean_use,
     waiting_by_class,
     wall_seconds,
 )
 from headgate.cli.replay.outages import Outage
 from headgate.cli.replay.player import Pace, Player
-from headgate.cli.replay.process_times import cpu_seconds, spent_between
 from headgate.cli.replay.replay_log import Journal
-from headgate.cli.replay.trace_time import TraceTime
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 
@@ -192,3 +189,80 @@ def _numbers(values: dict[str, float]) -> str:
 
 def _seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
+
+
+PROCESSES = Path("/proc")
+
+
+USER_TICKS, SYSTEM_TICKS = 11, 12
+
+
+PARENT = 1
+
+
+class Named(msgspec.Struct, frozen=True, kw_only=True):
+    """A process as `headgate up` notes it."""
+
+    name: str
+    pid: int
+
+
+def cpu_seconds(directory: Path) -> dict[str, float]:
+    """Seconds by process name, children counted with their parent; empty where nothing is local."""
+    named = _named_processes(directory)
+    if not named or not PROCESSES.is_dir():
+        return {}
+    fields = {int(each.name): _fields(each) for each in PROCESSES.iterdir() if each.name.isdigit()}
+    owners = {pid: _owner(pid, named, fields) for pid in fields}
+    ticks: dict[str, int] = {}
+    for pid, owner in owners.items():
+        found = fields[pid]
+        if owner and found:
+            spent = int(found[USER_TICKS]) + int(found[SYSTEM_TICKS])
+            ticks[owner] = ticks.get(owner, 0) + spent
+    per_second = os.sysconf("SC_CLK_TCK")
+    return {name: round(count / per_second, 2) for name, count in sorted(ticks.items())}
+
+
+def spent_between(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
+    """What was spent from one reading to the other; a process started anew counts from nothing."""
+    return {
+        name: round(
+            total - before[name] if total >= before.get(name, 0.0) and name in before else total, 2
+        )
+        for name, total in after.items()
+    }
+
+
+def _named_processes(directory: Path) -> dict[int, str]:
+    path = directory / "started.json"
+    if not path.is_file():
+        return {}
+    started = msgspec.json.decode(path.read_bytes(), type=list[Named])
+    return {each.pid: each.name for each in started} | _postgres(directory)
+
+
+def _postgres(directory: Path) -> dict[int, str]:
+    """The embedded database, which outlives whoever started it and is noted by itself."""
+    path = directory / "postgres" / "data" / "postmaster.pid"
+    return {int(path.read_text().splitlines()[0]): "postgres"} if path.is_file() else {}
+
+
+def _owner(pid: int, named: dict[int, str], fields: dict[int, list[str]]) -> str:
+    """The named process this one is, or descends from, the nearest first."""
+    while pid > 1:
+        if pid in named:
+            return named[pid]
+        found = fields.get(pid, [])
+        if not found:
+            return ""
+        pid = int(found[PARENT])
+    return ""
+
+
+def _fields(process: Path) -> list[str]:
+    """The fields of `stat` after the name, which may hold anything."""
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.cli.exit_codes import ExitCode
-from headgate.cli.failures import CommandFailed
+from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.replay.arrivals import Arrival, Object, Play, named, pod_set, workload
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
