@@ -11,7 +11,7 @@ from headgate.adapters.postgres.housekeeping import PostgresHousekeeping
 from headgate.application import housekeeping
 from headgate.application.cycles.recording import CycleQuery
 from headgate.application.housekeeping import ChoreList
-from headgate_workers.schedule import CHORES
+from headgate_workers.schedule import MAINTENANCE_TASKS
 from tests.contracts.test_backtest_store import ended, job
 from tests.contracts.test_cycle_store import record
 
@@ -43,9 +43,9 @@ def test_every_store_that_grows_beside_the_log_is_kept_small(
     with connection_of(pool) as connection:
         connection.execute(KEYS)
 
-    done = ChoreList(CHORES, PostgresHousekeeping(pool), lambda: 0.0).run_due()
+    done = ChoreList(MAINTENANCE_TASKS, PostgresHousekeeping(pool), lambda: 0.0).run_due()
 
-    assert done == [chore.name for chore in CHORES]
+    assert done == [chore.name for chore in MAINTENANCE_TASKS]
     assert [one.id for one in cycles.page(CycleQuery())] == ["run-2"]
     left = [one.id for one in backtests.page(before=None, limit=9)]
     assert left == ["job-2", "job-1"], "one that has not ended stays, and the newest that has"
@@ -57,8 +57,8 @@ def test_every_store_that_grows_beside_the_log_is_kept_small(
 
 def test_a_chore_is_done_again_when_its_time_has_come(pool: Pool) -> None:
     now = 0.0
-    chores = ChoreList(CHORES, PostgresHousekeeping(pool), lambda: now)
-    assert len(chores.run_due()) == len(CHORES)
+    chores = ChoreList(MAINTENANCE_TASKS, PostgresHousekeeping(pool), lambda: now)
+    assert len(chores.run_due()) == len(MAINTENANCE_TASKS)
     assert chores.run_due() == []
     now = 300.0
     assert chores.run_due() == ["keep the log's next partitions ready"]

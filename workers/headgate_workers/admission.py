@@ -4,19 +4,21 @@ from headgate.application.ports import Unavailable
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.scheduling_loop.run_partition import Scheduler
 from headgate.application.scheduling_loop.sweep import idle_seconds, sweep
-from headgate_workers.ticker import Signs, Ticker
+from headgate_workers.ticker import Ticker, TickerCallbacks
 
-SECONDS_BETWEEN_LOOKS_AT_FOLLOWERS = 2.0
+PROJECTION_CHECK_SECONDS = 2.0
 
 
-class Admission:
+class AdmissionTicker:
     """Decides what is due; now and then it stands in where nobody folds the followers."""
 
-    def __init__(self, scheduler: Scheduler, follower_runner: FollowerRunner, signs: Signs) -> None:
+    def __init__(
+        self, scheduler: Scheduler, follower_runner: FollowerRunner, callbacks: TickerCallbacks
+    ) -> None:
         self._scheduler = scheduler
         self._following = follower_runner
-        self._looked_at = scheduler.elapsed()
-        self.ticker = Ticker("admission", self._turn, signs)
+        self._checked_at = scheduler.elapsed()
+        self.ticker = Ticker("admission", self._turn, callbacks)
 
     def _turn(self, nudged: frozenset[str]) -> float:
         try:
@@ -29,11 +31,11 @@ class Admission:
     def _decide(self, nudged: frozenset[str]) -> float:
         swept = sweep(self._scheduler, nudged, self.ticker.is_stopping)
         self._scheduler.live.keep()
-        self._stand_in()
+        self._advance_abandoned_projections()
         return 0.0 if swept.has_more else idle_seconds(self._scheduler)
 
-    def _stand_in(self) -> None:
+    def _advance_abandoned_projections(self) -> None:
         now = self._scheduler.elapsed()
-        if now - self._looked_at >= SECONDS_BETWEEN_LOOKS_AT_FOLLOWERS:
-            self._looked_at = now
+        if now - self._checked_at >= PROJECTION_CHECK_SECONDS:
+            self._checked_at = now
             self._following.advance_abandoned(self.ticker.is_stopping)

@@ -6,7 +6,7 @@ from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
 
 from headgate.bootstrap import celery_application
 from headgate.settings import from_environment
-from headgate_workers.steps import Deciding, Rehearsing, TidyingUp
+from headgate_workers.steps import AdmissionStep, BacktestStep, UpkeepStep
 
 # Celery warns of root because of pickled messages; here only JSON is accepted.
 warnings.filterwarnings("ignore", category=SecurityWarning)
@@ -15,4 +15,4 @@ warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
 
 app = celery_application(from_environment())
 app.conf.imports = ("headgate_workers.tasks.admission",)
-app.steps["worker"].update((Deciding, TidyingUp, Rehearsing))
+app.steps["worker"].update((AdmissionStep, UpkeepStep, BacktestStep))

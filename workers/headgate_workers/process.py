@@ -8,11 +8,11 @@ import structlog
 
 from headgate.bootstrap import ADMISSION_QUEUE, WORKER_PREFIX, Platform, open_platform
 from headgate.settings import from_environment
-from headgate_workers.admission import Admission
-from headgate_workers.rehearsals import Rehearsals
-from headgate_workers.schedule import CHORES
-from headgate_workers.ticker import Signs, Ticker
-from headgate_workers.upkeep import Upkeep
+from headgate_workers.admission import AdmissionTicker
+from headgate_workers.backtests import BacktestTicker
+from headgate_workers.schedule import MAINTENANCE_TASKS
+from headgate_workers.ticker import Ticker, TickerCallbacks
+from headgate_workers.upkeep import UpkeepTicker
 
 log = structlog.get_logger()
 
@@ -39,20 +39,24 @@ def platform() -> Platform:
 
 def ticker_of(queue: str, broken: Callable[[], None]) -> Ticker:
     """The ticker that does the work of a queue; `broken` is called if it ends by a failure."""
-    signs = Signs(alive=_beat, broken=broken)
-    follower_runner = platform().follower_runner(_stale)
+    callbacks = TickerCallbacks(alive=_touch_heartbeat, broken=broken)
+    follower_runner = platform().follower_runner(_log_stalled_projection)
     if queue == ADMISSION_QUEUE:
-        ticker = Admission(platform().scheduler(_halted), follower_runner, signs).ticker
+        ticker = AdmissionTicker(
+            platform().scheduler(_log_quarantined), follower_runner, callbacks
+        ).ticker
     else:
-        ticker = Upkeep(follower_runner, platform().chores(CHORES), signs).ticker
+        ticker = UpkeepTicker(
+            follower_runner, platform().chores(MAINTENANCE_TASKS), callbacks
+        ).ticker
     _process.tickers[queue] = ticker
     return ticker
 
 
-def rehearsing_ticker(broken: Callable[[], None]) -> Ticker:
+def backtest_ticker(broken: Callable[[], None]) -> Ticker:
     """The ticker that works backtests off; `broken` is called if it ends by a failure."""
-    signs = Signs(alive=_beat, broken=broken)
-    return Rehearsals(platform().backtest_runner(_unrehearsed), signs).ticker
+    callbacks = TickerCallbacks(alive=_touch_heartbeat, broken=broken)
+    return BacktestTicker(platform().backtest_runner(_log_failed_backtest), callbacks).ticker
 
 
 def wake(queue: str, key: str) -> None:
@@ -68,19 +72,19 @@ def close() -> None:
         _process.platform = None
 
 
-def _beat() -> None:
+def _touch_heartbeat() -> None:
     """Leave a sign of life for whoever watches over this process from outside."""
     if _process.settings.heartbeat_file is not None:
         _process.settings.heartbeat_file.touch()
 
 
-def _halted(partition: str, failure: Exception) -> None:
-    log.error("partition set aside", partition=partition, exc_info=failure)
+def _log_quarantined(partition: str, failure: Exception) -> None:
+    log.error("partition quarantined", partition=partition, exc_info=failure)
 
 
-def _unrehearsed(backtest: str, failure: Exception) -> None:
+def _log_failed_backtest(backtest: str, failure: Exception) -> None:
     log.error("backtest failed", backtest=backtest, exc_info=failure)
 
 
-def _stale(follower: str, failure: Exception) -> None:
-    log.error("read model stands still", follower=follower, exc_info=failure)
+def _log_stalled_projection(follower: str, failure: Exception) -> None:
+    log.error("projection stalled", follower=follower, exc_info=failure)

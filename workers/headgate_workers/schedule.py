@@ -8,9 +8,9 @@ from headgate.application.housekeeping import (
     keep_log_ahead,
 )
 
-SECONDS_BETWEEN_FOLLOWING = 0.25
+PROJECTION_INTERVAL_SECONDS = 0.25
 
-CHORES = (
+MAINTENANCE_TASKS = (
     Chore(name="keep the log's next partitions ready", every_seconds=300.0, run=keep_log_ahead),
     Chore(name="forget old idempotency keys", every_seconds=900.0, run=forget_old_keys),
     Chore(name="forget old cycles", every_seconds=900.0, run=forget_old_cycles),

@@ -10,10 +10,10 @@ from headgate_workers import process
 from headgate_workers.ticker import Ticker
 
 EXIT_FAILURE = 1
-SECONDS_TO_STOP = 8.0
+STOP_TIMEOUT_SECONDS = 8.0
 
 
-class Deciding(bootsteps.StartStopStep):
+class AdmissionStep(bootsteps.StartStopStep):
     """The admission ticker, in workers that serve the queue `admission`.
 
     It starts before the broker is connected to, so that a worker without one decides all the same.
@@ -34,24 +34,24 @@ class Deciding(bootsteps.StartStopStep):
     def stop(self, parent: WorkController) -> None:  # noqa: ARG002 - same
         """Let the commit under way finish; locks go with the sessions."""
         if self._ticker is not None:
-            self._ticker.stop(SECONDS_TO_STOP)
+            self._ticker.stop(STOP_TIMEOUT_SECONDS)
         process.close()
 
 
-class TidyingUp(Deciding):
+class UpkeepStep(AdmissionStep):
     """The upkeep ticker, in workers that serve the queue `upkeep`."""
 
     queue = UPKEEP_QUEUE
 
 
-class Rehearsing(Deciding):
+class BacktestStep(AdmissionStep):
     """The ticker of backtests, in workers that serve the queue `upkeep`."""
 
     queue = UPKEEP_QUEUE
 
     def start(self, parent: WorkController) -> None:  # noqa: ARG002 - Celery calls it so
         """Open the platform and begin."""
-        self._ticker = process.rehearsing_ticker(_end_worker)
+        self._ticker = process.backtest_ticker(_end_worker)
         self._ticker.start()
 
 

@@ -8,8 +8,8 @@ import structlog
 
 from headgate.application.ports import Unavailable
 
-FIRST_WAIT_SECONDS = 0.2
-LONGEST_WAIT_SECONDS = 5.0
+MIN_RETRY_SECONDS = 0.2
+MAX_RETRY_SECONDS = 5.0
 
 log = structlog.get_logger()
 
@@ -17,7 +17,7 @@ Turn = Callable[[frozenset[str]], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
+class TickerCallbacks:
     """Whom a ticker tells of itself: `alive` at every turn, `broken` when a failure ended it."""
 
     alive: Callable[[], None]
@@ -31,14 +31,14 @@ class Ticker:
     outage is waited out with growing pauses; any other failure ends the ticker.
     """
 
-    def __init__(self, name: str, turn: Turn, signs: Signs) -> None:
+    def __init__(self, name: str, turn: Turn, callbacks: TickerCallbacks) -> None:
         self._turn = turn
-        self._signs = signs
+        self._callbacks = callbacks
         self._name = name
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._lock = threading.Lock()
         self._woken = threading.Event()
-        self._asked_for: set[str] = set()
+        self._woken_keys: set[str] = set()
         self._is_stopping = False
 
     def start(self) -> None:
@@ -48,7 +48,7 @@ class Ticker:
     def wake(self, key: str) -> None:
         """Let the next turn come now, with `key` among what was asked for; any thread may."""
         with self._lock:
-            self._asked_for.add(key)
+            self._woken_keys.add(key)
         self._woken.set()
 
     def is_stopping(self) -> bool:
@@ -65,30 +65,30 @@ class Ticker:
     def _run(self) -> None:
         try:
             while not self._is_stopping:
-                self._rest(self._turn_through_outages())
+                self._wait(self._turn_with_retries())
         except Exception:
-            log.exception("stopped by a failure", ticker=self._name)
-            self._signs.broken()
+            log.exception("ticker failed", ticker=self._name)
+            self._callbacks.broken()
 
-    def _turn_through_outages(self) -> float:
-        wait = FIRST_WAIT_SECONDS
+    def _turn_with_retries(self) -> float:
+        wait = MIN_RETRY_SECONDS
         while not self._is_stopping:
-            self._signs.alive()
+            self._callbacks.alive()
             try:
                 return self._turn(self._take())
             except Unavailable as outage:
-                log.warning("waiting for the database", ticker=self._name, outage=str(outage))
-                self._rest(wait)
-                wait = min(wait * 2, LONGEST_WAIT_SECONDS)
+                log.warning("database unavailable, retrying", ticker=self._name, outage=str(outage))
+                self._wait(wait)
+                wait = min(wait * 2, MAX_RETRY_SECONDS)
         return 0.0
 
     def _take(self) -> frozenset[str]:
         # Cleared before it is read: what is asked for during the turn is for the next one.
         self._woken.clear()
         with self._lock:
-            taken, self._asked_for = self._asked_for, set()
+            taken, self._woken_keys = self._woken_keys, set()
             return frozenset(taken)
 
-    def _rest(self, seconds: float) -> None:
+    def _wait(self, seconds: float) -> None:
         if seconds > 0:
             self._woken.wait(seconds)

@@ -2,19 +2,21 @@
 
 from headgate.application.housekeeping import ChoreList
 from headgate.application.projections.followers import FollowerRunner
-from headgate_workers.schedule import SECONDS_BETWEEN_FOLLOWING
-from headgate_workers.ticker import Signs, Ticker
+from headgate_workers.schedule import PROJECTION_INTERVAL_SECONDS
+from headgate_workers.ticker import Ticker, TickerCallbacks
 
 
-class Upkeep:
+class UpkeepTicker:
     """Keeps read models fresh and the store small."""
 
-    def __init__(self, follower_runner: FollowerRunner, chores: ChoreList, signs: Signs) -> None:
+    def __init__(
+        self, follower_runner: FollowerRunner, chores: ChoreList, callbacks: TickerCallbacks
+    ) -> None:
         self._following = follower_runner
         self._chores = chores
-        self.ticker = Ticker("upkeep", self._turn, signs)
+        self.ticker = Ticker("upkeep", self._turn, callbacks)
 
-    def _turn(self, _asked_for: frozenset[str]) -> float:
+    def _turn(self, _keys: frozenset[str]) -> float:
         self._following.advance_all(self.ticker.is_stopping)
         self._chores.run_due()
-        return SECONDS_BETWEEN_FOLLOWING
+        return PROJECTION_INTERVAL_SECONDS

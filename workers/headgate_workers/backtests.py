@@ -1,0 +1,17 @@
+"""The ticker that works backtests off, a slice at a turn, beside everything else of upkeep."""
+
+from headgate.application.backtests.runner import BacktestRunner, run_backtest_slice
+from headgate_workers.ticker import Ticker, TickerCallbacks
+
+BACKTEST_POLL_SECONDS = 1.0
+
+
+class BacktestTicker:
+    """Slice after slice while there is any; then a look now and then."""
+
+    def __init__(self, runner: BacktestRunner, callbacks: TickerCallbacks) -> None:
+        self._runner = runner
+        self.ticker = Ticker("rehearsals", self._turn, callbacks)
+
+    def _turn(self, _keys: frozenset[str]) -> float:
+        return 0.0 if run_backtest_slice(self._runner) else BACKTEST_POLL_SECONDS
