@@ -17,7 +17,7 @@ import pytest
 from headgate.adapters.postgres.migrate import migrate
 from headgate.embedded.postgres import EmbeddedPostgres, start_postgres
 from tests.hypothesis_profiles import load_profile
-from tests.sharing_out import SharingOut, long_files_first
+from tests.xdist_scheduling import LongFilesFirst, long_files_first
 
 RUN_VARIABLE = "HEADGATE_TEST_RUN"
 PREFIX = "hg-"
@@ -49,9 +49,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharingOut:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongFilesFirst:
     """Share the tests out in that order."""
-    return SharingOut(config, log)
+    return LongFilesFirst(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,6 @@ def only_round(world: World) -> Round:
     return found
 
 
-def of_kind(made: list[Fact], kind: type[Any]) -> list[str]:
+def streams_with(made: list[Fact], kind: type[Any]) -> list[str]:
     """The streams of the facts of one kind."""
     return [stream for stream, event in made if isinstance(event, kind)]

@@ -55,7 +55,7 @@ from headgate.domain.workloads.state import Workload
 
 ORIGIN = Origin(actor="user:test")
 LEVELS = ("block", "rack", HOSTNAME_LABEL)
-MOST_CYCLES = 2_000
+MAX_CYCLES = 2_000
 
 Fact = tuple[str, DomainEvent]
 
@@ -265,7 +265,7 @@ class World:
                 made.extend(fact for decision in plan.decisions for fact in decision.events)
                 if not plan.decisions:
                     break
-                assert len(made) < MOST_CYCLES, "it never settles"
+                assert len(made) < MAX_CYCLES, "it never settles"
         for stream, event in made:
             self.record(stream, event)
         return made
@@ -275,7 +275,7 @@ class World:
         made: list[Fact] = []
         while more := [fact for key in self.cell.partition_keys() for fact in self.cycle(key)]:
             made.extend(more)
-            assert len(made) < MOST_CYCLES, "it never settles"
+            assert len(made) < MAX_CYCLES, "it never settles"
         return made
 
     def wait(self, seconds: int) -> None:

@@ -14,7 +14,7 @@ from headgate.application.ports import EventFilter
 from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.application.verify.verify import Verifier
 from tests.contracts.adapters import Adapters, on_postgres
-from tests.workers.building import cluster, folded, record, submitted_many
+from tests.workers.cluster import cluster, folded, record, submitted_many
 
 SMALL = (("event_0", 0, 10), ("event_1", 10, 20), ("event_2", 20, 2_000_000))
 

@@ -12,7 +12,7 @@ from headgate.application.cycles.recording import CycleRecord
 from headgate.application.cycles.rerun import rerun_cycle
 from headgate.application.time_travel.historical_states import HistoricalStates
 from tests.simulation.cluster import Cluster
-from tests.simulation.life import morning
+from tests.simulation.scenario_run import installed_cluster
 
 
 def replay_all(cluster: Cluster, chosen: int = 0) -> list[tuple[str, bool, str]]:
@@ -34,7 +34,7 @@ def _replay(
 
 @pytest.mark.parametrize("seed", range(4))
 def test_every_plan_of_a_day_with_faults_runs_again_to_the_same_bytes(seed: int) -> None:
-    cluster = morning(seed, 200, fault_rate=0.1)
+    cluster = installed_cluster(seed, 200, fault_rate=0.1)
     replayed = replay_all(cluster)
     assert len(replayed) > 20
     assert [name for name, is_same, _ in replayed if not is_same] == []
@@ -43,7 +43,7 @@ def test_every_plan_of_a_day_with_faults_runs_again_to_the_same_bytes(seed: int)
 def test_two_hash_seeds_give_the_same_bytes() -> None:
     program = (
         "from tests.cycles.test_again import replay_all\n"
-        "from tests.simulation.life import morning\n"
+        "from tests.simulation.scenario_run import installed_cluster\n"
         "print(replay_all(morning(5, 150, fault_rate=0.1)))"
     )
     answers = []

@@ -6,7 +6,7 @@ from headgate.event_log.codec import encode
 from tests.contracts.adapters import on_postgres
 from tests.cycles.everywhere import compare_everywhere
 from tests.simulation.cluster import Cluster
-from tests.simulation.life import morning
+from tests.simulation.scenario_run import installed_cluster
 
 COLUMNS = (
     "position, stream, version, type, schema_version, data, at, actor, reason, causation, "
@@ -31,14 +31,14 @@ def write_down(cluster: Cluster, url: str) -> None:
 
 
 def test_cycles_of_a_day_with_crashes_are_the_same_everywhere(fresh_database_url: str) -> None:
-    write_down(morning(7, 180, fault_rate=0.1), fresh_database_url)
+    write_down(installed_cluster(7, 180, fault_rate=0.1), fresh_database_url)
     found = compare_everywhere(fresh_database_url, 25)
     assert found.cycles == 25
     assert found.different == ()
 
 
 def test_a_fact_that_was_decided_otherwise_is_noticed(fresh_database_url: str) -> None:
-    write_down(morning(7, 100, fault_rate=0.1), fresh_database_url)
+    write_down(installed_cluster(7, 100, fault_rate=0.1), fresh_database_url)
     with psycopg.connect(fresh_database_url, autocommit=True) as connection:
         connection.execute("ALTER TABLE event DISABLE TRIGGER USER")
         connection.execute(

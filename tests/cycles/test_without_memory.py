@@ -10,7 +10,7 @@ from headgate.domain.scheduling.cycle import plan_cycle
 from tests.cycles.news import Fact, told, without_news
 from tests.foresight.submits import rest
 from tests.simulation.cluster import Cluster
-from tests.simulation.life import install, step
+from tests.simulation.scenario_run import install, step
 
 STEPS_TO_A_REST = 10
 MANY = 1_000_000

@@ -14,7 +14,7 @@ from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
 from headgate.domain.workloads.state import Workload
 from tests.simulation.cluster import QUEUES, REQUESTS, Cluster
-from tests.simulation.life import morning, step
+from tests.simulation.scenario_run import installed_cluster, step
 
 STEPS = 150
 SUBMITS_PER_DAY = 20
@@ -31,7 +31,7 @@ class Told:
 
 def compare_day(seed: int, submits: int = SUBMITS_PER_DAY) -> list[tuple[Told, Told]]:
     """What was foretold and what happened, for some submits of one day."""
-    cluster = morning(seed, STEPS)
+    cluster = installed_cluster(seed, STEPS)
     chance = Random(seed)
     found = []
     for number in range(submits):

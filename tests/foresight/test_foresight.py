@@ -10,7 +10,7 @@ from headgate.application.simulations.trying import Foreseen, Trying, try_out
 from headgate.domain.cell import Cell
 from headgate.domain.foresight.course import Endless
 from tests.foresight.submits import compare_day, rest
-from tests.simulation.life import morning
+from tests.simulation.scenario_run import installed_cluster
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -25,7 +25,7 @@ def test_days_foretell_every_kind_of_verdict() -> None:
 
 
 def _foresee(seed: int, *changes: StreamCommand, late: bool = False) -> Foreseen:
-    cluster = morning(seed, 150)
+    cluster = installed_cluster(seed, 150)
     rest(cluster)
     cell = cluster.witness.cell.fork()
     before = _content(cell)

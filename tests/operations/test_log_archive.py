@@ -9,7 +9,7 @@ from headgate.adapters.system.source_version import fold_version
 from headgate.application.live_state.snapshot_store import SnapshotStore
 from headgate.cli.main import app
 from tests.contracts.adapters import Adapters, on_postgres
-from tests.workers.building import cluster, folded, record, submitted_many
+from tests.workers.cluster import cluster, folded, record, submitted_many
 
 
 def archive(database_url: str, *words: str) -> str:

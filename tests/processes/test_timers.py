@@ -27,7 +27,7 @@ from headgate.domain.workloads.events import (
 from headgate.settings import Settings
 from tests.contracts.adapters import Adapters
 from tests.processes.running import Workers, wait_until
-from tests.workers.building import FLAVOR, Fact, cluster, record, submitted_many
+from tests.workers.cluster import FLAVOR, Fact, cluster, record, submitted_many
 
 BACKOFFS = 1_000
 SECONDS_UNTIL_DUE = 15

@@ -14,7 +14,7 @@ from headgate.domain.workloads.events import WorkloadAdmitted
 from headgate.embedded.postgres import start_postgres
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.processes.running import Broker, Workers, wait_until
-from tests.workers.building import admitted, cluster, record, submitted, submitted_many
+from tests.workers.cluster import admitted, cluster, record, submitted, submitted_many
 
 SECONDS_TO_END = 8.0
 ADMISSIONS = "SELECT count(*) FROM event WHERE type = 'workload.admitted'"

@@ -42,7 +42,7 @@ from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import is_admitted, phase_of
 from tests.builders.world import Fact, World, quotas
-from tests.properties.portrait import folded, portrait_text
+from tests.properties.state_digest import folded, state_digest_text
 
 QUEUES = ("a", "b", "c", "tight")
 HOSTS = ("b1/r1/h1", "b1/r1/h2", "b1/r2/h3", "b2/r3/h4", "b2/r3/h5")
@@ -279,12 +279,12 @@ class Histories(RuleBasedStateMachine):
     @rule(queue=st.sampled_from(["cohort/team", "clusterqueue/c"]))
     def plan_and_give_up(self, queue: str) -> None:
         cell = self.world.cell
-        before, indices = folded_copy(cell), portrait_text(cell)
+        before, indices = folded_copy(cell), state_digest_text(cell)
         with cell.trial():
             for cycle in range(5):
                 plan_cycle(cell, queue, self.world.at, f"lost-{cycle}")
         assert folded_copy(cell) == before, "an undone trial leaves no trace in the fold"
-        assert portrait_text(cell) == indices, "an undone trial leaves no trace in the indices"
+        assert state_digest_text(cell) == indices, "an undone trial leaves no trace in the indices"
 
     @rule()
     def settle(self) -> None:
@@ -356,7 +356,7 @@ class Histories(RuleBasedStateMachine):
         cell = self.world.cell
         assert not cell.set_aside, cell.set_aside
         built = Cell.load(cell.dump())
-        assert portrait_text(built) == portrait_text(cell)
+        assert state_digest_text(built) == state_digest_text(cell)
 
     @invariant()
     @precondition(lambda self: hasattr(self, "world"))

@@ -30,7 +30,7 @@ from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import Workload, is_admitted, phase_of
 from tests.builders.world import World, quotas
-from tests.properties.portrait import portrait_text
+from tests.properties.state_digest import state_digest_text
 
 HOSTS = {"h1": "b1/r1", "h2": "b1/r1", "h3": "b1/r2", "h4": "b2/r3", "h5": "b2/r3", "h6": "b2/r4"}
 RACKS = ("b1/r1", "b1/r2", "b2/r3")
@@ -219,7 +219,7 @@ class NodeChanges(RuleBasedStateMachine):
     def indices_are_as_if_built_anew(self) -> None:
         cell = self.world.cell
         assert not cell.set_aside, cell.set_aside
-        assert portrait_text(Cell.load(cell.dump())) == portrait_text(cell)
+        assert state_digest_text(Cell.load(cell.dump())) == state_digest_text(cell)
 
     def _partition(self) -> Partition:
         cell = self.world.cell

@@ -27,7 +27,7 @@ from headgate.domain.workloads.transitions.partial_eviction import (
     ongoing_evictions,
 )
 from tests.builders.world import World, quotas
-from tests.simulation.promises import Promises
+from tests.simulation.invariants import Invariants
 from tests.verify.histories import findings_of
 
 QUEUES = ("a", "b", "c")
@@ -74,7 +74,7 @@ class Tale:
     def __init__(self, policies: list[ClusterQueuePreemption], nominal: list[int]) -> None:
         self.world = World()
         self.witness = Cell()
-        self.promises = Promises(self.witness)
+        self.promises = Invariants(self.witness)
         self.submitted = 0
         self.world.flavor("default")
         for name, preemption, amount in zip(QUEUES, policies, nominal, strict=True):

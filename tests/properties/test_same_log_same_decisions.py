@@ -43,7 +43,7 @@ from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import ORIGIN, Fact, World, quotas
 from tests.cycles.news import told, without_news
-from tests.properties.portrait import portrait_text
+from tests.properties.state_digest import state_digest_text
 
 QUEUES = ("a", "b", "c", "hosts", "more")
 HOSTS = ("b1/r1/h1", "b1/r1/h2", "b1/r2/h3", "b2/r3/h4")
@@ -358,7 +358,7 @@ class Lives(RuleBasedStateMachine):
         if hasattr(self, "world"):
             self._tell_unasked()
             built = Cell.load(self.unasked.dump())
-            assert portrait_text(self.unasked) == portrait_text(built)
+            assert state_digest_text(self.unasked) == state_digest_text(built)
 
     def _tell_unasked(self) -> None:
         for recorded in self.world.history[self.unasked.position :]:

@@ -11,7 +11,7 @@ from headgate.domain.rehearsal.outcome import Outcome, outcome_of
 from headgate.domain.rehearsal.stage import begin, go_on
 from headgate.domain.rehearsal.stretch import Replaced, take_apart
 from tests.simulation.cluster import SECONDS, Cluster
-from tests.simulation.life import act, install
+from tests.simulation.scenario_run import install, random_action
 
 STEPS = 250
 
@@ -30,7 +30,7 @@ def day(seed: int) -> Cluster:
             cluster.now = max(cluster.now + 1, due)
             cluster.sweep()
         cluster.now = max(cluster.now + 1, until)
-        act(cluster)
+        random_action(cluster)
         cluster.now += 20_000
         cluster.sweep()
     return cluster

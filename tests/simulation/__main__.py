@@ -2,7 +2,7 @@
 
 import argparse
 
-from tests.simulation.life import live
+from tests.simulation.scenario_run import run_day
 
 
 def main() -> None:
@@ -13,7 +13,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=250, help="how long a day is")
     options = parser.parse_args()
     for seed in range(options.days) if options.seed is None else [options.seed]:
-        day = live(seed, options.steps)
+        day = run_day(seed, options.steps)
         events = sum(day.seen.values())
         print(f"seed {seed}: {events} events, {day.crashes} crashes survived")  # noqa: T201 - talk
 

@@ -26,7 +26,7 @@ from headgate.domain.workloads.decide.decider import decide
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import Workload, phase_of
 from tests.simulation.faults import Crash, FaultyPartitions
-from tests.simulation.witness import Witness
+from tests.simulation.observer import Observer
 
 SECONDS = 1_000_000
 QUEUES = ("research", "product", "batch", "tight")
@@ -61,7 +61,7 @@ class Cluster:
         self.partitions = FaultyPartitions(self.database)
         self.partitions.chance = self.chance
         self.cache = MemoryStateCache()
-        self.witness = Witness()
+        self.witness = Observer()
         self.crashes = 0
         self.submitted = 0
         self.records: list[CycleRecord] = []

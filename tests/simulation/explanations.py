@@ -17,11 +17,11 @@ from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.state import Phase, phase_of
-from tests.simulation import city
+from tests.simulation import simulated_cluster
 from tests.simulation.cluster import SECONDS, Cluster
-from tests.simulation.judging import untruths
-from tests.simulation.life import happen
-from tests.simulation.reckoning import empty, reckon
+from tests.simulation.explanation_checks import contradictions
+from tests.simulation.independent_accounting import account, empty
+from tests.simulation.scenario_run import apply_action
 
 ENDED_OR_RUNS = {"Starting", "Running", "Evicting", "Succeeded", "Failed", "Cancelled"}
 WAITING = set(get_args(Phase)) - ENDED_OR_RUNS
@@ -29,7 +29,7 @@ WAITING = set(get_args(Phase)) - ENDED_OR_RUNS
 PACE = 24 * 3600 * SECONDS // 20_000
 """How far apart workloads come, so that 20,000 make a day."""
 
-KEPT = 300
+MAX_WORKLOADS = 300
 REBUILD_EVERY = 40_000
 """What takes long is done less often in a day this long."""
 
@@ -43,7 +43,7 @@ class Checker:
 
     def look_at(self, cell: Cell, at: Instant) -> None:
         """Hold every pending workload's explanation against the truth at one position."""
-        now = reckon(cell, projected=False)
+        now = account(cell, projected=False)
         for key, workload in sorted(cell.workloads.items()):
             if phase_of(workload) not in WAITING:
                 continue
@@ -52,7 +52,7 @@ class Checker:
                 self._contradict(cell, key, "it waits and nobody says why")
                 continue
             self.checked[found.dominant] += 1
-            for what in untruths(cell, workload, found, now):
+            for what in contradictions(cell, workload, found, now):
                 self._contradict(cell, key, f"{found.dominant}: {what}")
         for workload, _ in never_starting(cell, at):
             self.checked["NeverStarts"] += 1
@@ -63,17 +63,17 @@ class Checker:
         self.contradictions.append(f"at {cell.position} {key}: {what}")
 
 
-def live(seed: int, workloads: int) -> Cluster:
+def run_cluster(seed: int, workloads: int) -> Cluster:
     """A day of so many workloads."""
     cluster = Cluster(seed)
     cluster.witness.rebuild_every = REBUILD_EVERY
-    city.install(cluster)
-    dawn, possible = cluster.now, city.acts()
+    simulated_cluster.install(cluster)
+    dawn, possible = cluster.now, simulated_cluster.actions()
     while cluster.submitted < workloads:
         cluster.now = max(cluster.now, dawn + PACE * cluster.submitted)
         cluster.now += cluster.chance.randint(0, SECONDS)
-        happen(cluster, possible)
-        _tidy(cluster)
+        apply_action(cluster, possible)
+        _delete_finished(cluster)
     return cluster
 
 
@@ -88,10 +88,10 @@ def check(log: Sequence[Recorded], seed: int, positions: int) -> Checker:
     return checker
 
 
-def _tidy(cluster: Cluster) -> None:
+def _delete_finished(cluster: Cluster) -> None:
     """Let go of finished workloads, as retention does, and of the oldest that nobody serves."""
     known = cluster.witness.cell.workloads
-    if len(known) <= KEPT:
+    if len(known) <= MAX_WORKLOADS:
         return
     for key in sorted(known, key=lambda key: known[key].created_at)[: len(known) // 4]:
         cluster.order(key, c.DeleteWorkload(eviction=f"tidy-{key}"))
@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--positions", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    cluster = live(options.seed, options.workloads)
+    cluster = run_cluster(options.seed, options.workloads)
     print(f"the day: {dict(sorted(cluster.witness.seen.items()))}")  # noqa: T201 - talk
     checker = check(cluster.database.events, options.seed, options.positions)
     for line in checker.contradictions[:50]:

@@ -50,14 +50,14 @@ from headgate.domain.workloads.state import Workload
 from tests.builders.world import quotas
 
 GPU: FlavorResource = ("default", "gpu")
-ENDLESS = 150
+MAX_PREEMPTIONS = 150
 """So many evictions of a handful of workloads are a loop; with the rules none came near."""
 
 RUNNING, WAITING, LEAVING = "running", "waiting", "leaving"
 
 
 @dataclass
-class Yard:
+class SimulatedUsage:
     """A cohort tree with its usage, as the search for victims sees it (`removal.Room`)."""
 
     tree: QuotaTree
@@ -123,14 +123,14 @@ class Yard:
 
 
 @dataclass
-class Cohort:
+class SimulatedCohort:
     """Workloads with where they want to run, what they ask for and how they stand.
 
     `actual` is used now; the usage of `yard` is what will be used once everyone leaving has left
     and everyone for whom room is made has come.
     """
 
-    yard: Yard
+    yard: SimulatedUsage
     actual: QuotaUsage
     policies: dict[str, ClusterQueuePreemption]
     workloads: dict[str, Workload]
@@ -143,42 +143,42 @@ class Cohort:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TerminationResult:
     """How one cohort ended: after so many evictions, or never."""
 
     evictions: int
     settled: bool
 
 
-def live(seed: int, *, guarded: bool) -> Outcome:
+def run(seed: int, *, guarded: bool) -> TerminationResult:
     """One random cohort until nothing moves any more, or for ever."""
     random = Random(seed)
     cohort = a_cohort(random)
-    return live_through(cohort, random, rules_of(cohort, guarded=guarded))
+    return run_cohort(cohort, random, rules_of(cohort, guarded=guarded))
 
 
-def live_through(cohort: Cohort, random: Random, rules: SearchRules) -> Outcome:
+def run_cohort(cohort: SimulatedCohort, random: Random, rules: SearchRules) -> TerminationResult:
     """One cohort under these rules; victims stop in an order of chance."""
     evictions = 0
-    while evictions < ENDLESS:
+    while evictions < MAX_PREEMPTIONS:
         moved, evicted = _serve(cohort, rules)
         evictions += evicted
         leaving = sorted(key for key, stand in cohort.stands.items() if stand == LEAVING)
         if leaving:
             _stop(cohort, random.choice(leaving))
         elif not moved:
-            return Outcome(evictions, settled=True)
-    return Outcome(evictions, settled=False)
+            return TerminationResult(evictions, settled=True)
+    return TerminationResult(evictions, settled=False)
 
 
-def a_cohort(random: Random) -> Cohort:
+def a_cohort(random: Random) -> SimulatedCohort:
     """Two or three queues, some under a cohort of their own, with up to nine workloads."""
     names = ["q0", "q1", "q2"][: random.choice((2, 3, 3))]
     config = Config()
     for name in names:
         config.cluster_queues[name] = _queue(random, name)
     tree = build_tree(config, names)
-    yard = Yard(tree, empty_usage(tree))
+    yard = SimulatedUsage(tree, empty_usage(tree))
     policies = {f"clusterqueue/{n}": config.cluster_queues[n].spec.preemption for n in names}
     workloads, asks = {}, {}
     for number in range(random.randint(3, 9)):
@@ -193,7 +193,7 @@ def a_cohort(random: Random) -> Cohort:
         size = random.randint(1, max(1, most))
         asks[key] = Candidate(workloads[key], f"clusterqueue/{queue}", {GPU: size})
     strategies: FairSharingStrategies = DEFAULT_FAIR_STRATEGIES if random.random() < 0.5 else ()
-    cohort = Cohort(yard, empty_usage(tree), policies, workloads, asks, strategies)
+    cohort = SimulatedCohort(yard, empty_usage(tree), policies, workloads, asks, strategies)
     cohort.stands = dict.fromkeys(workloads, WAITING)
     for key in sorted(workloads, key=lambda _: random.random()):
         if random.random() < 0.7 and _fits(cohort, key):
@@ -215,7 +215,7 @@ def _queue(random: Random, name: str) -> Configured[ClusterQueueSpec]:
     return Configured(name=name, uid=name, created_at=0, spec=spec)
 
 
-def rules_of(cohort: Cohort, *, guarded: bool) -> SearchRules:
+def rules_of(cohort: SimulatedCohort, *, guarded: bool) -> SearchRules:
     """The rules in force, or Kueue's, which look at no end state and remember nothing."""
     if not guarded:
         return SearchRules(cohort.strategies, judge=lambda *_: {})
@@ -227,7 +227,7 @@ def rules_of(cohort: Cohort, *, guarded: bool) -> SearchRules:
     return SearchRules(cohort.strategies, guard=guard)
 
 
-def _serve(cohort: Cohort, rules: SearchRules) -> tuple[bool, int]:
+def _serve(cohort: SimulatedCohort, rules: SearchRules) -> tuple[bool, int]:
     """Everyone who waits, in order: start, begin a round, or go on waiting."""
     moved, evicted = False, 0
     for key in sorted(cohort.workloads, key=lambda k: _order(cohort.workloads[k])):
@@ -254,7 +254,7 @@ def _order(workload: Workload) -> tuple[int, int, str]:
     return -workload.spec.priority, workload.created_at, workload.uid
 
 
-def _fits(cohort: Cohort, key: str) -> bool:
+def _fits(cohort: SimulatedCohort, key: str) -> bool:
     ask = cohort.asks[key]
     tree = cohort.yard.tree
     return all(
@@ -263,16 +263,16 @@ def _fits(cohort: Cohort, key: str) -> bool:
     )
 
 
-def plan_for(cohort: Cohort, key: str, rules: SearchRules) -> tuple[Victim, ...]:
+def plan_for(cohort: SimulatedCohort, key: str, rules: SearchRules) -> tuple[Victim, ...]:
     """Who must leave for one that waits; nobody if it need only wait."""
     ask = cohort.asks[key]
     yard = cohort.yard
     if yard.available(ask.node, GPU) >= ask.amounts[GPU]:
         return ()
-    return plan_victims(yard, a_claim(cohort, key), rules).victims
+    return plan_victims(yard, a_request(cohort, key), rules).victims
 
 
-def a_claim(cohort: Cohort, key: str) -> PreemptionRequest:
+def a_request(cohort: SimulatedCohort, key: str) -> PreemptionRequest:
     """What one of them claims."""
     ask = cohort.asks[key]
     return PreemptionRequest(
@@ -285,7 +285,7 @@ def a_claim(cohort: Cohort, key: str) -> PreemptionRequest:
     )
 
 
-def commit(cohort: Cohort, key: str, victims: tuple[Victim, ...]) -> None:
+def commit(cohort: SimulatedCohort, key: str, victims: tuple[Victim, ...]) -> None:
     """The victims leave, and their room is kept for who made them."""
     ask = cohort.asks[key]
     for victim in victims:
@@ -298,7 +298,7 @@ def commit(cohort: Cohort, key: str, victims: tuple[Victim, ...]) -> None:
     cohort.eviction_graph.put(_round(cohort, key, victims))
 
 
-def _round(cohort: Cohort, key: str, victims: tuple[Victim, ...]) -> Round:
+def _round(cohort: SimulatedCohort, key: str, victims: tuple[Victim, ...]) -> Round:
     named = tuple(
         RoundVictim(
             workload=victim.workload.key,
@@ -326,18 +326,18 @@ def _round(cohort: Cohort, key: str, victims: tuple[Victim, ...]) -> Round:
     )
 
 
-def _is_used_up(cohort: Cohort, key: str) -> bool:
+def _is_used_up(cohort: SimulatedCohort, key: str) -> bool:
     ask = cohort.asks[key]
     free = available(cohort.yard.tree, cohort.actual, ask.node, GPU)
     return ask.amounts[GPU] <= free
 
 
-def _start(cohort: Cohort, key: str) -> None:
+def _start(cohort: SimulatedCohort, key: str) -> None:
     cohort.yard.charge(cohort.asks[key].node, cohort.asks[key].amounts)
     _take_kept(cohort, key)
 
 
-def _take_kept(cohort: Cohort, key: str) -> None:
+def _take_kept(cohort: SimulatedCohort, key: str) -> None:
     """What is kept for it already counts in the projected view."""
     ask = cohort.asks[key]
     cohort.kept_for.pop(key, None)
@@ -346,7 +346,7 @@ def _take_kept(cohort: Cohort, key: str) -> None:
     cohort.stands[key] = RUNNING
 
 
-def _stop(cohort: Cohort, key: str) -> None:
+def _stop(cohort: SimulatedCohort, key: str) -> None:
     ask = cohort.asks[key]
     remove_usage(cohort.yard.tree, cohort.actual, ask.node, ask.amounts)
     cohort.stands[key] = WAITING
@@ -359,8 +359,8 @@ def main() -> int:
     )
     parser.add_argument("--cohorts", type=int, default=20_000)
     cohorts = parser.parse_args().cohorts
-    guarded = [live(seed, guarded=True) for seed in range(cohorts)]
-    open_ended = [live(seed, guarded=False) for seed in range(cohorts)]
+    guarded = [run(seed, guarded=True) for seed in range(cohorts)]
+    open_ended = [run(seed, guarded=False) for seed in range(cohorts)]
     endless = sum(not outcome.settled for outcome in guarded)
     loops = sum(not outcome.settled for outcome in open_ended)
     most = max(outcome.evictions for outcome in guarded)

@@ -2,23 +2,23 @@
 
 import pytest
 
-from tests.simulation.life import live
+from tests.simulation.scenario_run import run_day
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_day_breaks_no_rule_and_everything_ends(seed: int) -> None:
-    live(seed, steps=120)
+    run_day(seed, steps=120)
 
 
 def test_the_same_seed_gives_the_same_day() -> None:
-    assert live(3, steps=60) == live(3, steps=60)
+    assert run_day(3, steps=60) == run_day(3, steps=60)
 
 
 def test_days_are_full_of_everything() -> None:
     seen: dict[str, int] = {}
     crashes = 0
     for seed in range(100, 104):
-        day = live(seed, steps=150)
+        day = run_day(seed, steps=150)
         crashes += day.crashes
         for name, times in day.seen.items():
             seen[name] = seen.get(name, 0) + times
@@ -37,4 +37,4 @@ def test_days_are_full_of_everything() -> None:
 
 
 def test_seed_4_who_will_borrow_once_its_queue_has_settled_takes_no_kept_place() -> None:
-    live(4)
+    run_day(4)

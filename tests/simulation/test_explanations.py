@@ -10,7 +10,7 @@ from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from tests.simulation import explanations
 from tests.simulation.cluster import Cluster
-from tests.simulation.explanations import Checker, check, live
+from tests.simulation.explanations import Checker, check, run_cluster
 
 REAL = current_reason
 Mutant = Callable[[Explanation], Explanation | None]
@@ -81,12 +81,12 @@ MUTANTS: dict[str, Mutant] = {
 
 @pytest.fixture(scope="module")
 def day() -> Cluster:
-    return live(2, workloads=200)
+    return run_cluster(2, workloads=200)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_explanations_of_a_day_are_true(seed: int) -> None:
-    checker = check(live(seed, workloads=60).database.events, seed, positions=30)
+    checker = check(run_cluster(seed, workloads=60).database.events, seed, positions=30)
     assert checker.contradictions == []
     assert sum(checker.checked.values()) > 100
 

@@ -18,7 +18,7 @@ from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import World
-from tests.simulation.explanations import WAITING, live
+from tests.simulation.explanations import WAITING, run_cluster
 
 
 class Past:
@@ -45,7 +45,7 @@ def test_a_reason_has_held_since_the_fact_that_is_named(seed: int) -> None:
     cell, past = Cell(), Past()
     held: dict[str, tuple[tuple[str, ...], int]] = {}
     told = 0
-    for recorded in live(seed, workloads=60).database.events:
+    for recorded in run_cluster(seed, workloads=60).database.events:
         cell.apply(recorded)
         past.add(recorded)
         waiting = {k: w for k, w in cell.workloads.items() if phase_of(w) in WAITING}

@@ -2,15 +2,15 @@
 
 import pytest
 
-from tests.simulation.termination import live
+from tests.simulation.termination import run
 
 
 def test_every_cohort_settles() -> None:
-    endless = [seed for seed in range(400) if not live(seed, guarded=True).settled]
+    endless = [seed for seed in range(400) if not run(seed, guarded=True).settled]
     assert endless == []
 
 
 @pytest.mark.parametrize("seed", [37, 491, 888])
 def test_a_loop_without_the_guard_ends_with_it(seed: int) -> None:
-    assert not live(seed, guarded=False).settled
-    assert live(seed, guarded=True).settled
+    assert not run(seed, guarded=False).settled
+    assert run(seed, guarded=True).settled

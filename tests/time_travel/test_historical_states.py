@@ -10,9 +10,9 @@ from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.time_travel.historical_ports import point_at_instant, point_at_position
 from headgate.application.time_travel.historical_states import HistoricalStates, HistoryCacheLimits
 from headgate.domain.cell import Cell
-from tests.properties.portrait import portrait_text
+from tests.properties.state_digest import state_digest_text
 from tests.simulation.cluster import Cluster
-from tests.simulation.life import morning
+from tests.simulation.scenario_run import installed_cluster
 
 POSITIONS = 200
 
@@ -20,7 +20,7 @@ POSITIONS = 200
 @pytest.fixture(scope="module")
 def cluster() -> Cluster:
     """A morning with crashes, in whose log the tests read."""
-    return morning(11, 200, fault_rate=0.05)
+    return installed_cluster(11, 200, fault_rate=0.05)
 
 
 def replayed(cluster: Cluster, position: int) -> Cell:
@@ -46,15 +46,17 @@ def test_every_position_is_as_if_replayed(cluster: Cluster) -> None:
 def test_what_is_derived_is_as_if_replayed(cluster: Cluster) -> None:
     chance, cells = Random(2), past_cells(cluster)
     for position in chance.choices(range(cluster.log.head() + 1), k=20):
-        assert portrait_text(cells.at(position)) == portrait_text(replayed(cluster, position))
+        assert state_digest_text(cells.at(position)) == state_digest_text(
+            replayed(cluster, position)
+        )
 
 
 def test_reading_the_past_leaves_other_readers_alone(cluster: Cluster) -> None:
     cells = past_cells(cluster)
     earlier = cells.at(50)
-    before = portrait_text(earlier)
+    before = state_digest_text(earlier)
     cells.at(cluster.log.head())
-    assert portrait_text(earlier) == before
+    assert state_digest_text(earlier) == before
 
 
 def test_positions_are_passed_on_one_way_and_only_the_first_is_remembered(cluster: Cluster) -> None:
@@ -63,7 +65,7 @@ def test_positions_are_passed_on_one_way_and_only_the_first_is_remembered(cluste
     positions = [0, 10, 10, 90, head - 1, head]
     for position, passed in zip(positions, cells.passing(positions), strict=True):
         assert passed.dump() == replayed(cluster, position).dump()
-        assert portrait_text(passed) == portrait_text(replayed(cluster, position))
+        assert state_digest_text(passed) == state_digest_text(replayed(cluster, position))
     assert cells.at(head) is known
     assert list(cells.passing([])) == []
 

@@ -6,7 +6,7 @@ from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.live_state.snapshot_store import NO_PARTS, Parts, SnapshotStore
 from headgate.domain.cell import Cell
 from tests.simulation.cluster import Cluster
-from tests.simulation.life import morning
+from tests.simulation.scenario_run import installed_cluster
 
 VERSION = "1"
 
@@ -38,7 +38,7 @@ class ForgetfulCache(MemoryStateCache):
 @pytest.fixture(scope="module")
 def cluster() -> Cluster:
     """A morning in whose log the tests read."""
-    return morning(12, 150, fault_rate=0.02)
+    return installed_cluster(12, 150, fault_rate=0.02)
 
 
 def kept_on_the_way(cluster: Cluster, cache: MemoryStateCache, apart: int) -> dict[int, bytes]:

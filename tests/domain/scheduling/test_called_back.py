@@ -10,7 +10,7 @@ from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
 from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.specs import EvictionPolicy, TopologyRequest
 from headgate.domain.workloads.state import is_condition_true, phase_of
-from tests.builders.rounds import of_kind
+from tests.builders.rounds import streams_with
 from tests.builders.world import World, names, quotas
 from tests.verify.histories import findings_of
 
@@ -53,7 +53,7 @@ def test_a_victim_runs_on_when_its_preemptor_starts_before_it_has_begun_to_leave
     world.wait(60)
     world.finish("team/other")
     made = world.settle()
-    assert of_kind(made, EvictionCancelled) == ["workload/team/v"]
+    assert streams_with(made, EvictionCancelled) == ["workload/team/v"]
     assert world.admitted() == ["team/p", "team/v"]
     assert phase_of(world["team/v"]) == "Starting"
     assert not is_condition_true(world["team/v"], "Evicted")
@@ -72,7 +72,7 @@ def test_who_has_begun_to_save_its_work_goes_all_the_same() -> None:
     taken = AcknowledgeEviction(uid=victim.uid, eviction=victim.eviction.id, handler="ckpt")
     world.tell("team/v", taken)
     world.finish("team/other")
-    assert of_kind(world.settle(), EvictionCancelled) == []
+    assert streams_with(world.settle(), EvictionCancelled) == []
     assert phase_of(world["team/v"]) == "Evicting"
     (found,) = world.cell.rounds.values()
     assert (found.stage, found.called_back) == ("Completed", ())
@@ -81,7 +81,7 @@ def test_who_has_begun_to_save_its_work_goes_all_the_same() -> None:
 def test_who_was_given_no_time_goes_all_the_same() -> None:
     world = one_leaves_and_one_ends(None)
     world.finish("team/other")
-    assert of_kind(world.settle(), EvictionCancelled) == []
+    assert streams_with(world.settle(), EvictionCancelled) == []
     assert phase_of(world["team/v"]) == "Evicting"
 
 
@@ -101,7 +101,7 @@ def test_no_more_are_called_back_than_another_round_can_spare() -> None:
     world = two_rounds()
     world.record("workload/team/p1", WorkloadDeleted())
     made = world.settle()
-    assert len(of_kind(made, EvictionCancelled)) == 1, (
+    assert len(streams_with(made, EvictionCancelled)) == 1, (
         "either alone could stay; both would take the room of p2"
     )
     assert "PlacementInvalidated" not in names(made)
@@ -112,7 +112,7 @@ def test_room_kept_for_who_no_longer_comes_is_not_counted_against_victims() -> N
     world = two_rounds()
     world.record("workload/team/p1", WorkloadHeld(owner="user:x", reason="not now"))
     made = world.settle()
-    assert len(of_kind(made, EvictionCancelled)) == 1
+    assert len(streams_with(made, EvictionCancelled)) == 1
     assert "PlacementInvalidated" not in names(made)
 
 
@@ -132,6 +132,6 @@ def test_victims_of_a_round_before_a_new_plan_are_called_back_with_the_new_one()
     stages = [found.stage for found in world.cell.rounds.values()]
     assert stages == ["Superseded", "Committed"], "it plans anew, and counts on b leaving"
     world.record(f"workload/{p}", WorkloadDeleted())
-    back = of_kind(world.settle(), EvictionCancelled)
+    back = streams_with(world.settle(), EvictionCancelled)
     assert sorted(back) == ["workload/team/b", "workload/team/c", "workload/team/d"]
     assert findings_of(world.history) == []

@@ -5,7 +5,7 @@ from headgate.domain.scheduling.drain_preview import PodMove, preview_drain
 from headgate.domain.topology.events import NodeDrainStarted
 from headgate.domain.workloads.specs import TopologyRequest
 from tests.builders.world import World, quotas
-from tests.properties.portrait import portrait_text
+from tests.properties.state_digest import state_digest_text
 
 RACK = TopologyRequest(required="rack")
 
@@ -41,11 +41,11 @@ def test_who_finds_nothing_waits_where_nobody_fails_fast() -> None:
 
 def test_the_preview_changes_nothing() -> None:
     world = a_world(spare=1)
-    before = portrait_text(world.cell)
+    before = state_digest_text(world.cell)
 
     preview_drain(world.cell, "a")
 
-    assert portrait_text(world.cell) == before
+    assert state_digest_text(world.cell) == before
 
 
 def test_the_drain_comes_out_as_foretold() -> None:

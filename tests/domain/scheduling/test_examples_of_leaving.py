@@ -8,7 +8,7 @@ from headgate.domain.workloads.events import WorkloadDeleted, WorkloadDeletionRe
 from headgate.domain.workloads.preemption_events import EvictionCancelled, EvictionForced
 from headgate.domain.workloads.specs import EvictionPolicy
 from headgate.domain.workloads.state import phase_of
-from tests.builders.rounds import SOFT, acknowledge, of_kind, only_round
+from tests.builders.rounds import SOFT, acknowledge, only_round, streams_with
 from tests.builders.world import World, names, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
@@ -43,7 +43,7 @@ def test_example_26_reports_extend_the_time_and_then_it_is_killed() -> None:
     world.settle()
     progress(world, "team/v")
     world.wait(300)
-    assert of_kind(world.settle(), EvictionForced) == ["workload/team/v"]
+    assert streams_with(world.settle(), EvictionForced) == ["workload/team/v"]
     world.wait(20)
     world.stop("team/v")
     world.settle()
@@ -57,7 +57,7 @@ def test_example_26_without_an_acknowledgement_it_is_killed_at_the_deadline() ->
     progress(world, "team/v")
     assert world.settle() == []
     world.wait(1)
-    assert of_kind(world.settle(), EvictionForced) == ["workload/team/v"]
+    assert streams_with(world.settle(), EvictionForced) == ["workload/team/v"]
 
 
 def test_example_26_no_report_extends_beyond_the_longest_time() -> None:
@@ -68,7 +68,7 @@ def test_example_26_no_report_extends_beyond_the_longest_time() -> None:
     world.wait(149)
     assert world.settle() == []
     world.wait(1)
-    assert of_kind(world.settle(), EvictionForced) == ["workload/team/v"]
+    assert streams_with(world.settle(), EvictionForced) == ["workload/team/v"]
 
 
 def test_example_26_who_may_go_on_stalls_until_the_round_expires() -> None:
@@ -90,7 +90,7 @@ def test_example_27_a_preemptor_that_goes_calls_back_who_was_not_taken_over() ->
     world = one_victim()
     world.record("workload/team/p", WorkloadDeletionRequested())
     made = world.settle()
-    assert of_kind(made, EvictionCancelled) == ["workload/team/v"]
+    assert streams_with(made, EvictionCancelled) == ["workload/team/v"]
     assert only_round(world).stage == "Aborted"
     assert world.admitted() == ["team/v"]
     assert world["team/v"].eviction is None
@@ -102,7 +102,7 @@ def test_example_27_who_was_taken_over_leaves_and_its_room_is_free_for_the_next(
     world.record("workload/team/p", WorkloadDeleted())
     second = world.submit("second", "q", priority=3)
     made = world.settle()
-    assert of_kind(made, EvictionCancelled) == []
+    assert streams_with(made, EvictionCancelled) == []
     assert "RoundCommitted" not in names(made), "v is credited, not chosen again"
     world.stop("team/v")
     world.settle()

@@ -5,7 +5,7 @@ from headgate.domain.workloads.commands import ChangeProtection
 from headgate.domain.workloads.events import WorkloadHeld
 from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.state import phase_of
-from tests.builders.rounds import of_kind, only_round
+from tests.builders.rounds import only_round, streams_with
 from tests.builders.world import World, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
@@ -33,7 +33,7 @@ def test_example_19c_a_round_stands_though_its_victim_is_protected_afterwards() 
     world.settle()
     world.tell("team/a", ChangeProtection(priority=90, authority="Admin"))
     made = world.settle()
-    assert of_kind(made, EvictionCancelled) == []
+    assert streams_with(made, EvictionCancelled) == []
     assert world["team/a"].eviction is not None
     world.stop("team/a")
     world.settle()

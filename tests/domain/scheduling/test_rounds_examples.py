@@ -6,7 +6,7 @@ from headgate.domain.topology.events import NodeReported
 from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
-from tests.builders.rounds import SOFT, acknowledge, of_kind, only_round
+from tests.builders.rounds import SOFT, acknowledge, only_round, streams_with
 from tests.builders.world import World, names, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
@@ -80,7 +80,7 @@ def test_example_25_a_lost_host_sends_the_preemptor_elsewhere_and_calls_victims_
     assert rack_of(world, "team/p") != rack
     ended = world.cell.rounds[found.id]
     assert (ended.stage, ended.invalidated_by) == ("Superseded", "HostLost")
-    assert of_kind(made, EvictionCancelled) == ["workload/team/v2"]
+    assert streams_with(made, EvictionCancelled) == ["workload/team/v2"]
     assert phase_of(world["team/v2"]) == "Starting"
 
 
@@ -95,7 +95,7 @@ def test_example_25_who_was_taken_over_runs_out() -> None:
     free = [h for h in (f"{rack}{n}" for n in range(4)) if h not in world.placed("team/v2")]
     lose(world, free[0])
     made = world.settle()
-    assert of_kind(made, EvictionCancelled) == []
+    assert streams_with(made, EvictionCancelled) == []
     assert phase_of(world["team/v2"]) == "Evicting"
 
 

@@ -1,7 +1,7 @@
 """Who waits in vain is passed over, which decides nothing: the log alone does (ADR 0017).
 
-`Lived` keeps its plans, so that it remembers who did not fit; `anew` is the cell of somebody who
-has just folded the same log and remembers nobody.
+`StatefulWorld` keeps its plans and with them the inadmissible workloads; `anew` folds the same log
+from the start and knows of none.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ ANY = ClusterQueuePreemption(reclaim_within_cohort="Any")
 MOST_CYCLES = 50
 
 
-class Lived(World):
+class StatefulWorld(World):
     """A world whose cell keeps its plans, as that of a worker does; with the looks it took."""
 
     def live(self) -> list[Fact]:
@@ -71,9 +71,9 @@ def _facts(plan: Plan) -> list[Fact]:
     return [fact for decision in plan.decisions for fact in decision.events]
 
 
-def cohort(**preemption: ClusterQueuePreemption) -> Lived:
+def cohort(**preemption: ClusterQueuePreemption) -> StatefulWorld:
     """A queue that owns 4, and one that owns 2 and borrows."""
-    world = Lived()
+    world = StatefulWorld()
     world.flavor("default")
     for name, nominal in (("own", 4), ("side", 2)):
         rules = preemption.get(name, ClusterQueuePreemption())
@@ -81,8 +81,8 @@ def cohort(**preemption: ClusterQueuePreemption) -> Lived:
     return world
 
 
-def one_queue(nominal: int = 4, **spec: Any) -> Lived:
-    world = Lived()
+def one_queue(nominal: int = 4, **spec: Any) -> StatefulWorld:
+    world = StatefulWorld()
     world.flavor("default")
     world.cluster_queue("q", quotas(default=nominal), **spec)
     return world
@@ -206,7 +206,7 @@ def test_a_budget_that_allows_more_lets_preemptors_of_all_partitions_look_again(
 
 
 def test_a_lost_host_lets_those_who_counted_on_it_look_again() -> None:
-    world = Lived()
+    world = StatefulWorld()
     world.hosts({"b1/r1/h1": 4, "b1/r1/h2": 4}, resource="gpu")
     world.cluster_queue("q", quotas(tas=8), preemption=LOWER)
     world.submit("lower", "q", {"gpu": 4})
@@ -237,7 +237,7 @@ def test_a_submit_to_a_full_queue_costs_one_look_whoever_waits_there() -> None:
 
 def test_where_nobody_waits_for_kept_quota_any_more_others_look_again() -> None:
     rules = ClusterQueuePreemption(reserve_for_pending_non_preemptible=True)
-    world = Lived()
+    world = StatefulWorld()
     world.flavor("default")
     world.cluster_queue("q", quotas(default=(4, 0, None)), cohort_name="team", preemption=rules)
     world.submit("runs", "q", {"gpu": 2})
@@ -255,7 +255,7 @@ def test_where_nobody_waits_for_kept_quota_any_more_others_look_again() -> None:
 def test_a_shield_begins_with_the_start_also_after_a_check() -> None:
     shield = MinimumRuntime(preempt_seconds=60)
     rules = ClusterQueuePreemption(within_cluster_queue="LowerPriority", min_runtime=shield)
-    world = Lived()
+    world = StatefulWorld()
     world.flavor("default")
     world.admission_check("budget")
     checks = (AdmissionCheckRule(name="budget"),)

@@ -15,20 +15,20 @@ from headgate.domain.workloads.protection import protection_of
 from tests.simulation.termination import (
     GPU,
     WAITING,
-    Cohort,
-    a_claim,
+    SimulatedCohort,
     a_cohort,
+    a_request,
     commit,
-    live_through,
     plan_for,
     rules_of,
+    run_cohort,
 )
 
 SEEDS = st.integers(min_value=0, max_value=10**9)
-Plan = tuple[Cohort, str, tuple[Victim, ...]]
+Plan = tuple[SimulatedCohort, str, tuple[Victim, ...]]
 
 
-def plain(cohort: Cohort) -> SearchRules:
+def plain(cohort: SimulatedCohort) -> SearchRules:
     return SearchRules(cohort.strategies)
 
 
@@ -40,14 +40,14 @@ def plans(seed: int) -> Iterator[Plan]:
             yield cohort, key, victims
 
 
-def fits(cohort: Cohort, key: str, *, borrow: bool) -> bool:
+def fits(cohort: SimulatedCohort, key: str, *, borrow: bool) -> bool:
     ask, yard = cohort.asks[key], cohort.yard
     amount = ask.amounts[GPU]
     within = yard.used(ask.node, GPU) + amount <= yard.nominal(ask.node, GPU)
     return yard.available(ask.node, GPU) >= amount and (borrow or within)
 
 
-def guard_own(cohort: Cohort, key: str, **spec: object) -> None:
+def guard_own(cohort: SimulatedCohort, key: str, **spec: object) -> None:
     """Change the spec of one that holds a place."""
     changed = replace(cohort.workloads[key], spec=replace(cohort.workloads[key].spec, **spec))
     cohort.workloads[key] = changed
@@ -95,7 +95,7 @@ def test_i6_nobody_is_wronged_in_the_end(seed: int) -> None:
     for cohort, key, victims in plans(seed):
         for victim in victims:
             cohort.yard.remove(victim.candidate)
-        claim = a_claim(cohort, key)
+        claim = a_request(cohort, key)
         assert invalid_victims(cohort.yard, claim, victims, cohort.strategies) == {}
         for victim in victims:
             cohort.yard.restore(victim.candidate)
@@ -105,7 +105,7 @@ def test_i6_nobody_is_wronged_in_the_end(seed: int) -> None:
 def test_i7_discretionary_evictions_of_an_epoch_form_no_circle(seed: int) -> None:
     random = Random(seed)
     cohort = a_cohort(random)
-    assert live_through(cohort, random, rules_of(cohort, guarded=True)).settled
+    assert run_cohort(cohort, random, rules_of(cohort, guarded=True)).settled
     edges = cohort.eviction_graph.followers(Epoch(cohort.workloads, ""))
     left = {p: [v for v, right in victims.items() if not right] for p, victims in edges.items()}
     while free := [p for p in sorted(left) if not any(v in left for v in left[p])]:
@@ -161,7 +161,7 @@ def test_i20_more_protection_never_makes_a_victim(seed: int) -> None:
             assert spared.workload.key not in [victim.workload.key for victim in again]
 
 
-def holders(cohort: Cohort) -> list[Candidate]:
+def holders(cohort: SimulatedCohort) -> list[Candidate]:
     return [found for _, held in sorted(cohort.yard.held.items()) for found in held.values()]
 
 

@@ -7,7 +7,7 @@ from headgate.domain.scheduling.evaluation.blocking_workloads import top_holders
 from headgate.domain.scheduling.placement.host_table import TRIAL
 
 
-def portrait(cell: Cell) -> dict[str, Any]:
+def state_digest(cell: Cell) -> dict[str, Any]:
     """Usage, hosts, competitors, holders, timers, rounds and counts of every partition."""
     return {
         "counts": {name: dict(sorted(c.items())) for name, c in _filled(cell.partitioning.counts)},
@@ -15,9 +15,9 @@ def portrait(cell: Cell) -> dict[str, Any]:
     }
 
 
-def portrait_text(cell: Cell) -> str:
+def state_digest_text(cell: Cell) -> str:
     """The same as text, in an order of its own, so that it can be kept while the cell goes on."""
-    found = portrait(cell)
+    found = state_digest(cell)
     for partition in found.values():
         if "usage" in partition:
             partition["usage"] = [

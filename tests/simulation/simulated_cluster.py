@@ -41,14 +41,14 @@ from headgate.domain.workloads.specs import (
 )
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import quotas
-from tests.simulation import life
+from tests.simulation import scenario_run
 from tests.simulation.cluster import SECONDS, Cluster
 
 GATE = "example.com/data"
 CHECK = "budget"
 ANSWERS: dict[CheckStateName, int] = {"Ready": 70, "Retry": 15, "Rejected": 10, "Pending": 5}
 """How often the controller of the check says what, of a hundred times."""
-TAKES_BACK = ClusterQueuePreemption(
+RECLAIM_ANY = ClusterQueuePreemption(
     within_cluster_queue="LowerPriority",
     reclaim_within_cohort="Any",
     borrow_within_cohort=BorrowWithinCohort(policy="LowerPriority"),
@@ -57,26 +57,28 @@ SPECS = {
     "mixed": ClusterQueueSpec(
         resource_groups=quotas(spot=6, reserved=(10, 6, None)),
         cohort_name="pool",
-        preemption=TAKES_BACK,
-        wait_for_pods_ready=life.WAITS,
+        preemption=RECLAIM_ANY,
+        wait_for_pods_ready=scenario_run.WAITS,
     ),
     "lender": ClusterQueueSpec(
         resource_groups=quotas(spot=(8, None, 5), reserved=(4, 2, 2)),
         cohort_name="guests",
-        preemption=TAKES_BACK,
+        preemption=RECLAIM_ANY,
         flavor_fungibility=FlavorFungibility(when_can_borrow="TryNextFlavor"),
     ),
     "checked": ClusterQueueSpec(
         resource_groups=quotas(reserved=12),
         cohort_name="pool",
-        preemption=life.LOWER,
+        preemption=scenario_run.LOWER,
         admission_checks=(AdmissionCheckRule(name=CHECK),),
     ),
     "slow": ClusterQueueSpec(
         resource_groups=quotas(plain=8),
-        preemption=replace(life.LOWER, rate_limit=PreemptionRate(per_minute=1)),
+        preemption=replace(scenario_run.LOWER, rate_limit=PreemptionRate(per_minute=1)),
     ),
-    "either": ClusterQueueSpec(resource_groups=quotas(tas=10, spot=3), preemption=life.LOWER),
+    "either": ClusterQueueSpec(
+        resource_groups=quotas(tas=10, spot=3), preemption=scenario_run.LOWER
+    ),
 }
 COHORTS = {
     "campus": CohortSpec(resource_groups=quotas(reserved=4)),
@@ -87,7 +89,7 @@ COHORTS = {
 
 def install(cluster: Cluster) -> None:
     """What `life` has, and the rest."""
-    life.install(cluster)
+    scenario_run.install(cluster)
     facts: list[tuple[str, DomainEvent]] = [
         (f"resourceflavor/{name}", ResourceFlavorCreated(uid=name, name=name, spec=_PLAIN))
         for name in ("spot", "reserved")
@@ -113,10 +115,10 @@ def install(cluster: Cluster) -> None:
 _PLAIN = ResourceFlavorSpec()
 
 
-def acts() -> life.Acts:
+def actions() -> scenario_run.Actions:
     """What may happen, and how often beside the rest."""
     return {
-        **life.acts(),
+        **scenario_run.actions(),
         Cluster.execute: 55,
         submit: 25,
         _check: 12,

@@ -9,18 +9,18 @@ from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import ADMISSION_GATES, PodSet
 from headgate.domain.workloads.state import Workload, phase_of
 from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoing_eviction
-from tests.simulation.reckoning import (
+from tests.simulation.independent_accounting import (
     GPU,
-    Reckoning,
+    Accounting,
+    account,
     empty,
     has_hosts,
     quotas_of,
-    reckon,
     suitable_flavors,
     total,
 )
 
-SAYS_NO_ROOM = {
+CAPACITY_REASONS = {
     "WaitingForQuota",
     "ExceedsMaxQuota",
     "NoMatchingFlavor",
@@ -33,17 +33,19 @@ REASON_OF_PHASE = {
     "Inactive": {"Deactivated"},
     "QuotaReserved": {"UnsatisfiedAdmissionChecks"},
 }
-ELSEWHERE = {reason for reasons in REASON_OF_PHASE.values() for reason in reasons}
-MOST_REFUSED = 20
+PHASE_REASONS = {reason for reasons in REASON_OF_PHASE.values() for reason in reasons}
+MAX_REFUSED = 20
 ROUND = "PreemptionBlockedByCycleGuard: "
 OWNED = "its ClusterQueue would use no more than it owns"
-Views = tuple[Reckoning, Reckoning, Reckoning]
+Views = tuple[Accounting, Accounting, Accounting]
 """What is free now, once all who leave have left, and in both: a sentence may speak of any."""
 
 
-def untruths(cell: Cell, workload: Workload, found: Explanation, now: Reckoning) -> Iterator[str]:
+def contradictions(
+    cell: Cell, workload: Workload, found: Explanation, now: Accounting
+) -> Iterator[str]:
     """What contradicts the reckoning; `now` is what is free at this moment."""
-    later = reckon(cell, projected=True, without=workload.key)
+    later = account(cell, projected=True, without=workload.key)
     views = (now, later, now.both(later))
     yield from _wrong_state(cell, workload, found)
     yield from _wrong_order(cell, workload, found)
@@ -60,7 +62,7 @@ def _wrong_state(cell: Cell, workload: Workload, found: Explanation) -> Iterator
     wanted = REASON_OF_PHASE.get(phase)
     if wanted is not None and found.dominant not in wanted | {"Ending", "RateLimited"}:
         yield f"it is {phase}"
-    if wanted is None and found.dominant in ELSEWHERE:
+    if wanted is None and found.dominant in PHASE_REASONS:
         yield f"it is {phase}"
     if phase == "QuotaReserved":
         yield from _wrong_checks(workload, found)
@@ -120,7 +122,7 @@ def _is_out_of_line(workload: Workload) -> bool:
 
 def _wrong_room(cell: Cell, workload: Workload, found: Explanation, views: Views) -> Iterator[str]:
     both = views[-1]
-    if found.dominant in SAYS_NO_ROOM and both.fits(cell, workload):
+    if found.dominant in CAPACITY_REASONS and both.fits(cell, workload):
         yield "by all accounts there is room"
     if found.dominant == "PendingEvaluation":
         if "fits now" in found.sentence and not both.fits(cell, workload):
@@ -165,7 +167,7 @@ def _wrong_leaving(cell: Cell, workload: Workload, found: Explanation) -> Iterat
         holds = other is not None and other.admission is not None
         if other is not None and holds and not _leaves(other) and key not in chosen:
             yield f"{key} is not leaving"
-    later = reckon(cell, projected=True, without=workload.key, gone=chosen)
+    later = account(cell, projected=True, without=workload.key, gone=chosen)
     if not later.fits(cell, workload):
         yield "it will not fit when they have left"
 
@@ -182,10 +184,10 @@ def _missed_victims(cell: Cell, workload: Workload, found: Explanation) -> Itera
     searches = [blocker for blocker in found.blockers if blocker.type == "Preemption"]
     refused = {one.workload for blocker in searches for one in blocker.refused}
     if (
-        found.dominant not in SAYS_NO_ROOM
+        found.dominant not in CAPACITY_REASONS
         or phase_of(workload) != "Pending"
         or queue.preemption.within_cluster_queue != "LowerPriority"
-        or len(refused) >= MOST_REFUSED
+        or len(refused) >= MAX_REFUSED
         or _would_borrow(cell, workload)
     ):
         return
@@ -199,7 +201,7 @@ def _missed_victims(cell: Cell, workload: Workload, found: Explanation) -> Itera
         and not _leaves(other)
         and other.key not in refused
     }
-    if reckon(cell, projected=True, without=workload.key, gone=lower).fits(cell, workload):
+    if account(cell, projected=True, without=workload.key, gone=lower).fits(cell, workload):
         yield f"{sorted(lower)} could make room"
 
 

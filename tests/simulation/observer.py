@@ -11,19 +11,19 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
 )
 from headgate.domain.workloads.state import Workload, phase_of
-from tests.properties.portrait import portrait_text
-from tests.simulation.promises import Promises
+from tests.properties.state_digest import state_digest_text
+from tests.simulation.invariants import Invariants
 
 REBUILD_EVERY = 40
 
 
-class Witness:
+class Observer:
     """A fold of its own; `seen` counts kinds of events, `rebuild_every` of them it is recounted."""
 
     def __init__(self, rebuild_every: int = REBUILD_EVERY) -> None:
         self.rebuild_every = rebuild_every
         self.cell = Cell()
-        self.promises = Promises(self.cell)
+        self.promises = Invariants(self.cell)
         self.seen: dict[str, int] = {}
 
     def look_at(self, facts: list[Recorded]) -> None:
@@ -65,4 +65,4 @@ class Witness:
             assert before.eviction is not None, f"{before.key} stopped without being evicted"
 
     def _as_if_built_anew(self) -> None:
-        assert portrait_text(Cell.load(self.cell.dump())) == portrait_text(self.cell)
+        assert state_digest_text(Cell.load(self.cell.dump())) == state_digest_text(self.cell)

@@ -12,7 +12,7 @@ TOGETHER = ("tests/browser/", "tests/architecture/")
 """Folders whose files share what is dear to begin with: one process runs them all."""
 
 
-class SharingOut(LoadFileScheduling):  # type: ignore[misc] # as xdist tells no types
+class LongFilesFirst(LoadFileScheduling):  # type: ignore[misc] # as xdist tells no types
     """File by file in the order given, and some folders as a whole."""
 
     def __init__(self, config: pytest.Config, log: Any) -> None:

@@ -11,7 +11,7 @@ from headgate.application.scheduling_loop.run_partition import Budget, Partition
 from headgate.application.scheduling_loop.sweep import idle_seconds
 from headgate.domain.workloads.state import is_admitted
 from tests.contracts.adapters import Adapters, in_memory
-from tests.workers.building import (
+from tests.workers.cluster import (
     NAMESPACE,
     admitted,
     cluster,
@@ -20,7 +20,7 @@ from tests.workers.building import (
     submitted,
     submitted_many,
 )
-from tests.workers.turning import Worker
+from tests.workers.scheduler_runs import Worker
 
 GPU = "clusterqueue/gpu"
 CPU = "clusterqueue/cpu"

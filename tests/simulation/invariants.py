@@ -28,7 +28,7 @@ from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoin
 
 
 @dataclass
-class Promises:
+class Invariants:
     """A fold that someone else moves on; `thieves` took what was promised to others.
 
     They are `unsettled` until whoever lost to them has been told.
@@ -48,7 +48,9 @@ class Promises:
             name = getattr(event, "eviction", "")
             assert name in self.cell.rounds, "I18: no eviction without its round"
         if isinstance(event, WorkloadPodsEvicted):
-            _promised_once(self.cell.workloads[recorded.stream.removeprefix("workload/")], event)
+            _require_evicted_once(
+                self.cell.workloads[recorded.stream.removeprefix("workload/")], event
+            )
         if not recorded.stream.startswith(("workload/", "round/")):
             self.unsettled.clear()
         if isinstance(event, PlacementInvalidated) and event.by == "Taken":
@@ -91,7 +93,7 @@ class Promises:
             if victim.shrinks_to:
                 assert held.spec.preemptibility != "NonPreemptible", "I1: immunity holds"
                 for name, stay in victim.shrinks_to.items():
-                    assert stay >= _least(held)[name], "I1, I9: the core stays"
+                    assert stay >= _guaranteed_counts(held)[name], "I1, I9: the core stays"
             else:
                 assert held.spec.preemptibility == "Preemptible", "I1: immunity holds"
         mine = [r for r in others if r.preemptor == event.preemptor]
@@ -159,7 +161,7 @@ class Promises:
     def _is_still_a_gang(workload: Workload) -> None:
         assert workload.admission is not None, "who shrinks holds a place"
         for given in workload.admission.pod_set_assignments:
-            least = min(_least(workload)[given.name], given.count)
+            least = min(_guaranteed_counts(workload)[given.name], given.count)
             assert given.count >= max(least, 1), "I9: no pod set below its minimum"
             places = given.topology_assignment
             if places is not None and not workload.reclaimable:
@@ -231,14 +233,14 @@ def _fits(partition: Partition, view: int, charge: Charge) -> bool:
         partition.charges.take(view, charge)
 
 
-def _promised_once(workload: Workload, event: WorkloadPodsEvicted) -> None:
+def _require_evicted_once(workload: Workload, event: WorkloadPodsEvicted) -> None:
     for asked in workload.pod_evictions:
         for name, count in event.pods.items():
             left = asked.counts.get(name, event.counts[name] + count)
             assert event.counts[name] + count <= left, "I2: no pod is promised twice"
 
 
-def _least(workload: Workload) -> dict[str, int]:
+def _guaranteed_counts(workload: Workload) -> dict[str, int]:
     """How many pods of each pod set must stay as long as the workload does."""
     least = {}
     for pod_set in workload.spec.pod_sets:

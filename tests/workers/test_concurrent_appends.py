@@ -9,8 +9,8 @@ from headgate.domain.configuration.specs import ConfigurationSpec
 from headgate.domain.queues.specs import WaitForPodsReady
 from headgate.domain.workloads.events import WorkloadHeld, WorkloadPodsReady
 from tests.contracts.adapters import Adapters
-from tests.properties.portrait import portrait
-from tests.workers.building import (
+from tests.properties.state_digest import state_digest
+from tests.workers.cluster import (
     NAMESPACE,
     admitted,
     cluster,
@@ -18,7 +18,7 @@ from tests.workers.building import (
     record,
     submitted,
 )
-from tests.workers.turning import CountedIds, Worker
+from tests.workers.scheduler_runs import CountedIds, Worker
 
 GPU = "clusterqueue/gpu"
 CPU = "clusterqueue/cpu"
@@ -137,4 +137,4 @@ def test_a_plan_is_kept_beside_others_workloads_and_undone_beside_other_facts(
     assert second == adapters.log.head()
     assert second == first + 3, "one fact of others, two decisions, none of them folded again"
     assert admitted(adapters.log) == [f"{NAMESPACE}/job"]
-    assert portrait(live.cell) == portrait(folded(adapters.log))
+    assert state_digest(live.cell) == state_digest(folded(adapters.log))

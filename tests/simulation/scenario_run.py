@@ -57,7 +57,7 @@ WAITS = WaitForPodsReady(
     ),
 )
 HALF = 0.5
-Acts: TypeAlias = dict[Callable[[Cluster], None], int]
+Actions: TypeAlias = dict[Callable[[Cluster], None], int]
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 SPECS = {
     "research": ClusterQueueSpec(
@@ -77,7 +77,7 @@ SPECS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class SimulatedDay:
     """What became of it: events by kind, crashes survived, and the log as text."""
 
     seen: dict[str, int]
@@ -85,7 +85,7 @@ class Day:
     log: str
 
 
-def live(seed: int, steps: int = 250) -> Day:
+def run_day(seed: int, steps: int = 250) -> SimulatedDay:
     """One simulated day; any broken rule is an AssertionError."""
     cluster = Cluster(seed)
     install(cluster)
@@ -94,10 +94,10 @@ def live(seed: int, steps: int = 250) -> Day:
         step(cluster)
     cluster.partitions.rate = 0.0
     _settle(cluster)
-    return Day(cluster.witness.seen, cluster.crashes, repr(cluster.database.events))
+    return SimulatedDay(cluster.witness.seen, cluster.crashes, repr(cluster.database.events))
 
 
-def morning(seed: int, steps: int, fault_rate: float = 0.0) -> Cluster:
+def installed_cluster(seed: int, steps: int, fault_rate: float = 0.0) -> Cluster:
     """A day that is broken off while much is under way."""
     cluster = Cluster(seed)
     install(cluster)
@@ -136,15 +136,15 @@ def install(cluster: Cluster) -> None:
 def step(cluster: Cluster) -> None:
     """A little later, something happens."""
     cluster.now += cluster.chance.randint(0, 5 * SECONDS)
-    act(cluster)
+    random_action(cluster)
 
 
-def act(cluster: Cluster) -> None:
+def random_action(cluster: Cluster) -> None:
     """Something happens now."""
-    happen(cluster, acts())
+    apply_action(cluster, actions())
 
 
-def acts() -> Acts:
+def actions() -> Actions:
     """What may happen, and how often beside the rest."""
     return {
         Cluster.submit: 30,
@@ -159,7 +159,7 @@ def acts() -> Acts:
     }
 
 
-def happen(cluster: Cluster, possible: Acts) -> None:
+def apply_action(cluster: Cluster, possible: Actions) -> None:
     """One of these, by chance."""
     cluster.chance.choices(list(possible), list(possible.values()))[0](cluster)
 

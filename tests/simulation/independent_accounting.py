@@ -18,11 +18,11 @@ from headgate.domain.workloads.state import Workload
 from tests.simulation.lending import Free, free_of
 
 GPU = "gpu"
-NOBODY: Collection[str] = ()
+NO_WORKLOADS: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Reckoning:
+class Accounting:
     """What is free in one view: quota by ClusterQueue and flavor, pods by host."""
 
     free: Free
@@ -30,9 +30,9 @@ class Reckoning:
     pods: dict[str, int]
     racks: dict[str, str]
 
-    def both(self, other: "Reckoning") -> "Reckoning":
+    def both(self, other: "Accounting") -> "Accounting":
         """What is free in either view: who comes must find room in both."""
-        return Reckoning(
+        return Accounting(
             {name: min(free, other.free[name]) for name, free in self.free.items()},
             {host: min(free, other.gpus[host]) for host, free in self.gpus.items()},
             {host: min(free, other.pods[host]) for host, free in self.pods.items()},
@@ -82,9 +82,9 @@ class Reckoning:
         return sum(self.rooms(pod_set).values()) >= pod_set.count
 
 
-def reckon(
-    cell: Cell, *, projected: bool, without: str = "", gone: Collection[str] = NOBODY
-) -> Reckoning:
+def account(
+    cell: Cell, *, projected: bool, without: str = "", gone: Collection[str] = NO_WORKLOADS
+) -> Accounting:
     """Everything anew: now, or as if all who leave had left and all nominated had come.
 
     `without` is a workload whose own nomination is not counted, `gone` others who hold nothing.
@@ -108,12 +108,12 @@ def reckon(
             if host in gpus:
                 gpus[host] -= count * each
                 pods[host] -= count
-    return Reckoning(free_of(cell, usage), gpus, pods, racks)
+    return Accounting(free_of(cell, usage), gpus, pods, racks)
 
 
-def empty(cell: Cell) -> Reckoning:
+def empty(cell: Cell) -> Accounting:
     """What there would be if no workload held anything."""
-    return Reckoning(free_of(cell, {}), *_hosts(cell))
+    return Accounting(free_of(cell, {}), *_hosts(cell))
 
 
 def total(pod_set: PodSet) -> int:
@@ -149,13 +149,17 @@ def _claim(workload: Workload, *, projected: bool) -> Admission | None:
     if workload.finished_at is not None:
         return None
     if workload.admission is not None and projected:
-        return None if workload.eviction is not None else _staying(workload, workload.admission)
+        return (
+            None
+            if workload.eviction is not None
+            else _after_pod_evictions(workload, workload.admission)
+        )
     if workload.admission is not None:
         return workload.admission
     return workload.nomination if projected else None
 
 
-def _staying(workload: Workload, given: Admission) -> Admission:
+def _after_pod_evictions(workload: Workload, given: Admission) -> Admission:
     """What it holds once the pods that were told to go, its last ones, have gone."""
     going: dict[str, int] = {}
     for asked in workload.pod_evictions:
