@@ -1,9 +1,9 @@
 """Placements a second on many hosts, beside one bare pass over the host table.
 
 Run with `python -m tests.bench.placement`. A pass is `min(free // request)` over three resources of
-every host; cold is a placement for a shape of request that was never seen, warm one for a known
-shape, refresh bringing a known shape up to date after an admission. Hosts have been named before:
-the very first gang over most of them pays for writing their names down.
+every host. Cold is a placement for a request shape that is not cached, warm one for a cached shape,
+refresh the update of a cached shape after an admission. Assignment entries are cached before: only
+the first gang over most hosts pays for encoding them.
 """
 
 import sys
@@ -17,6 +17,7 @@ import numpy as np
 
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.placement.capacity_cache import RequestShape, capacities_for
+from headgate.domain.scheduling.placement.flavor_topology import build_host_table
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.placement.place import place_pod_set
 from headgate.domain.scheduling.placement.placement_context import (
@@ -24,8 +25,7 @@ from headgate.domain.scheduling.placement.placement_context import (
     PlacementContext,
     single_pod_requests,
 )
-from headgate.domain.scheduling.placement.search_request import slice_constraints
-from headgate.domain.scheduling.placement.topology_tree import build_host_table
+from headgate.domain.scheduling.placement.search import slice_constraints
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
@@ -44,7 +44,7 @@ REQUESTS = {"cpu": 1_000, "memory": 4 << 30}
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class BenchRequest:
     """A request to be placed, by the name it is reported under."""
 
     name: str
@@ -52,22 +52,22 @@ class Ask:
     topology: TopologyRequest
 
 
-def asks(levels: tuple[str, ...], hosts: int) -> tuple[Ask, ...]:
+def bench_requests(levels: tuple[str, ...], hosts: int) -> tuple[BenchRequest, ...]:
     """What is placed: gangs that must stay together, in slices, spread, or over most hosts."""
     rack, block = levels[-2], levels[-3]
     slices = (SliceLayer(level=HOSTNAME_LABEL, size=4),)
     return (
-        Ask("required rack, 64 pods", 64, TopologyRequest(required=rack)),
-        Ask("required block, 512 pods", 512, TopologyRequest(required=block)),
-        Ask(
+        BenchRequest("required rack, 64 pods", 64, TopologyRequest(required=rack)),
+        BenchRequest("required block, 512 pods", 512, TopologyRequest(required=block)),
+        BenchRequest(
             "host slices of 4, 512 pods", 512, TopologyRequest(preferred=block, slice_layers=slices)
         ),
-        Ask("unconstrained, 64 pods", 64, TopologyRequest(unconstrained=True)),
-        Ask("preferred rack, 6 pods a host", 6 * hosts, TopologyRequest(preferred=rack)),
+        BenchRequest("unconstrained, 64 pods", 64, TopologyRequest(unconstrained=True)),
+        BenchRequest("preferred rack, 6 pods a host", 6 * hosts, TopologyRequest(preferred=rack)),
     )
 
 
-def ground_of(hosts: int, depth: int) -> PlacementContext:
+def context_of(hosts: int, depth: int) -> PlacementContext:
     """Hosts in a regular tree, every other one partly used."""
     names = (*(f"level-{number}" for number in range(depth - 1)), HOSTNAME_LABEL)
     fan = FAN_OUT[depth]
@@ -131,36 +131,38 @@ def seconds(work: Callable[[], object]) -> float:
     return perf_counter() - began
 
 
-def measure(context: PlacementContext, ask: Ask) -> str:
+def measure(context: PlacementContext, request: BenchRequest) -> str:
     """One line: cold, warm and refresh in milliseconds and in passes, and placements a second."""
     pod_set = PodSet(
-        count=ask.count, scheduling=Scheduling(requests=REQUESTS), topology_request=ask.topology
+        count=request.count,
+        scheduling=Scheduling(requests=REQUESTS),
+        topology_request=request.topology,
     )
     placed = place_pod_set(context, pod_set)
     if isinstance(placed, PlacementShortfall):
-        return f"  {ask.name:30} does not fit"
+        return f"  {request.name:30} does not fit"
     shape = RequestShape(pod_set, None, slice_constraints(pod_set, context.topology.levels))
     place = partial(place_pod_set, context, pod_set)
-    cold = cost(context, place, context.topology.shapes.clear)
-    live = cost(context, place, partial(forget_answers, context))
+    cold = cost(context, place, context.topology.capacity_cache.clear)
+    live = cost(context, place, partial(forget_results, context))
     signs = iter([-1, 1] * RUNS)
     move(context, placed, 1)
     refresh = cost(
-        context, partial(renew, context, shape), lambda: move(context, placed, next(signs))
+        context, partial(update, context, shape), lambda: move(context, placed, next(signs))
     )
     move(context, placed, -1 if next(signs) < 0 else 0)
     rate = 1 / (live.seconds + refresh.seconds)
     figures = f"cold {cold}  warm {live}  refresh {refresh}  {rate:8,.0f} placements/s"
-    return f"  {ask.name:30} {figures}"
+    return f"  {request.name:30} {figures}"
 
 
-def forget_answers(context: PlacementContext) -> None:
+def forget_results(context: PlacementContext) -> None:
     """What is measured is a search, not that the same question was asked before."""
-    for known in context.topology.shapes.values():
-        known.capacities.answers.clear()
+    for known in context.topology.capacity_cache.values():
+        known.capacities.results.clear()
 
 
-def renew(context: PlacementContext, shape: RequestShape) -> None:
+def update(context: PlacementContext, shape: RequestShape) -> None:
     """Bring the figures of a shape up to date."""
     with capacities_for(context, shape):
         pass
@@ -177,11 +179,11 @@ def main() -> None:
     """All sizes and depths."""
     for hosts in SIZES:
         for depth in LEVELS:
-            context = ground_of(hosts, depth)
+            context = context_of(hosts, depth)
             took = median(seconds(partial(bare_pass, context)) for _ in range(RUNS))
             print(f"{hosts:,} hosts, {depth} levels; a pass takes {1000 * took:.3f} ms")
-            for ask in asks(context.topology.levels, hosts):
-                print(measure(context, ask))
+            for request in bench_requests(context.topology.levels, hosts):
+                print(measure(context, request))
             sys.stdout.flush()
 
 

@@ -1,4 +1,4 @@
-"""Who holds a place is known the same way whatever came and went before."""
+"""The index of admitted units depends on the present units only, not on what came before."""
 
 import numpy as np
 from hypothesis import given
@@ -48,7 +48,7 @@ def told(admitted: AdmittedIndex) -> list[tuple[str, int, int, int, int, int]]:
 
 
 @given(CHANGES)
-def test_a_crowd_is_those_who_are_there_now(
+def test_the_index_holds_exactly_the_present_units(
     changes: list[tuple[str, Stands | None]],
 ) -> None:
     admitted = AdmittedIndex(a_table())

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.scheduling.placement.assignment_encoding import DIRECT_LIMIT, AssignmentEncoder
+from headgate.domain.scheduling.placement.flavor_topology import DIRECT_LIMIT, AssignmentEncoder
 from headgate.domain.scheduling.placement.size_index import MAX_INDEXED_SIZE
 from headgate.domain.workloads.admission import TopologyDomain
 
@@ -23,24 +23,24 @@ gangs = st.tuples(
 def test_each_place_is_named_with_its_own_pods(asked: list[tuple[int, int, list[int]]]) -> None:
     naming = AssignmentEncoder(np.fromiter(NAMES, dtype=np.object_, count=PLACES))
     for first, number, repeated in asked:
-        places = np.arange(PLACES)[first : first + number]
-        pods = np.resize(np.array(repeated), len(places))
-        said = naming.say(places, pods)
+        leaves = np.arange(PLACES)[first : first + number]
+        pods = np.resize(np.array(repeated), len(leaves))
+        said = naming.encode(leaves, pods)
         assert said == tuple(
             TopologyDomain(NAMES[place], count)
-            for place, count in zip(places.tolist(), pods.tolist(), strict=True)
+            for place, count in zip(leaves.tolist(), pods.tolist(), strict=True)
         )
 
 
 def test_what_is_said_again_is_the_same_object() -> None:
     naming = AssignmentEncoder(np.fromiter(NAMES, dtype=np.object_, count=PLACES))
-    places = np.arange(PLACES)
-    first = naming.say(places, np.full(PLACES, 8))
-    again = naming.say(places, np.full(PLACES, 8))
+    leaves = np.arange(PLACES)
+    first = naming.encode(leaves, np.full(PLACES, 8))
+    again = naming.encode(leaves, np.full(PLACES, 8))
     assert all(one is other for one, other in zip(first, again, strict=True))
 
 
 def test_a_part_has_the_names_of_its_places() -> None:
     naming = AssignmentEncoder(np.fromiter(NAMES, dtype=np.object_, count=PLACES))
-    part = naming.part(slice(3, 5))
-    assert part.say(np.array([1]), np.array([2])) == (TopologyDomain(("host-4",), 2),)
+    part = naming.subset(slice(3, 5))
+    assert part.encode(np.array([1]), np.array([2])) == (TopologyDomain(("host-4",), 2),)

@@ -1,4 +1,4 @@
-"""Looking at the likely domains only finds whom looking at every domain finds."""
+"""A search of the likely domains finds the victims that a search of every domain finds."""
 
 from random import Random
 
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.placement.flavor_topology import leaf_range
 from headgate.domain.scheduling.placement.host_table import PROJECTED, Bools
 from headgate.domain.scheduling.placement.place import place_pod_set
 from headgate.domain.scheduling.placement.placement_context import (
@@ -16,7 +17,6 @@ from headgate.domain.scheduling.placement.placement_context import (
     PlacementContext,
     single_pod_requests,
 )
-from headgate.domain.scheduling.placement.subtopology import leaf_range
 from headgate.domain.scheduling.preemption.candidates import quota_reserved_at
 from headgate.domain.scheduling.preemption.request import Candidate, Victim
 from headgate.domain.scheduling.preemption.scoring import Score, plan_score
@@ -130,10 +130,10 @@ class EveryDomain:
         return sorted(asked, key=lambda w: (w.spec.priority, -quota_reserved_at(w), w.uid))
 
     def _lies_in(self, workload: Workload, within: Bools) -> bool:
-        places = [
+        leaves = [
             self.topology.leaves_of(p[0]) for p in self.partition.charges.held_by(workload).pods
         ]
-        return any(bool(within[each].any()) for each in places)
+        return any(bool(within[each].any()) for each in leaves)
 
 
 @pytest.mark.slow

@@ -17,9 +17,10 @@ from headgate.domain.scheduling.placement.capacity_cache import (
     compute_capacities,
     leaf_capacities,
 )
-from headgate.domain.scheduling.placement.domain_capacities import DomainCapacities, refresh
+from headgate.domain.scheduling.placement.domain_capacities import Capacities, refresh
+from headgate.domain.scheduling.placement.domain_selection import plain_order, select_in_order
+from headgate.domain.scheduling.placement.flavor_topology import build_host_table
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.scheduling.placement.orders import plain_order, take_in_order
 from headgate.domain.scheduling.placement.place import (
     PlacementFailure,
     PodSetPlacement,
@@ -30,9 +31,8 @@ from headgate.domain.scheduling.placement.placement_context import (
     PlacementContext,
     single_pod_requests,
 )
-from headgate.domain.scheduling.placement.search_request import search_request, slice_constraints
+from headgate.domain.scheduling.placement.search import search_request, slice_constraints
 from headgate.domain.scheduling.placement.size_index import MAX_INDEXED_SIZE
-from headgate.domain.scheduling.placement.topology_tree import build_host_table
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
     NodeSpec,
@@ -53,7 +53,7 @@ _small = st.integers(min_value=0, max_value=9)
 
 @st.composite
 def nodes(draw: st.DrawFn) -> list[Configured[NodeSpec]]:
-    """Up to 14 hosts in a few racks whose names repeat in several blocks."""
+    """Up to 14 hosts in a few racks, the names of which repeat in several blocks."""
     return [
         Configured(
             name=f"h{number}",
@@ -258,7 +258,7 @@ def _assert_figures_are_true(
         _assert_equal(_brought_up_to_date(context, shape, kept), anew)
 
 
-def _assert_equal(one: DomainCapacities, other: DomainCapacities) -> None:
+def _assert_equal(one: Capacities, other: Capacities) -> None:
     for figures in ("pods", "slices", "pods_with_leader", "slices_with_leader", "leader_capacity"):
         for these, those in zip(getattr(one, figures), getattr(other, figures), strict=True):
             assert these.tolist() == those.tolist(), figures
@@ -266,7 +266,7 @@ def _assert_equal(one: DomainCapacities, other: DomainCapacities) -> None:
 
 def _brought_up_to_date(
     context: PlacementContext, shape: RequestShape, kept: dict[object, CachedCapacities]
-) -> DomainCapacities:
+) -> Capacities:
     """Figures where only what changed since the last time is counted, as on many hosts."""
     changes = [context.table.changes[view] for view in context.views]
     known = kept.setdefault(
@@ -276,8 +276,8 @@ def _brought_up_to_date(
     if None in since:
         known.capacities = compute_capacities(context, shape)
     elif rows := [row for each in since if each for row in each]:
-        places = context.topology.leaves_of(np.unique(np.concatenate(rows)))
-        refresh(known.capacities, places, leaf_capacities(context, shape, places))
+        leaves = context.topology.leaves_of(np.unique(np.concatenate(rows)))
+        refresh(known.capacities, leaves, leaf_capacities(context, shape, leaves))
     known.positions = tuple(each.position for each in changes)
     return known.capacities
 
@@ -314,28 +314,26 @@ def test_leaving_out_what_does_not_matter_does_not_change_what_is_taken(
     need = need * unit * repeat - repeat // 3
     sliced = _flat([size * unit for size in slices], spare, repeat)
     for capacities in (sliced, replace(sliced, pods=sliced.slices)):
-        found = take_in_order(capacities, 0, best_fit=best_fit, need=need)
+        found = select_in_order(capacities, 0, None, need, best_fit=best_fit)
         plain = _one_by_one(capacities, need, best_fit=best_fit)
         if found is None or plain is None:
             assert found is None
             assert plain is None
         else:
-            assert list(zip(found[0].tolist(), found[1].tolist(), strict=True)) == plain
+            assert list(zip(found.domains.tolist(), found.units.tolist(), strict=True)) == plain
 
 
-def _flat(slices: list[int], spare: list[int], repeat: int) -> DomainCapacities:
+def _flat(slices: list[int], spare: list[int], repeat: int) -> Capacities:
     size = np.array(slices * repeat, dtype=np.int64)
     pods = 4 * size + np.array(spare[: len(slices)] * repeat, dtype=np.int64)
     none = np.zeros_like(size)
     topology: Any = None
     constraints: Any = None
-    return DomainCapacities(
-        topology, constraints, False, [pods], [size], [pods], [size], [none], []
-    )
+    return Capacities(topology, constraints, False, [pods], [size], [pods], [size], [none], [])
 
 
 def _one_by_one(
-    capacities: DomainCapacities, need: int, *, best_fit: bool
+    capacities: Capacities, need: int, *, best_fit: bool
 ) -> list[tuple[int, int]] | None:
     """The rule as it is written (topology.md §4.5): visit in order, the last one tightest."""
     slices = capacities.slices[0]

@@ -45,7 +45,8 @@ def test_the_tightest_are_all_of_the_smallest_size_that_suffices(
     assert sizes is not None
     enough = of[of >= need]
     plain = np.flatnonzero(of == enough.min()).tolist() if len(enough) else []
-    assert best_fit_domains(sizes, need).tolist() == plain
+    assert list(best_fit_domains(of, need, sizes)) == plain
+    assert list(best_fit_domains(of, need, None)) == plain
 
 
 def test_sizes_too_large_to_count_are_not_counted() -> None:

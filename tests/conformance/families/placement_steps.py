@@ -15,10 +15,19 @@ from headgate.domain.scheduling.placement.balanced import (
     optimal_domain_set,
 )
 from headgate.domain.scheduling.placement.domain_capacities import (
-    DomainCapacities,
+    Capacities,
     SliceConstraints,
 )
-from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology, belongs_to_flavor
+from headgate.domain.scheduling.placement.domain_selection import (
+    DomainSelection,
+    leader_order,
+    plain_order,
+)
+from headgate.domain.scheduling.placement.flavor_topology import (
+    FlavorTopology,
+    belongs_to_flavor,
+    build_host_table,
+)
 from headgate.domain.scheduling.placement.host_table import (
     ACTUAL,
     PODS,
@@ -26,7 +35,6 @@ from headgate.domain.scheduling.placement.host_table import (
     Ints,
     is_schedulable,
 )
-from headgate.domain.scheduling.placement.orders import leader_order, plain_order
 from headgate.domain.scheduling.placement.placement_context import (
     PlacedPods,
     PlacementContext,
@@ -35,9 +43,7 @@ from headgate.domain.scheduling.placement.placement_context import (
     merge_placed,
     pods_of_assignment,
 )
-from headgate.domain.scheduling.placement.search import DomainSelection
-from headgate.domain.scheduling.placement.search_request import search_request
-from headgate.domain.scheduling.placement.topology_tree import build_host_table
+from headgate.domain.scheduling.placement.search import search_request
 from headgate.domain.topology.specs import (
     HOSTNAME_LABEL,
     NodeSpec,
@@ -269,7 +275,7 @@ def _id(domains: list[Given], number: int) -> str:
 
 def _capacities(
     domains: list[Given], size: int = 1, *, has_leader: bool, with_score: bool = False
-) -> DomainCapacities:
+) -> Capacities:
     """Domains of one level with the figures that the case gives them."""
     return _tree(domains, SliceConstraints(size, 0), has_leader=has_leader, with_score=with_score)
 
@@ -280,7 +286,7 @@ def _tree(
     *,
     has_leader: bool,
     with_score: bool = False,
-) -> DomainCapacities:
+) -> Capacities:
     depth = max(len(each["domain"]["levelValues"]) for each in domains)
     levels = [f"level-{number}" for number in range(depth)]
     leaves = [each for each in domains if len(each["domain"]["levelValues"]) == depth]
@@ -298,7 +304,7 @@ def _tree(
         ]  # fmt: skip
 
     pods, slices = figures("podCount"), figures("sliceCount")
-    return DomainCapacities(
+    return Capacities(
         topology,
         constraints,
         has_leader,
@@ -311,7 +317,7 @@ def _tree(
     )
 
 
-def _number_taken_greedily(capacities: DomainCapacities, need: int) -> int:
+def _number_taken_greedily(capacities: Capacities, need: int) -> int:
     chosen = best_balanced_choice(capacities, 0, need)
     return chosen.number if chosen else 0
 

@@ -14,7 +14,7 @@ from headgate.domain.scheduling.placement.place import (
     place_pod_sets,
 )
 from headgate.domain.scheduling.placement.placement_context import PlacementContext
-from headgate.domain.scheduling.placement.scale_up import RunningPods, place_scale_up
+from headgate.domain.scheduling.placement.replacement import RunningPods, place_scale_up
 from headgate.domain.workloads.specs import PodSet
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences

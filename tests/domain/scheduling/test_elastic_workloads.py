@@ -79,7 +79,7 @@ def test_a_slice_keeps_the_flavors_that_its_pods_run_on() -> None:
     found = recorded_reason(world.cell, world[new], world.at)
     assert found is not None
     told = [blocker.message for blocker in found.blockers]
-    assert "Flavor two cannot be used: it is bound to flavor one" in told
+    assert "Flavor two cannot be used: pinned to flavor one" in told
 
 
 def test_quota_is_never_counted_twice_at_any_position() -> None:

@@ -19,7 +19,7 @@ from headgate.domain.scheduling.placement.capacity_report import (
 )
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.placement.placement_context import PlacementContext
-from headgate.domain.scheduling.placement.scale_up import added_pods
+from headgate.domain.scheduling.placement.replacement import added_pods
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.pods.assignment_trimming import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet, replaced_key

@@ -7,7 +7,7 @@ import msgspec
 
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.eviction_simulation import EvictionSimulation, LeafPods
+from headgate.domain.scheduling.placement.freeable_domains import EvictionSimulation, LeafPods
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.request import Candidate
 from headgate.domain.scheduling.quota.dominant_resource_share import (

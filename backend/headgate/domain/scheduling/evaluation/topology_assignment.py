@@ -14,7 +14,7 @@ from headgate.domain.scheduling.placement.place import (
     place_pod_sets,
 )
 from headgate.domain.scheduling.placement.placement_context import PlacedPods, PlacementContext
-from headgate.domain.scheduling.placement.scale_up import RunningPods, place_scale_up
+from headgate.domain.scheduling.placement.replacement import RunningPods, place_scale_up
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.pods.assignment_trimming import trimmed_to

@@ -21,20 +21,21 @@ from headgate.domain.scheduling.flavors.assignment import PodSetFlavors
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.admitted_index import AdmittedIndex
 from headgate.domain.scheduling.placement.capacity_cache import RequestShape
-from headgate.domain.scheduling.placement.eviction_simulation import (
-    EvictionSimulation,
-    eviction_simulation,
+from headgate.domain.scheduling.placement.flavor_topology import (
+    FlavorTopology,
+    domain_name,
+    subtopology_of,
 )
-from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
 from headgate.domain.scheduling.placement.freeable_domains import (
+    EvictionSimulation,
     FreeableDomain,
+    eviction_simulation,
     fits_in_one_domain,
     freeable_domains,
     is_sum_of_hosts,
 )
 from headgate.domain.scheduling.placement.host_table import PROJECTED, Bools
-from headgate.domain.scheduling.placement.search_request import slice_constraints
-from headgate.domain.scheduling.placement.subtopology import domain_name, subtopology_of
+from headgate.domain.scheduling.placement.search import slice_constraints
 from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.workloads.pods.eviction_units import workload_of
 from headgate.domain.workloads.specs import PodSet

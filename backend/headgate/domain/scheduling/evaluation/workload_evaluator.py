@@ -30,17 +30,14 @@ from headgate.domain.scheduling.evaluation.workload_slices import (
     replaced_slice,
     running_pods,
 )
-from headgate.domain.scheduling.flavors.assignment import (
-    FlavorAssignment,
-    assign_flavors,
-)
+from headgate.domain.scheduling.flavors.assignment import FlavorAssignment, assign_flavors
 from headgate.domain.scheduling.flavors.eligibility import FlavorOptions, options_for_workload
 from headgate.domain.scheduling.lifecycle.admission_checks import has_provisioning_check
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, EMPTY, PROJECTED, TRIAL
 from headgate.domain.scheduling.placement.place import PlacementFailure
-from headgate.domain.scheduling.placement.scale_up import RunningPods
+from headgate.domain.scheduling.placement.replacement import RunningPods
 from headgate.domain.scheduling.preemption.request import Victim
 from headgate.domain.scheduling.quota.usage import QuotaView
 from headgate.domain.scheduling.results import (

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import HostTable
-from headgate.domain.scheduling.placement.scale_up import RunningPods
+from headgate.domain.scheduling.placement.replacement import RunningPods
 from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
 from headgate.domain.workloads.specs import PodSet, replaced_key
 from headgate.domain.workloads.state import Workload

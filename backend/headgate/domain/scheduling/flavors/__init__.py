@@ -1,1 +1,1 @@
-"""Which flavor serves each resource of a pod set."""
+"""Assigns a flavor to each resource of a pod set (Kueue: flavorassigner)."""

@@ -1,7 +1,7 @@
-"""One flavor for each resource group of each pod set, in order of preference.
+"""Assignment of one flavor to each resource group of each pod set (queueing.md §3.4, §3.5).
 
-Pod sets of one group (a leader and its workers) share their flavors, and what they need together
-is asked of quota at once. Reference queueing.md §3.4 and §3.5.
+Kueue: `flavorassigner.go: assignFlavors`, `findFlavorForPodSets`. Pod sets of one group (a leader
+and its workers) share their flavors, and quota is checked for the sum of their requests.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,11 +22,11 @@ from headgate.domain.workloads.specs import PodSet
 QuotaCheck = Callable[[FlavorResource, int], QuotaResult]
 
 PODS = "pods"
-"""Each pod is charged as one of this resource besides."""
+"""The resource of which each pod is charged one besides its requests."""
 
 
 class PodSetFlavors(msgspec.Struct, frozen=True, gc=False):
-    """What one pod set would take: a flavor and an amount for each resource."""
+    """The flavor and the amount of each resource assigned to one pod set."""
 
     pod_set: PodSet
     flavors: dict[str, str]
@@ -34,7 +34,7 @@ class PodSetFlavors(msgspec.Struct, frozen=True, gc=False):
 
 
 class FlavorAssignment(msgspec.Struct, frozen=True, gc=False):
-    """The choice for a whole workload with everything that was looked at on the way."""
+    """The flavors of a workload's pod sets, with every flavor tried (Kueue: `Assignment`)."""
 
     mode: Mode
     level: int
@@ -42,7 +42,7 @@ class FlavorAssignment(msgspec.Struct, frozen=True, gc=False):
     tries: tuple[FlavorAttempt, ...]
 
     def amounts(self) -> dict[FlavorResource, int]:
-        """What it takes in all, by flavor and resource."""
+        """Returns the workload's usage by flavor and resource."""
         total: dict[FlavorResource, int] = {}
         for given in self.pod_sets:
             for resource, amount in given.usage.items():
@@ -52,14 +52,14 @@ class FlavorAssignment(msgspec.Struct, frozen=True, gc=False):
 
 
 class _PodSetGroup(msgspec.Struct, frozen=True, gc=False):
-    """Pod sets that share their flavors, what each needs, and what has been chosen for them."""
+    """Pod sets that share their flavors, their requests, and the flavors assigned so far."""
 
     pod_sets: tuple[PodSet, ...]
     needs: tuple[Requests, ...]
     flavors: dict[str, str]
 
     def together(self) -> Requests:
-        """What they need together."""
+        """Returns the sum of their requests."""
         total = self.needs[0]
         for need in self.needs[1:]:
             total = added(total, need)
@@ -67,7 +67,7 @@ class _PodSetGroup(msgspec.Struct, frozen=True, gc=False):
 
 
 class _RatedFlavor(msgspec.Struct, frozen=True, gc=False):
-    """A flavor that would serve a group, and how well."""
+    """A flavor that fits a group, with its mode and borrowing level."""
 
     flavor: str
     mode: Mode
@@ -75,32 +75,37 @@ class _RatedFlavor(msgspec.Struct, frozen=True, gc=False):
 
 
 def assign_flavors(
-    offer: FlavorOptions, pod_sets: tuple[PodSet, ...], ask: QuotaCheck
+    options: FlavorOptions, pod_sets: tuple[PodSet, ...], ask: QuotaCheck
 ) -> FlavorAssignment:
-    """The flavors a workload gets; the amounts of earlier pod sets count for later ones."""
+    """Returns the flavors assigned to a workload; NO_FIT if a pod set has none for a resource.
+
+    The amounts of earlier pod sets count as used for later ones.
+    """
     tries: list[FlavorAttempt] = []
     taken: dict[FlavorResource, int] = {}
-    per_pod = {pod_set.name: offer.per_pod(pod_set) for pod_set in pod_sets}
+    per_pod = {pod_set.name: options.per_pod(pod_set) for pod_set in pod_sets}
     groups = _pod_set_groups(pod_sets, per_pod)
     best_of_all: list[_RatedFlavor] = []
     is_short = False
     for group in groups:
         needed = group.together()
-        for number, resources in enumerate(offer.spec.resource_groups):
+        for number, resources in enumerate(options.spec.resource_groups):
             covered = resources.covered_resources
             requests = {name: amount for name, amount in needed.items() if name in covered}
             if not requests:
                 continue
-            best = _find_flavor(offer, (number, resources), (group, requests), (taken, ask), tries)
+            best = _find_flavor(
+                options, (number, resources), (group, requests), (taken, ask), tries
+            )
             if best is None:
                 is_short = True
                 continue
             best_of_all.append(best)
             _record_assignment(group, best.flavor, requests, taken)
     chosen = _assigned_pod_sets(groups, pod_sets)
-    unserved = _undeclared(offer, per_pod)
+    unserved = _undeclared(options, per_pod)
     if not is_short:
-        unserved += _without_hosts(offer, chosen)
+        unserved += _without_hosts(options, chosen)
     tries.extend(unserved)
     if unserved or is_short:
         return FlavorAssignment(Mode.NO_FIT, 0, chosen, tuple(tries))
@@ -120,7 +125,7 @@ def _record_assignment(
 def _pod_set_groups(
     pod_sets: tuple[PodSet, ...], per_pod: Mapping[str, Requests]
 ) -> list[_PodSetGroup]:
-    """The groups in the order of their first pod sets; one that names no group is alone."""
+    """The groups in the order of their first pod sets; a pod set without group name is alone."""
     members: dict[tuple[str, str], list[PodSet]] = {}
     for pod_set in pod_sets:
         request = pod_set.topology_request
@@ -134,7 +139,7 @@ def _pod_set_groups(
 
 
 def _amounts(per_pod: Requests, count: int) -> Requests:
-    """What all pods of a set are charged, in the order of names."""
+    """The amounts charged for all pods of a set, by resource name."""
     amounts = {name: clamped(amount * count) for name, amount in per_pod.items()}
     amounts[PODS] = count
     return dict(sorted(amounts.items()))
@@ -143,7 +148,7 @@ def _amounts(per_pod: Requests, count: int) -> Requests:
 def _assigned_pod_sets(
     groups: list[_PodSetGroup], pod_sets: tuple[PodSet, ...]
 ) -> tuple[PodSetFlavors, ...]:
-    """Every pod set with the flavors of its group and its own part of the amounts."""
+    """Each pod set with the flavors of its group and its own amounts."""
     found = {
         pod_set.name: PodSetFlavors(
             pod_set,
@@ -156,7 +161,7 @@ def _assigned_pod_sets(
     return tuple(found[pod_set.name] for pod_set in pod_sets)
 
 
-def _undeclared(offer: FlavorOptions, per_pod: Mapping[str, Requests]) -> list[FlavorAttempt]:
+def _undeclared(options: FlavorOptions, per_pod: Mapping[str, Requests]) -> list[FlavorAttempt]:
     return [
         FlavorAttempt(
             pod_set,
@@ -165,24 +170,26 @@ def _undeclared(offer: FlavorOptions, per_pod: Mapping[str, Requests]) -> list[F
             remedy=f"quota for {resource} in its ClusterQueue, or no request for {resource}",
         )
         for pod_set, requests in per_pod.items()
-        for resource in offer.undeclared(requests)
+        for resource in options.undeclared(requests)
     ]
 
 
-def _without_hosts(offer: FlavorOptions, chosen: tuple[PodSetFlavors, ...]) -> list[FlavorAttempt]:
-    """Pod sets that ask for places and got no flavor that has hosts."""
+def _without_hosts(
+    options: FlavorOptions, chosen: tuple[PodSetFlavors, ...]
+) -> list[FlavorAttempt]:
+    """The pod sets that request a topology and were assigned no flavor with hosts."""
     why = "none of its resources comes from a flavor with a topology"
     return [
         FlavorAttempt(given.pod_set.name, "", why)
         for given in chosen
         if given.pod_set.count
         and placement_request(given.pod_set)
-        and not flavor_with_hosts(offer, given.flavors)
+        and not flavor_with_hosts(options, given.flavors)
     ]
 
 
 def _find_flavor(
-    offer: FlavorOptions,
+    options: FlavorOptions,
     resources: tuple[int, ResourceGroup],
     wanted: tuple[_PodSetGroup, Requests],
     quota: tuple[Mapping[FlavorResource, int], QuotaCheck],
@@ -190,10 +197,10 @@ def _find_flavor(
 ) -> _RatedFlavor | None:
     group, requests = wanted
     taken, ask = quota
-    fungibility = offer.spec.flavor_fungibility
+    fungibility = options.spec.flavor_fungibility
     best: _RatedFlavor | None = None
     for flavor in resources[1].flavors:
-        refused = ineligibility(offer, flavor.name, group.pod_sets, group.flavors, requests)
+        refused = ineligibility(options, flavor.name, group.pod_sets, group.flavors, requests)
         why, remedy = (refused.why, refused.remedy) if refused else ("", "")
         answers = {}
         if refused is None:
@@ -217,7 +224,7 @@ def _find_flavor(
 
 
 def _should_try_next_flavor(here: _RatedFlavor, fungibility: FlavorFungibility) -> bool:
-    """The table of queueing.md §3.5."""
+    """Kueue: `shouldTryNextFlavor`; the table of queueing.md §3.5."""
     if here.mode == Mode.NO_CANDIDATES:
         return True
     if here.level > 0 and fungibility.when_can_borrow == "TryNextFlavor":

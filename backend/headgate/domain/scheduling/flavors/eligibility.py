@@ -1,4 +1,7 @@
-"""What a ClusterQueue has to choose flavors from for one workload (queueing.md §3.3, §3.4)."""
+"""The flavors that a ClusterQueue offers to a workload, and which are eligible for a pod set.
+
+Kueue: `flavorassigner.go: checkFlavorForPodSets`; semantics in queueing.md §3.3 and §3.4.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,9 +24,9 @@ DEFAULT_RESOURCE_RULES = ResourceRules()
 
 @dataclass(frozen=True, slots=True)
 class FlavorOptions:
-    """What a ClusterQueue has to choose from.
+    """The flavors that a ClusterQueue offers to one workload, and what restricts them.
 
-    `unplaceable` pairs pod sets with flavors whose hosts cannot hold them, `no_victims_in` with
+    `unplaceable` pairs pod sets with flavors without capacity for them, `no_victims_in` with
     flavors in which preemption found no victims. `allowed` are the only flavors the workload may
     have; empty means any. `fixed_flavors` is the flavor of each resource of each pod set where it
     cannot be chosen; `is_scale_up` if the workload takes over pods that run there. `covered` are
@@ -42,7 +45,10 @@ class FlavorOptions:
     covered: frozenset[str] = frozenset()
 
     def is_topology_only(self) -> bool:
-        """Whether every flavor is topology-aware, so that pods without a wish are placed too."""
+        """Whether every flavor has a topology, so that pods without a request are placed too.
+
+        Kueue: `clusterqueue.go: isTASOnly`.
+        """
         return all(
             name in self.flavors and self.flavors[name].spec.topology_name
             for group in self.spec.resource_groups
@@ -50,11 +56,11 @@ class FlavorOptions:
         )
 
     def per_pod(self, pod_set: PodSet) -> Requests:
-        """What one pod of a set is charged, in the order of names."""
+        """The amounts charged for one pod of a set, by resource name."""
         return quota_amounts(pod_set.scheduling.requests, self.resources)
 
     def undeclared(self, per_pod: Requests) -> tuple[str, ...]:
-        """The resources a pod needs and the ClusterQueue has no quota for, where that matters."""
+        """The requested resources without quota, unless the Configuration ignores them."""
         if self.resources.quota_check_strategy == "IgnoreUndeclared" or (
             per_pod.keys() <= self.covered
         ):
@@ -64,7 +70,7 @@ class FlavorOptions:
 
 
 def flavor_options(config: Config, spec: ClusterQueueSpec) -> FlavorOptions:
-    """What the ClusterQueue of that spec offers to whoever names no flavors."""
+    """Returns what a ClusterQueue offers to a workload that restricts no flavors."""
     return FlavorOptions(
         spec,
         config.resource_flavors,
@@ -76,63 +82,62 @@ def flavor_options(config: Config, spec: ClusterQueueSpec) -> FlavorOptions:
     )
 
 
-def options_for_workload(offer: FlavorOptions, workload: Workload) -> FlavorOptions:
-    """What of it a workload may have."""
+def options_for_workload(options: FlavorOptions, workload: Workload) -> FlavorOptions:
+    """Returns the options restricted to the flavors that the workload allows."""
     allowed = allowed_flavors(workload.annotations) if workload.annotations else ()
-    return replace(offer, allowed=allowed) if allowed else offer
+    return replace(options, allowed=allowed) if allowed else options
 
 
 FlavorByResource = Mapping[str, str]
-"""The flavors chosen so far, by resource."""
+"""The flavors assigned so far, by resource."""
 
 
 HOSTS_OF_OTHER_FLAVOR = "its pods lie on the hosts of"
-"""How a refusal begins that another choice for the other resources could spare it."""
+"""How the reason begins where other flavors for the other resources would make it eligible."""
 
 
 class Ineligibility(msgspec.Struct, frozen=True, gc=False):
-    """Why not, as the end of a sentence, and what would end it, where something would."""
+    """The reason why a flavor is not eligible, and the remedy where there is one."""
 
     why: str
     remedy: str = ""
 
 
 def ineligibility(
-    offer: FlavorOptions,
+    options: FlavorOptions,
     name: str,
     pod_sets: tuple[PodSet, ...],
     given: FlavorByResource,
     resources: Iterable[str],
 ) -> Ineligibility | None:
-    """Why these pod sets may not have the resources from the flavor; None if all of them may."""
-    if name not in offer.flavors:
+    """Returns why a flavor is not eligible for pod sets that share it; None if it is."""
+    if name not in options.flavors:
         return Ineligibility("the flavor does not exist", f"a ResourceFlavor {name}")
-    if offer.allowed and name not in offer.allowed:
+    if options.allowed and name not in options.allowed:
         allowed = f"flavor {name} among those that the workload allows"
         return Ineligibility("the workload does not allow it", allowed)
-    fixed_flavors = _fixed_elsewhere(offer, name, pod_sets, resources)
-    if fixed_flavors:
-        return Ineligibility(f"it is bound to flavor {fixed_flavors}")
+    if flavor := _fixed_elsewhere(options, name, pod_sets, resources):
+        return Ineligibility(f"pinned to flavor {flavor}")
     for pod_set in pod_sets:
-        reason = _pod_set_ineligibility(offer, name, pod_set, given)
+        reason = _pod_set_ineligibility(options, name, pod_set, given)
         if reason is not None:
             return reason
     return None
 
 
 def _fixed_elsewhere(
-    offer: FlavorOptions, name: str, pod_sets: tuple[PodSet, ...], resources: Iterable[str]
+    options: FlavorOptions, name: str, pod_sets: tuple[PodSet, ...], resources: Iterable[str]
 ) -> str:
-    if not offer.fixed_flavors:
+    if not options.fixed_flavors:
         return ""
-    fixed_flavors = (
-        offer.fixed_flavors.get((p.name, r), name) for p in pod_sets for r in sorted(resources)
+    fixed = (
+        options.fixed_flavors.get((p.name, r), name) for p in pod_sets for r in sorted(resources)
     )
-    return next((flavor for flavor in fixed_flavors if flavor != name), "")
+    return next((flavor for flavor in fixed if flavor != name), "")
 
 
 def placement_request(pod_set: PodSet) -> TopologyRequest | None:
-    """Its request for places; a request that only names its group asks for none."""
+    """Returns the topology request of a pod set; one that only names its group is none."""
     request = pod_set.topology_request
     if request is None:
         return None
@@ -141,15 +146,15 @@ def placement_request(pod_set: PodSet) -> TopologyRequest | None:
 
 
 def _pod_set_ineligibility(
-    offer: FlavorOptions, name: str, pod_set: PodSet, given: FlavorByResource
+    options: FlavorOptions, name: str, pod_set: PodSet, given: FlavorByResource
 ) -> Ineligibility | None:
-    if (pod_set.name, name) in offer.unplaceable:
-        return Ineligibility("no place on its hosts")
-    if (pod_set.name, name) in offer.no_victims_in:
-        return Ineligibility("nobody there may be preempted")
-    flavor = offer.flavors[name].spec
+    if (pod_set.name, name) in options.unplaceable:
+        return Ineligibility("no capacity on its hosts")
+    if (pod_set.name, name) in options.no_victims_in:
+        return Ineligibility("no preemptible workloads on its hosts")
+    flavor = options.flavors[name].spec
     if flavor.topology_name or placement_request(pod_set):
-        reason = _topology_ineligibility(offer, name, pod_set, given)
+        reason = _topology_ineligibility(options, name, pod_set, given)
         if reason is not None:
             return reason
     return _flavor_ineligibility(name, flavor, pod_set)
@@ -158,7 +163,7 @@ def _pod_set_ineligibility(
 def _flavor_ineligibility(
     name: str, flavor: ResourceFlavorSpec, pod_set: PodSet
 ) -> Ineligibility | None:
-    """As the flavor's own taints and labels have it."""
+    """Checks the flavor's taints and node labels."""
     pod = pod_set.scheduling
     why = flavor_refusal(flavor, pod)
     if not why:
@@ -172,30 +177,30 @@ def _flavor_ineligibility(
 
 
 def _topology_ineligibility(
-    offer: FlavorOptions, name: str, pod_set: PodSet, given: FlavorByResource
+    options: FlavorOptions, name: str, pod_set: PodSet, given: FlavorByResource
 ) -> Ineligibility | None:
-    topology = offer.flavors[name].spec.topology_name
+    topology = options.flavors[name].spec.topology_name
     request = placement_request(pod_set)
     if not topology:
-        if _needs_no_hosts(offer, name):
+        if _needs_no_hosts(options, name):
             return None
         remedy = f"a topology for flavor {name}, or no topology request in pod set {pod_set.name}"
         return Ineligibility("the flavor has no topology", remedy)
-    if request is None and not offer.is_topology_only():
+    if request is None and not options.is_topology_only():
         remedy = f"a topology request in pod set {pod_set.name}, for flavor {name}"
         return Ineligibility("the flavor is for pods that ask for a topology", remedy)
-    if topology not in offer.topologies:
+    if topology not in options.topologies:
         return Ineligibility(f"the topology {topology} does not exist", f"a Topology {topology}")
-    other = flavor_with_hosts(offer, given)
+    other = flavor_with_hosts(options, given)
     if other and other != name:
         return Ineligibility(f"{HOSTS_OF_OTHER_FLAVOR} {other} already")
-    return None if request is None else _missing_level(offer, topology, pod_set, request)
+    return None if request is None else _missing_level(options, topology, pod_set, request)
 
 
 def _missing_level(
-    offer: FlavorOptions, topology: str, pod_set: PodSet, request: TopologyRequest
+    options: FlavorOptions, topology: str, pod_set: PodSet, request: TopologyRequest
 ) -> Ineligibility | None:
-    levels = offer.topologies[topology].spec.levels
+    levels = options.topologies[topology].spec.levels
     asked = (request.required, request.preferred, *(s.level for s in request.slice_layers))
     missing = next((level for level in asked if level and level not in levels), None)
     if not missing:
@@ -207,19 +212,19 @@ def _missing_level(
     )
 
 
-def _needs_no_hosts(offer: FlavorOptions, name: str) -> bool:
-    """Whether its group serves things like credits or licences, while another one brings hosts."""
+def _needs_no_hosts(options: FlavorOptions, name: str) -> bool:
+    """Whether its resource group has no hosts (licences, credits) while another one has."""
     with_hosts = [
         {flavor.name for flavor in group.flavors}
-        for group in offer.spec.resource_groups
+        for group in options.spec.resource_groups
         if any(
-            flavor.name in offer.flavors and offer.flavors[flavor.name].spec.topology_name
+            flavor.name in options.flavors and options.flavors[flavor.name].spec.topology_name
             for flavor in group.flavors
         )
     ]
     return bool(with_hosts) and not any(name in flavors for flavors in with_hosts)
 
 
-def flavor_with_hosts(offer: FlavorOptions, given: FlavorByResource) -> str:
-    """The flavor among those given that has hosts; empty if none has."""
-    return next((f for f in given.values() if offer.flavors[f].spec.topology_name), "")
+def flavor_with_hosts(options: FlavorOptions, given: FlavorByResource) -> str:
+    """Returns the assigned flavor that has hosts; empty if none has."""
+    return next((f for f in given.values() if options.flavors[f].spec.topology_name), "")

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 
 from headgate.domain.config import Config
-from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology, build_host_table
 from headgate.domain.scheduling.placement.host_table import HostTable
-from headgate.domain.scheduling.placement.topology_tree import build_host_table
 
 
 def hosts_of(

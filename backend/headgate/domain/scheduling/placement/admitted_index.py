@@ -1,6 +1,7 @@
-"""Everyone who holds a place, as arrays: who protects whom by which number, and on which hosts.
+"""Arrays over all admitted workloads: their queues, protections and usage, host by host.
 
-A search for victims asks thousands at once; nobody is looked at one by one (preemption.md §6.7).
+A search for victims filters thousands of candidates with a few array operations (preemption.md
+§6.7).
 """
 
 from collections.abc import Iterable
@@ -14,7 +15,7 @@ from headgate.domain.scheduling.placement.host_table import PODS, Bools, HostTab
 from headgate.domain.values.quantities import Requests
 
 HostPods: TypeAlias = tuple[Ints, Ints, Requests]
-"""Rows of the host table, the pods in each, and what one pod takes."""
+"""Rows of the host table, the pods on each, and the requests of one pod."""
 
 UNUSED = -1
 INITIAL_LENGTH = 64
@@ -22,9 +23,9 @@ INITIAL_LENGTH = 64
 
 @dataclass(frozen=True, slots=True)
 class AdmittedUnit:
-    """One who holds a place: through which queue, how well protected, and its pods on hosts.
+    """An admitted workload's queue, protection and pods, or those of single pods of it.
 
-    With a `part` these are single pods of it, under that name.
+    With a `part` these are pods of the workload that may be evicted singly, under that name.
     """
 
     queue: str
@@ -35,11 +36,11 @@ class AdmittedUnit:
 
 
 class AdmittedIndex:
-    """Arrays over numbered holders, and over their pods host by host.
+    """Arrays over numbered holders (workloads, or single pods of them) and over their entries.
 
-    `names[n]` is holder `n`, empty where nobody has the number. `rows`, `holders`, `counts` and
-    `amounts` are one entry for each holder on each host; entries of `UNUSED` are void. Pods that
-    may leave singly are holders of their own.
+    `names[n]` is holder `n`, empty for an unused number. `rows`, `holders`, `counts` and `amounts`
+    have one entry for each holder on each host; entries of the holder `UNUSED` are void.
+    `units_of` names the single pods of a workload that are holders of their own.
     """
 
     def __init__(self, table: HostTable) -> None:
@@ -64,7 +65,7 @@ class AdmittedIndex:
 
     @property
     def preemptible(self) -> Bools:
-        """Who is Preemptible; nobody at void numbers."""
+        """Which holders may be preempted; false for unused numbers."""
         return self._preemptible[: len(self.names)]
 
     @property
@@ -74,7 +75,7 @@ class AdmittedIndex:
 
     @property
     def holders(self) -> Ints:
-        """The number of the holder of each entry."""
+        """The holder number of each entry."""
         return self._holders[: self._end]
 
     @property
@@ -84,25 +85,25 @@ class AdmittedIndex:
 
     @property
     def amounts(self) -> Ints:
-        """What each entry takes: a line for each resource of the host table."""
+        """The usage of each entry, with a line for each resource of the host table."""
         return self._amounts[:, : self._end]
 
     def in_cluster_queue(self, queue: str) -> Bools:
-        """Who holds a place through a queue."""
+        """Returns a mask of the holders admitted through a ClusterQueue."""
         number = self._queues.get(queue, UNUSED - 1)
         found: Bools = self._in_queue[: len(self.names)] == number
         return found
 
     def single_pods(self) -> Bools:
-        """Which holders are parts of others."""
+        """Returns a mask of the holders that are single pods of a workload."""
         return mask_of(self, chain.from_iterable(self.units_of.values()))
 
     def names_in(self, mask: Bools) -> list[str]:
-        """The names of some of them."""
+        """Returns the names of the holders in a mask."""
         return [self.names[number] for number in mask.nonzero()[0].tolist()]
 
     def add(self, name: str, *standings: AdmittedUnit) -> None:
-        """Someone holds a place, or another one than before."""
+        """Replaces a workload's holders by these units."""
         self.remove(name)
         for standing in standings:
             self._put(standing.part or name, standing)
@@ -110,7 +111,7 @@ class AdmittedIndex:
             self.units_of[name] = tuple(standing.part for standing in standings if standing.part)
 
     def remove(self, name: str) -> None:
-        """Someone holds no place any more."""
+        """Removes a workload's holders, if it has any."""
         for part in self.units_of.pop(name, ()):
             self._drop(part)
         self._drop(name)
@@ -177,7 +178,7 @@ class AdmittedIndex:
 
 
 def mask_of(admitted: AdmittedIndex, names: Iterable[str]) -> Bools:
-    """A mask of those of these names who hold a place."""
+    """Returns a mask of the holders among these names."""
     mask = np.zeros(len(admitted.names), dtype=np.bool_)
     mask[[admitted.numbers[name] for name in names if name in admitted.numbers]] = True
     return mask

@@ -1,8 +1,9 @@
-"""Balanced placement: equal shares over few domains instead of filling one after the other.
+"""Balanced placement: equal shares on few domains instead of filling one after the other.
 
-Of the groups of domains that could hold everything, the one whose smallest share is largest, then
-the one that needs fewest domains; in it the tightest set of that number (topology.md §4.7). Where
-no such share exists the ordinary search decides. Preferred affinity and inner layers play no part.
+Kueue: `tas_balanced_placement.go` (topology.md §4.7, trap 26). Of the groups of domains that hold
+all pods it takes the one with the largest minimum share, then with the fewest domains, and in it
+the tightest set of that number. Where no share exists the plain search decides. Affinity scores
+and inner slice layers are ignored.
 """
 
 from collections import Counter
@@ -15,59 +16,63 @@ import numpy as np
 from msgspec.structs import replace
 
 from headgate.domain.scheduling.placement.domain_capacities import (
-    DomainCapacities,
+    Capacities,
     SliceConstraints,
     roll_up_level,
 )
-from headgate.domain.scheduling.placement.host_table import Ints
-from headgate.domain.scheduling.placement.orders import leader_order, plain_order
-from headgate.domain.scheduling.placement.search import (
+from headgate.domain.scheduling.placement.domain_selection import (
     DomainSelection,
+    leader_order,
+    plain_order,
+)
+from headgate.domain.scheduling.placement.host_table import Ints
+from headgate.domain.scheduling.placement.search import (
     LeafSelection,
+    SearchRequest,
     SearchShortfall,
     distribute_to_children,
 )
-from headgate.domain.scheduling.placement.search_request import SearchRequest
 
 
 @dataclass(frozen=True, slots=True)
 class _Greedy:
-    """How many domains are needed, and the last ones taken with and without the leader, or -1."""
+    """The number of domains taken, and the last ones with and without the leader, or -1."""
 
     number: int
-    last_led: int
+    last_with_leader: int
     last: int
 
 
 @dataclass(frozen=True, slots=True)
 class BalancedChoice:
-    """Domains of a level after those below the share were left out, and the figures then."""
+    """The domains of a group, its minimum share, and the counts without domains below the share."""
 
     share: int
     number: int
-    capacities: DomainCapacities
+    capacities: Capacities
     domains: Ints
 
 
-def balanced_leaves(capacities: DomainCapacities, wanted: SearchRequest) -> LeafSelection | None:
-    """Places in equal shares, or None if the ordinary search is to decide."""
-    need = wanted.count // capacities.constraints.size
+def balanced_leaves(capacities: Capacities, request: SearchRequest) -> LeafSelection | None:
+    """Returns leaves in equal shares; None where the plain search decides."""
+    need = request.count // capacities.constraints.size
     if not len(capacities.pods[-1]):
         return None
-    chosen = best_balanced_choice(capacities, wanted.level, need)
+    chosen = best_balanced_choice(capacities, request.level, need)
     if chosen is None:
         return None
-    held = distribute_shares(chosen, wanted.level, need)
-    if held is None:
+    selection = distribute_shares(chosen, request.level, need)
+    if selection is None:
         return None
-    found = distribute_to_children(chosen.capacities, wanted, held, capacities.constraints.size)
+    found = distribute_to_children(chosen.capacities, request, selection)
     return None if isinstance(found, SearchShortfall) else found
 
 
-def best_balanced_choice(
-    capacities: DomainCapacities, level: int, need: int
-) -> BalancedChoice | None:
-    """The group of domains with the largest smallest share, then the fewest domains needed."""
+def best_balanced_choice(capacities: Capacities, level: int, need: int) -> BalancedChoice | None:
+    """Returns the group with the largest minimum share, then with the fewest domains.
+
+    Kueue: `findBestDomainsForBalancedPlacement`.
+    """
     best: BalancedChoice | None = None
     for domains in _groups(capacities, level):
         found = _choice(capacities, level, domains, (need, best.share if best else 0))
@@ -78,8 +83,8 @@ def best_balanced_choice(
     return best
 
 
-def _groups(capacities: DomainCapacities, level: int) -> Iterator[Ints]:
-    """The domains of a level that lie in one domain of the level above."""
+def _groups(capacities: Capacities, level: int) -> Iterator[Ints]:
+    """Yields the domains of a level that share a parent."""
     if level == 0:
         yield np.arange(len(capacities.pods[0]))
         return
@@ -89,46 +94,44 @@ def _groups(capacities: DomainCapacities, level: int) -> Iterator[Ints]:
 
 
 def _choice(
-    capacities: DomainCapacities, level: int, domains: Ints, goal: tuple[int, int]
+    capacities: Capacities, level: int, domains: Ints, goal: tuple[int, int]
 ) -> BalancedChoice | None:
-    """What a group offers, unless it holds too little or only shares below those known."""
+    """The share of a group; None if it holds too little, or no share of at least the best known."""
     need, least = goal
     low = level
     candidates = domains
     if level < capacities.constraints.level:
         low, candidates = level + 1, _below(capacities, level, domains)
-    greedy = _taken_greedily(capacities, low, candidates, need)
+    greedy = _take_greedily(capacities, low, candidates, need)
     if greedy is None:
         return None
     shares = [need // greedy.number]
-    if greedy.last_led >= 0:
-        shares.append(int(capacities.slices_with_leader[low][greedy.last_led]))
+    if greedy.last_with_leader >= 0:
+        shares.append(int(capacities.slices_with_leader[low][greedy.last_with_leader]))
     if greedy.last >= 0:
         shares.append(int(capacities.slices[low][greedy.last]))
     tries = [min(shares)]
-    if greedy.last_led >= 0 and greedy.last >= 0:
+    if greedy.last_with_leader >= 0 and greedy.last >= 0:
         tries.append(min(tries[0], int(capacities.slices_with_leader[low][greedy.last])))
     for share in dict.fromkeys(tries):
         if share <= 0 or share < least:
             return None
         pruned = _pruned(capacities, level, domains, share)
-        again = _taken_greedily(pruned, level, domains, need)
+        again = _take_greedily(pruned, level, domains, need)
         if again is not None:
             return BalancedChoice(share, again.number, pruned, domains)
     return None
 
 
-def _taken_greedily(
-    capacities: DomainCapacities, level: int, domains: Ints, need: int
-) -> _Greedy | None:
-    """Largest first until all have a place, the leader before anything else."""
-    number, last_led, last = 0, -1, -1
+def _take_greedily(capacities: Capacities, level: int, domains: Ints, need: int) -> _Greedy | None:
+    """Takes domains, largest first, until all slices are taken; one for the leader first."""
+    number, last_with_leader, last = 0, -1, -1
     if capacities.has_leader:
         domains = domains[leader_order(capacities, level, domains, best_fit=True)]
-        last_led = int(domains[0])
-        if not capacities.leader_capacity[level][last_led]:
+        last_with_leader = int(domains[0])
+        if not capacities.leader_capacity[level][last_with_leader]:
             return None
-        need -= int(capacities.slices_with_leader[level][last_led])
+        need -= int(capacities.slices_with_leader[level][last_with_leader])
         number, domains = 1, np.sort(domains[1:])
     if need > 0:
         ordered = domains[plain_order(capacities, level, domains, best_fit=True)]
@@ -137,13 +140,11 @@ def _taken_greedily(
             return None
         end = int(np.searchsorted(reached, need))
         number, last = number + end + 1, int(ordered[end])
-    return _Greedy(number, last_led, last)
+    return _Greedy(number, last_with_leader, last)
 
 
-def _pruned(
-    capacities: DomainCapacities, level: int, domains: Ints, share: int
-) -> DomainCapacities:
-    """The figures without the domains that hold less than a share, and rolled up again."""
+def _pruned(capacities: Capacities, level: int, domains: Ints, share: int) -> Capacities:
+    """The counts without domains below the share, rolled up again."""
     pruned = replace(
         capacities,
         constraints=SliceConstraints(capacities.constraints.size, capacities.constraints.level),
@@ -152,7 +153,7 @@ def _pruned(
         leader_capacity=[each.copy() for each in capacities.leader_capacity],
         score=[],
         sizes={},
-        answers={},
+        results={},
     )
     pruned.pods_with_leader, pruned.slices_with_leader = pruned.pods, pruned.slices
     if capacities.has_leader:
@@ -166,7 +167,7 @@ def _pruned(
     return pruned
 
 
-def _leave_out(pruned: DomainCapacities, level: int, domains: Ints, share: int) -> None:
+def _leave_out(pruned: Capacities, level: int, domains: Ints, share: int) -> None:
     too_small = domains[pruned.slices[level][domains] < share]
     led = pruned.slices_with_leader[level][domains] < share
     no_host = (
@@ -188,12 +189,15 @@ def _leave_out(pruned: DomainCapacities, level: int, domains: Ints, share: int) 
             too_small, no_host = _below(pruned, at, too_small), _below(pruned, at, no_host)
 
 
-def _below(capacities: DomainCapacities, level: int, domains: Ints) -> Ints:
+def _below(capacities: Capacities, level: int, domains: Ints) -> Ints:
     return capacities.topology.children_of(level, domains)[0]
 
 
 def distribute_shares(chosen: BalancedChoice, level: int, need: int) -> DomainSelection | None:
-    """Each of the tightest set of domains gets a share, the first ones what is left over."""
+    """Assigns a share to each of the tightest set of domains, and the rest to the first of them.
+
+    None if the rest does not fit. Kueue: `placeSlicesOnDomainsBalanced`.
+    """
     capacities, domains = chosen.capacities, chosen.domains
     if level < capacities.constraints.level:
         order = _by_entropy(capacities, level, domains)
@@ -219,37 +223,36 @@ def distribute_shares(chosen: BalancedChoice, level: int, need: int) -> DomainSe
     if int(given.sum()) < extra:
         return None
     leader = int(ordered[0]) if capacities.has_leader else -1
-    return DomainSelection(level, ordered, given + chosen.share, leader)
+    order = np.argsort(ordered)
+    return DomainSelection(level, ordered[order], (given + chosen.share)[order], leader)
 
 
-def _needed(capacities: DomainCapacities, level: int, domains: Ints, need: int) -> tuple[int, int]:
-    """How many domains the set has at best, and how many slices they are to hold."""
-    greedy = _taken_greedily(capacities, level, np.sort(domains), need)
+def _needed(capacities: Capacities, level: int, domains: Ints, need: int) -> tuple[int, int]:
+    """The number of domains of the set, and the slices it is to hold."""
+    greedy = _take_greedily(capacities, level, np.sort(domains), need)
     return (greedy.number if greedy else 0), need
 
 
-def _by_entropy(capacities: DomainCapacities, level: int, domains: Ints) -> Ints:
-    """Who can host the leader, most slices with it, most evenly filled children, path."""
+def _by_entropy(capacities: Capacities, level: int, domains: Ints) -> Ints:
+    """Domains by leader, slices with it, entropy of their children, each descending, and path."""
     bounds, pods = capacities.topology.first_child[level], capacities.pods[level + 1]
     spread = np.array([entropy_of(pods[bounds[each] : bounds[each + 1]]) for each in domains])
-    slices, leader_capacity = (
-        capacities.slices_with_leader[level][domains],
-        capacities.leader_capacity[level][domains],
-    )
+    slices = capacities.slices_with_leader[level][domains]
+    leader_capacity = capacities.leader_capacity[level][domains]
     return domains[np.lexsort([domains, -spread, -slices, -leader_capacity])]
 
 
 OpenNeed = tuple[int, int]
-"""Leaders and pods that still lie nowhere."""
+"""Leaders and pods not assigned yet."""
 
 
 def optimal_domain_set(
-    capacities: DomainCapacities, level: int, domains: Ints, goal: tuple[int, int]
+    capacities: Capacities, level: int, domains: Ints, goal: tuple[int, int]
 ) -> Ints | None:
-    """Exactly `goal[0]` of the domains for `goal[1]` slices, tightest in pods; None if none do.
+    """Returns `goal[0]` of the domains that hold `goal[1]` slices with the fewest pods; or None.
 
-    Domains are tried in their order, and the first set that comes to a state stands for it, as in
-    Kueue (topology.md §4.7).
+    Domains are tried in order, and the first set that reaches a state stands for it (Kueue:
+    `selectOptimalDomainSetToFit`).
     """
     number, slices = goal
     if number == 0:
@@ -266,9 +269,7 @@ def optimal_domain_set(
     return np.array(done[max(done)], dtype=np.int64) if done else None
 
 
-def _following(
-    capacities: DomainCapacities, level: int, domain: int, state: OpenNeed
-) -> list[OpenNeed]:
+def _following(capacities: Capacities, level: int, domain: int, state: OpenNeed) -> list[OpenNeed]:
     leaders, pods = state
     found = []
     if leaders and capacities.leader_capacity[level][domain]:
@@ -282,7 +283,10 @@ ENTROPY_BITS = 40
 
 
 def entropy_of(pods: Ints) -> int:
-    """Shannon's entropy of these capacities in units of 2**-40 bits; 0 where there is no room."""
+    """Returns the Shannon entropy of these capacities in units of 2**-40 bits; 0 if all are 0.
+
+    In whole numbers, so that no machine rounds it differently.
+    """
     total = int(pods.sum())
     if total <= 0:
         return 0
@@ -293,7 +297,7 @@ def entropy_of(pods: Ints) -> int:
 
 @cache
 def logarithm(number: int) -> int:
-    """The binary logarithm of a positive number, in units of 2**-40, rounded down."""
+    """Returns the binary logarithm of a positive number in units of 2**-40, rounded down."""
     whole = number.bit_length() - 1
     fraction, found = (number << ENTROPY_BITS) >> whole, whole
     for _ in range(ENTROPY_BITS):

@@ -1,7 +1,7 @@
-"""Capacities for pods of one shape, kept and brought up to date by the places that changed.
+"""Domain capacities for pods of one shape, cached and updated for the leaves that changed.
 
-Workloads that ask for the same get the same figures; a shape is looked up, its changed rows are
-counted anew, and nothing else is touched (reference topology.md §9.4).
+Requests of one shape share their capacities; a lookup recounts the leaves changed since the last
+one and the domains above them (topology.md §9.4).
 """
 
 from collections.abc import Iterator
@@ -12,17 +12,18 @@ import msgspec
 import numpy as np
 
 from headgate.domain.scheduling.placement.domain_capacities import (
-    DomainCapacities,
+    Capacities,
     LeafCapacities,
     SliceConstraints,
     refresh,
     roll_up,
     whole_units,
 )
-from headgate.domain.scheduling.placement.eligibility import affinity_scores, eligible_leaves
 from headgate.domain.scheduling.placement.host_table import Ints
 from headgate.domain.scheduling.placement.placement_context import (
     PlacementContext,
+    affinity_scores,
+    eligible_leaves,
     free_at,
     single_pod_requests,
 )
@@ -32,18 +33,18 @@ from headgate.domain.workloads.specs import PodSet, Scheduling
 MAX_PODS = 2**31 - 1
 MAX_CACHED_SHAPES = 48
 RECOUNT_LIMIT = 2048
-"""So few are all counted anew in less time than figures of some of them are replaced."""
+"""Up to this number of leaves, recounting all is faster than updating some of them."""
 
 
 class RequestShape(msgspec.Struct, frozen=True, gc=False):
-    """What pods ask of hosts and how they hold together; a leader goes beside them, or none."""
+    """What pods request of hosts, their slice constraints, and their leader if they have one."""
 
     workers: PodSet
     leader: PodSet | None
     constraints: SliceConstraints
 
     def key(self, context: PlacementContext) -> object:
-        """Equal for shapes with equal figures."""
+        """Returns a cache key; shapes with equal keys have equal capacities."""
         return (
             context.views,
             context.rules.respect_preferred_affinity,
@@ -54,35 +55,33 @@ class RequestShape(msgspec.Struct, frozen=True, gc=False):
 
 
 class CachedCapacities(msgspec.Struct):
-    """Figures of one shape, and up to where the changes of each view are in them."""
+    """The capacities of one shape, and the position in each view's changes that they include."""
 
-    capacities: DomainCapacities
+    capacities: Capacities
     positions: tuple[int, ...]
 
 
 def capacities_for(
     context: PlacementContext, shape: RequestShape
-) -> AbstractContextManager[DomainCapacities]:
-    """The figures of all domains as they are now, for as long as the search lasts."""
+) -> AbstractContextManager[Capacities]:
+    """Returns the present capacities of all domains, valid for the duration of a search."""
     if context.assumed and context.within is None:
         return _with_assumed(context, shape)
     return nullcontext(cached_capacities(context, shape))
 
 
-def cached_capacities(context: PlacementContext, shape: RequestShape) -> DomainCapacities:
-    """The same where nothing is assumed."""
-    return (
-        compute_capacities(context, shape)
-        if context.within is not None
-        else _up_to_date(context, shape)
-    )
+def cached_capacities(context: PlacementContext, shape: RequestShape) -> Capacities:
+    """Returns the capacities without assumed usage, from the cache where all leaves may be used."""
+    if context.within is not None:
+        return compute_capacities(context, shape)
+    return _up_to_date(context, shape)
 
 
 @contextmanager
-def _with_assumed(context: PlacementContext, shape: RequestShape) -> Iterator[DomainCapacities]:
+def _with_assumed(context: PlacementContext, shape: RequestShape) -> Iterator[Capacities]:
     bare = replace(context, assumed={})
     capacities = _up_to_date(bare, shape)
-    assumed = _assumed_places(context)
+    assumed = _assumed_leaves(context)
     if not len(assumed):
         yield capacities
         return
@@ -94,22 +93,22 @@ def _with_assumed(context: PlacementContext, shape: RequestShape) -> Iterator[Do
 
 
 def leaf_capacities(
-    context: PlacementContext, shape: RequestShape, places: "slice | Ints"
+    context: PlacementContext, shape: RequestShape, leaves: "slice | Ints"
 ) -> LeafCapacities:
-    """How many pods each of some places could take, with and without the leader."""
+    """Returns how many pods each of some leaves holds, alone and beside the leader."""
     workers, leader = shape.workers, shape.leader
     requests = single_pod_requests(workers)
-    most = _most_pods(context, workers.scheduling, places)
-    free = free_at(context, requests, places)
+    most = _most_pods(context, workers.scheduling, leaves)
+    free = free_at(context, requests, leaves)
     score = None
     if context.rules.respect_preferred_affinity and workers.scheduling.preferred_affinity:
-        score = np.where(most > 0, affinity_scores(context, workers.scheduling)[places], 0)
+        score = np.where(most > 0, affinity_scores(context, workers.scheduling)[leaves], 0)
     pods = _pods(free, requests, most)
     if leader is None:
         return LeafCapacities(pods, None, None, score)
     asked = single_pod_requests(leader)
-    leader_capacity = _most_pods(context, leader.scheduling, places) > 0
-    for name, amount in free_at(context, asked, places).items():
+    leader_capacity = _most_pods(context, leader.scheduling, leaves) > 0
+    for name, amount in free_at(context, asked, leaves).items():
         leader_capacity &= amount >= asked[name]
     beside = {name: amount - asked.get(name, 0) * leader_capacity for name, amount in free.items()}
     return LeafCapacities(
@@ -117,45 +116,53 @@ def leaf_capacities(
     )
 
 
-def _most_pods(context: PlacementContext, pod: Scheduling, places: "slice | Ints") -> Ints:
-    """The largest number that is counted for each place, nothing where no such pod may go.
+def _most_pods(context: PlacementContext, pod: Scheduling, leaves: "slice | Ints") -> Ints:
+    """Returns the upper bound of the pods of each leaf: 0 where a leaf takes no such pod.
 
-    Kept with what is known of the template until a host opens or closes.
+    Cached with the eligibility of the template until a host becomes schedulable or unschedulable.
     """
     eligible, version = eligible_leaves(context, pod), context.table.schedulable_version
-    most = eligible.most_pods.get(version)
+    most = eligible.pod_limits.get(version)
     if most is None:
         usable = context.table.schedulable[context.topology.rows]
-        eligible.most_pods.clear()
-        most = eligible.most_pods[version] = np.where(usable & eligible.mask, MAX_PODS, 0)
-    return most[places] if context.within is None else most[places] * context.within[places]
+        eligible.pod_limits.clear()
+        most = eligible.pod_limits[version] = np.where(usable & eligible.mask, MAX_PODS, 0)
+    return most[leaves] if context.within is None else most[leaves] * context.within[leaves]
 
 
-def _up_to_date(context: PlacementContext, shape: RequestShape) -> DomainCapacities:
-    shapes, key = context.topology.shapes, shape.key(context)
+def _up_to_date(context: PlacementContext, shape: RequestShape) -> Capacities:
+    shapes, key = context.topology.capacity_cache, shape.key(context)
     known: CachedCapacities | None = shapes.pop(key, None)
-    changed = None if known is None else _changed(context, known)
-    is_small = len(context.topology.paths) < RECOUNT_LIMIT
-    if known is None or changed is None or (is_small and len(changed)):
-        known = CachedCapacities(compute_capacities(context, shape), ())
-    elif len(changed):
-        places = np.unique(changed)
-        refresh(known.capacities, places, leaf_capacities(context, shape, places))
-    known.positions = tuple([context.table.changes[view].position for view in context.views])
+    positions = tuple([context.table.changes[view].position for view in context.views])
+    if known is None:
+        known = CachedCapacities(compute_capacities(context, shape), positions)
+    elif known.positions != positions:
+        _update(context, shape, known)
+        known.positions = positions
     shapes[key] = known
     if len(shapes) > MAX_CACHED_SHAPES:
         del shapes[next(iter(shapes))]
     return known.capacities
 
 
-def compute_capacities(context: PlacementContext, shape: RequestShape) -> DomainCapacities:
-    """The figures of all domains, from the places up."""
+def _update(context: PlacementContext, shape: RequestShape, known: CachedCapacities) -> None:
+    changed = _changed(context, known)
+    is_small = len(context.topology.paths) < RECOUNT_LIMIT
+    if changed is None or (is_small and len(changed)):
+        known.capacities = compute_capacities(context, shape)
+    elif len(changed):
+        leaves = np.unique(changed)
+        refresh(known.capacities, leaves, leaf_capacities(context, shape, leaves))
+
+
+def compute_capacities(context: PlacementContext, shape: RequestShape) -> Capacities:
+    """Returns the capacities of all domains, computed from the leaves up."""
     everything = slice(0, len(context.topology.paths))
     return roll_up(context.topology, shape.constraints, leaf_capacities(context, shape, everything))
 
 
 def _changed(context: PlacementContext, known: CachedCapacities) -> Ints | None:
-    """The flavor's places that changed since, some twice; None if that is not known any more."""
+    """Returns the leaves that changed since, with repetitions; None if forgotten."""
     rows: list[Ints] = []
     for view, position in zip(context.views, known.positions, strict=True):
         since = context.table.changes[view].since(position)
@@ -167,13 +174,13 @@ def _changed(context: PlacementContext, known: CachedCapacities) -> Ints | None:
     return context.topology.leaves_of(np.concatenate(rows))
 
 
-def _assumed_places(context: PlacementContext) -> Ints:
+def _assumed_leaves(context: PlacementContext) -> Ints:
     taken = np.logical_or.reduce([amounts != 0 for amounts in context.assumed.values()])
     return context.topology.leaves_of(np.flatnonzero(taken))
 
 
 def _pods(free: dict[str, Ints], requests: Requests, most: Ints) -> Ints:
-    """Whole pods of each place: the least of what each resource is enough for, up to `most`."""
+    """Returns the whole pods that fit each leaf: the minimum over resources, up to `most`."""
     least, spare = most, None
     for name, unit in requests.items():
         fits = free[name]

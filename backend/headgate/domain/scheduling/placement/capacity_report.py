@@ -1,4 +1,4 @@
-"""What would fit now: the largest gang of each level, and the domains nearest to taking pods."""
+"""Reports free capacity: the largest gang that fits each level, and the nearest domains."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ import numpy as np
 
 from headgate.domain.scheduling.placement.capacity_cache import RequestShape, capacities_for
 from headgate.domain.scheduling.placement.domain_capacities import SliceConstraints
-from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.flavor_topology import leaf_range
 from headgate.domain.scheduling.placement.host_table import PODS, Ints
 from headgate.domain.scheduling.placement.placement_context import PlacementContext, free_at
-from headgate.domain.scheduling.placement.search_request import search_request, slice_constraints
+from headgate.domain.scheduling.placement.search import search_request, slice_constraints
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.specs import PodSet, Scheduling
 
@@ -19,7 +19,7 @@ MAX_DOMAINS = 8
 
 @dataclass(frozen=True, slots=True)
 class LevelCapacity:
-    """The most pods of one kind that one domain of a level takes now, and all of them together."""
+    """The most pods of one kind that fit one domain of a level, and the total over its domains."""
 
     flavor: str
     level: str
@@ -31,18 +31,17 @@ class LevelCapacity:
 
     @property
     def fragmentation(self) -> int:
-        """How much of the room is of no use to the largest gang of the level, in thousandths.
+        """The share of free pods that the largest gang of the level cannot use, in thousandths.
 
-        Room is counted in pods of the kind asked about: those that fit anywhere, less those that
-        fit in the largest domain, of those that fit anywhere. 0 where nothing fits at all, for
-        there is nothing that could be fragmented.
+        Counted in pods of the kind asked about: those that fit anywhere less those that fit the
+        largest domain, divided by those that fit anywhere. 0 where nothing fits at all.
         """
         return 1000 * (self.total - self.largest) // self.total if self.total else 0
 
 
 @dataclass(frozen=True, slots=True)
 class NearestDomain:
-    """How many units of a pod set a domain takes, what it is shortest of, and its rows."""
+    """How many units of a pod set fit a domain, its scarcest resource, and its host table rows."""
 
     level: str
     domain: tuple[str, ...]
@@ -54,7 +53,7 @@ class NearestDomain:
 
 
 def largest_gangs(context: PlacementContext, requests: Requests) -> Iterator[LevelCapacity]:
-    """The largest gang of pods that ask for `requests`, widest level first."""
+    """Yields the largest gang of pods with `requests` for each level, widest level first."""
     topology = context.topology
     if not topology.paths:
         return
@@ -76,60 +75,55 @@ def largest_gangs(context: PlacementContext, requests: Requests) -> Iterator[Lev
 
 
 def nearest_domains(context: PlacementContext, pod_set: PodSet) -> Iterator[NearestDomain]:
-    """The domains of the level a pod set asks for that come nearest to taking it, nearest first.
+    """Yields the domains of the requested level that come nearest to holding a pod set.
 
-    Who may lie anywhere is told of all hosts together, as of a domain without a name.
+    A pod set that may use any hosts gets one entry for all hosts together, as a domain without a
+    name.
     """
     topology = context.topology
-    wanted = search_request(pod_set, topology.levels, context.rules)
-    if isinstance(wanted, str) or not topology.paths:
+    request = search_request(pod_set, topology.levels, context.rules)
+    if isinstance(request, str) or not topology.paths:
         return
     constraints = slice_constraints(pod_set, topology.levels)
     with capacities_for(context, RequestShape(pod_set, None, constraints)) as capacities:
         unit = "slices" if constraints.size > 1 else "pods"
-        if wanted.may_split:
+        if request.may_split:
             yield NearestDomain(
                 level="",
                 domain=(),
                 unit=unit,
                 fits=int(capacities.slices[0].sum()),
                 needs=pod_set.count // constraints.size,
-                resource=_shortest_of(context, pod_set, np.arange(len(topology.paths))),
+                resource=_scarcest_resource(context, pod_set, slice(0, len(topology.paths))),
                 rows=frozenset(topology.rows.tolist()),
             )
             return
-        slices, pods = capacities.slices[wanted.level], capacities.pods[wanted.level]
+        slices, pods = capacities.slices[request.level], capacities.pods[request.level]
         order = np.lexsort([np.arange(len(slices)), -pods, -slices])
         for domain in order[:MAX_DOMAINS].tolist():
-            places = _places(topology, wanted.level, domain)
-            if context.within is not None and not context.within[places].any():
+            leaves = leaf_range(topology, request.level, domain)
+            if context.within is not None and not context.within[leaves].any():
                 continue
             yield NearestDomain(
-                level=topology.levels[wanted.level],
-                domain=topology.domain_path(wanted.level, domain),
+                level=topology.levels[request.level],
+                domain=topology.domain_path(request.level, domain),
                 unit=unit,
                 fits=int(slices[domain]),
                 needs=pod_set.count // constraints.size,
-                resource=_shortest_of(context, pod_set, places),
-                rows=frozenset(topology.rows[places].tolist()),
+                resource=_scarcest_resource(context, pod_set, leaves),
+                rows=frozenset(topology.rows[leaves].tolist()),
             )
 
 
-def pods_on_rows(rows: frozenset[int], places: Ints, counts: Ints) -> int:
-    """How many of the pods that lie so lie in these rows."""
-    held = zip(places.tolist(), counts.tolist(), strict=True)
+def pods_on_rows(rows: frozenset[int], leaves: Ints, counts: Ints) -> int:
+    """Returns how many of these pods are on the given rows."""
+    held = zip(leaves.tolist(), counts.tolist(), strict=True)
     return sum(count for row, count in held if row in rows)
 
 
-def _places(topology: FlavorTopology, level: int, domain: int) -> Ints:
-    starts = topology.starts[level]
-    end = int(starts[domain + 1]) if domain + 1 < len(starts) else len(topology.paths)
-    return np.arange(int(starts[domain]), end)
-
-
-def _shortest_of(context: PlacementContext, pod_set: PodSet, places: Ints) -> str:
-    """The resource that the fewest pods fit in, all hosts of the domain taken together."""
+def _scarcest_resource(context: PlacementContext, pod_set: PodSet, leaves: slice) -> str:
+    """Returns the resource that fits the fewest pods, summed over the hosts of a domain."""
     asked = {n: a for n, a in sorted(pod_set.scheduling.requests.items()) if a > 0}
-    free = free_at(context, asked, places)
+    free = free_at(context, asked, leaves)
     pods = {name: int(free[name].sum()) // amount for name, amount in asked.items()}
     return min(pods, key=lambda name: (pods[name], name), default=PODS)

@@ -1,7 +1,7 @@
-"""How many pods and slices every domain of a topology could take, rolled up from its places.
+"""Pod and slice counts of every domain of a topology, rolled up from its leaves.
 
-With a leader to be placed beside the pods, every domain has a second pair of figures: what it could
-take if the leader lay in it too (reference topology.md §4.2, §4.3).
+Kueue: `tas_flavor_snapshot.go: fillInCounts` (topology.md §4.2, §4.3). With a leader every domain
+has a second pair of counts: what fits if the leader is in the domain too.
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ from headgate.domain.scheduling.placement.size_index import SizeIndex, size_inde
 
 UNREACHABLE = np.iinfo(np.int64).max
 MIN_INDEXED_DOMAINS = 2048
-"""From so many domains on, finding the next in order costs less than sorting everything."""
+"""From this number of domains on, a level is indexed by size instead of sorted for each search."""
 
 
 class SliceConstraints(msgspec.Struct, frozen=True, gc=False):
-    """How pods hold together: every `size` in one domain of `level`, below it in multiples.
+    """The slices of a pod set: every `size` pods must be in one domain of `level`.
 
-    `inner` pairs levels below the slice level with the multiple that their domains take.
+    `inner` pairs levels below the slice level with the multiple of pods that their domains hold.
     """
 
     size: int
@@ -30,14 +30,14 @@ class SliceConstraints(msgspec.Struct, frozen=True, gc=False):
     inner: tuple[tuple[int, int], ...] = ()
 
     def is_none(self, lowest: int) -> bool:
-        """Whether every pod lies on a host of its own choice, `lowest` being the level of hosts."""
+        """Whether every pod may be on any host, `lowest` being the lowest level."""
         return self.size == 1 and self.level == lowest and not self.inner
 
 
 class LeafCapacities(msgspec.Struct, frozen=True, gc=False):
-    """Pods for each place; with a leader, pods beside it and whether the place can host it.
+    """Pods that fit each leaf; with a leader, pods beside it and whether the leader fits.
 
-    `score` sums the preferred terms that a place meets; None where they do not count.
+    `score` is the affinity score of each leaf; None where preferred affinity is ignored.
     """
 
     pods: Ints
@@ -47,18 +47,18 @@ class LeafCapacities(msgspec.Struct, frozen=True, gc=False):
 
 
 class LazySums:
-    """A figure of every level; a level is added up from the one below when first looked at."""
+    """The counts of every level, each summed from the level below at its first use."""
 
     __slots__ = ("_known", "_lowest", "_topology")
 
     def __init__(self, topology: FlavorTopology, lowest: int, figures: Ints) -> None:
-        """`figures` are those of level `lowest`; below it there is nothing to be told."""
+        """`figures` are the counts of level `lowest`; below it all counts are 0."""
         self._topology, self._lowest = topology, lowest
         self._known: list[Ints | None] = [None] * len(topology.starts)
         self._known[lowest] = figures
 
     def __getitem__(self, level: int) -> Ints:
-        """The figures of a level, which change with the hosts."""
+        """The counts of a level, a live array."""
         found = self._known[level]
         if found is None:
             at = level % len(self._known)
@@ -70,28 +70,28 @@ class LazySums:
         return found
 
     def __len__(self) -> int:
-        """How many levels there are."""
+        """The number of levels."""
         return len(self._known)
 
     def __iter__(self) -> Iterator[Ints]:
-        """The figures of all levels, the widest first."""
+        """The counts of all levels, widest first."""
         return (self[level] for level in range(len(self._known)))
 
     def is_known(self, level: int) -> bool:
-        """Whether the level has been added up, so that it is to be kept up to date."""
+        """Whether the level has been summed, so that it must be kept up to date."""
         return self._known[level] is not None
 
 
 LevelArrays: TypeAlias = list[Ints] | tuple[Ints, ...] | LazySums
-"""One array a level."""
+"""One array for each level."""
 
 
-class DomainCapacities(msgspec.Struct):
-    """Per level one array over its domains; `_led` is with the leader in the domain as well.
+class Capacities(msgspec.Struct):
+    """One array over its domains for each level; `_with_leader` counts the leader in the domain.
 
-    Without a leader the figures with and without are the same arrays and `leader_capacity` is 0.
-    Without slices the figures of slices are the arrays of pods. `sizes` caches `size_index_of`,
-    `answers` the results of searches on the present figures.
+    Without a leader both counts are the same arrays and `leader_capacity` is 0. Without slices the
+    counts of slices are the arrays of pods. `score` is empty unless affinity is scored. `sizes`
+    caches `size_index_of`, `results` the results of searches on these counts.
     """
 
     topology: FlavorTopology
@@ -104,26 +104,30 @@ class DomainCapacities(msgspec.Struct):
     leader_capacity: LevelArrays
     score: list[Ints]
     sizes: dict[int, SizeIndex] = {}
-    answers: dict[object, Any] = {}
+    results: dict[object, Any] = {}
 
 
 def roll_up(
-    topology: FlavorTopology, constraints: SliceConstraints, leaves: LeafCapacities
-) -> DomainCapacities:
-    """The figures of every domain of every level."""
-    if not (constraints.inner or leaves.pods_with_leader is not None or leaves.score is not None):
-        return _summed(topology, constraints, leaves.pods)
+    topology: FlavorTopology, constraints: SliceConstraints, leaf_counts: LeafCapacities
+) -> Capacities:
+    """Returns the counts of every domain of every level (Kueue: `fillInCountsHelper`)."""
+    if not (
+        constraints.inner
+        or leaf_counts.pods_with_leader is not None
+        or leaf_counts.score is not None
+    ):
+        return _summed(topology, constraints, leaf_counts.pods)
     sizes = [len(starts) for starts in topology.starts]
     last = len(sizes) - 1
     is_unsliced = constraints.is_none(last)
     pods = _blank(sizes)
     slices = pods if is_unsliced else _blank(sizes)
-    has_leader = leaves.pods_with_leader is not None
+    has_leader = leaf_counts.pods_with_leader is not None
     pods_with_leader = _blank(sizes) if has_leader else pods
     slices_with_leader = slices
     if has_leader:
         slices_with_leader = pods_with_leader if is_unsliced else _blank(sizes)
-    found = DomainCapacities(
+    found = Capacities(
         topology,
         constraints,
         has_leader,
@@ -132,9 +136,9 @@ def roll_up(
         pods_with_leader,
         slices_with_leader,
         _blank(sizes),
-        _blank(sizes) if leaves.score is not None else [],
+        _blank(sizes) if leaf_counts.score is not None else [],
     )
-    set_leaves(found, slice(None), leaves)
+    set_leaves(found, slice(None), leaf_counts)
     for level in range(last - 1, -1, -1):
         begins = topology.first_child[level][:-1]
         roll_up_level(found, level, slice(None), slice(None), begins)
@@ -142,16 +146,16 @@ def roll_up(
 
 
 def _summed(
-    topology: FlavorTopology, constraints: SliceConstraints, leaves: Ints
-) -> DomainCapacities:
-    """Where sums are all there is, levels that nobody looks at need not be added up."""
+    topology: FlavorTopology, constraints: SliceConstraints, leaf_counts: Ints
+) -> Capacities:
+    """Returns lazily summed counts, where each domain holds the sum of its children."""
     last = len(topology.starts) - 1
-    pods = LazySums(topology, last, leaves)
+    pods = LazySums(topology, last, leaf_counts)
     slices = pods
     if not constraints.is_none(last):
         sliced = whole_units(pods[constraints.level], constraints.size)
         slices = LazySums(topology, constraints.level, sliced)
-    return DomainCapacities(
+    return Capacities(
         topology,
         constraints,
         has_leader=False,
@@ -159,23 +163,23 @@ def _summed(
         slices=slices,
         pods_with_leader=pods,
         slices_with_leader=slices,
-        leader_capacity=topology.nothing,
+        leader_capacity=topology.zeros,
         score=[],
     )
 
 
 def whole_units(amounts: Ints, unit: int, out: Ints | None = None) -> Ints:
-    """How many whole units there are in amounts.
+    """Returns how many whole units fit each amount.
 
-    Memory and slices mostly come in powers of two, and shifting takes half as long as dividing.
+    Shifts where the unit is a power of two, as memory and slices mostly are: it is twice as fast.
     """
     if unit & (unit - 1):
         return np.floor_divide(amounts, unit, out=out)
     return np.right_shift(amounts, unit.bit_length() - 1, out=out)
 
 
-def size_index_of(capacities: DomainCapacities, level: int) -> SizeIndex | None:
-    """The domains of a level by their slices; None where they are few or scores come first."""
+def size_index_of(capacities: Capacities, level: int) -> SizeIndex | None:
+    """Returns the size index of a level; None where the level is small or scored by affinity."""
     known = capacities.sizes.get(level)
     if known is not None:
         return known
@@ -188,15 +192,15 @@ def size_index_of(capacities: DomainCapacities, level: int) -> SizeIndex | None:
     return sizes
 
 
-def refresh(found: DomainCapacities, places: Ints, leaves: LeafCapacities) -> None:
-    """Take new figures of some places, ascending, into account, with the domains above them."""
-    found.answers.clear()
+def refresh(found: Capacities, leaves: Ints, leaf_counts: LeafCapacities) -> None:
+    """Updates the counts for new counts of some ascending leaves, and clears cached results."""
+    found.results.clear()
     if not (found.has_leader or found.constraints.inner or found.score):
-        _add_differences(found, places, leaves.pods)
+        _add_differences(found, leaves, leaf_counts.pods)
         return
     found.sizes.clear()
-    set_leaves(found, places, leaves)
-    touched = places
+    set_leaves(found, leaves, leaf_counts)
+    touched = leaves
     for level in range(len(found.pods) - 2, -1, -1):
         parents = found.topology.parent[level][touched]
         touched = parents[_firsts(parents)]
@@ -204,10 +208,10 @@ def refresh(found: DomainCapacities, places: Ints, leaves: LeafCapacities) -> No
         roll_up_level(found, level, touched, children, offsets)
 
 
-def _add_differences(found: DomainCapacities, places: Ints, pods: Ints) -> None:
-    """The same where sums are all there is: only what changed is added, level by level."""
-    touched, slice_level = places, found.constraints.level
-    more = pods - found.pods[-1][places]
+def _add_differences(found: Capacities, leaves: Ints, pods: Ints) -> None:
+    """Adds the differences of changed leaves level by level, where counts are plain sums."""
+    touched, slice_level = leaves, found.constraints.level
+    more = pods - found.pods[-1][leaves]
     cut = more
     for level in range(len(found.pods) - 1, -1, -1):
         if level < len(found.pods) - 1:
@@ -238,23 +242,23 @@ def _is_known(levels: LevelArrays, level: int) -> bool:
 
 
 def _firsts(numbers: Ints) -> Ints:
-    """Where each number of an ascending list stands first."""
+    """Returns the index of the first occurrence of each number of an ascending array."""
     is_first = np.ones(len(numbers), dtype=np.bool_)
     np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
     return np.flatnonzero(is_first)
 
 
-def set_leaves(found: DomainCapacities, places: "slice | Ints", leaves: LeafCapacities) -> None:
-    """The figures of places themselves."""
+def set_leaves(found: Capacities, leaves: "slice | Ints", leaf_counts: LeafCapacities) -> None:
+    """Sets the counts of leaves."""
     last, constraints = len(found.pods) - 1, found.constraints
-    found.pods[last][places] = leaves.pods
-    if leaves.pods_with_leader is not None and leaves.leader_capacity is not None:
-        found.pods_with_leader[last][places] = leaves.pods_with_leader
-        found.leader_capacity[last][places] = leaves.leader_capacity
-    if leaves.score is not None:
-        found.score[last][places] = leaves.score
+    found.pods[last][leaves] = leaf_counts.pods
+    if leaf_counts.pods_with_leader is not None and leaf_counts.leader_capacity is not None:
+        found.pods_with_leader[last][leaves] = leaf_counts.pods_with_leader
+        found.leader_capacity[last][leaves] = leaf_counts.leader_capacity
+    if leaf_counts.score is not None:
+        found.score[last][leaves] = leaf_counts.score
     if constraints.level == last and found.slices is not found.pods:
-        _cut(found, last, places)
+        _cut(found, last, leaves)
 
 
 def _blank(sizes: list[int]) -> list[Ints]:
@@ -262,13 +266,13 @@ def _blank(sizes: list[int]) -> list[Ints]:
 
 
 def roll_up_level(
-    found: DomainCapacities,
+    found: Capacities,
     level: int,
     parents: "slice | Ints",
     children: "slice | Ints",
     begins: Ints,
 ) -> None:
-    """The figures of `parents` from those of their children, whose stretches start at `begins`."""
+    """Sets the counts of `parents` from their children; `begins` are the first child of each."""
     below = level + 1
     pods = _whole(found, below, found.pods[below][children])
     found.pods[level][parents] = np.add.reduceat(pods, begins)
@@ -284,7 +288,7 @@ def roll_up_level(
 
 
 def _gather_led(
-    found: DomainCapacities,
+    found: Capacities,
     level: int,
     family: tuple["slice | Ints", "slice | Ints", Ints],
     pods: Ints,
@@ -310,15 +314,15 @@ def _gather_led(
         )
 
 
-def _whole(found: DomainCapacities, level: int, pods: Ints) -> Ints:
-    """Only what makes whole groups of the layer of slices that this level belongs to."""
+def _whole(found: Capacities, level: int, pods: Ints) -> Ints:
+    """Rounds pods down to a multiple of the inner slice layer that the level belongs to."""
     for inner, unit in found.constraints.inner:
         if inner == level and unit > 1:
             return pods - pods % unit
     return pods
 
 
-def _cut(found: DomainCapacities, level: int, domains: "slice | Ints") -> None:
+def _cut(found: Capacities, level: int, domains: "slice | Ints") -> None:
     size = found.constraints.size
     found.slices[level][domains] = found.pods[level][domains] // size
     if found.has_leader:

@@ -1,8 +1,9 @@
-"""All places of a partition as arrays: what each offers, and what is free of it in two views.
+"""The hosts of a partition as arrays: their capacity, and their free capacity in several views.
 
-A row is a place that pods are counted in: a host under `(hostname,)`, or a lowest topology domain
-under its whole path where a topology does not go down to hosts. Columns of the arrays are rows of
-the table; there is one array row for each resource.
+A row is a leaf: a host under `(hostname,)`, or a lowest topology domain under its flavor and path
+where a topology ends above hosts. Columns of the arrays are rows of the table; there is one line
+for each resource. Kueue keeps this per flavor (`tas_flavor_snapshot.go: leafDomain`); one table for
+all flavors avoids trap 21.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +19,7 @@ MIN_KEPT_ROWS = 256
 
 
 class ChangedRows:
-    """A log of rows; who lags behind by more than part of the table is told to begin anew."""
+    """A log of changed rows, limited to a part of the table; older positions are forgotten."""
 
     def __init__(self, rows: int) -> None:
         self._most = max(MIN_KEPT_ROWS, rows // 8)
@@ -26,10 +27,10 @@ class ChangedRows:
         self._number = 0
         self._begin = 0
         self.position = 0
-        """What to ask from the next time."""
+        """The position up to which a reader is current."""
 
     def note(self, rows: NDArray[np.int64]) -> None:
-        """These rows have changed."""
+        """Records that these rows have changed."""
         self.position += 1
         if self._number + len(rows) > self._most:
             self._begin, self._kept, self._number = self.position - 1, [], 0
@@ -40,20 +41,17 @@ class ChangedRows:
         self._number += len(rows)
 
     def since(self, position: int) -> list[NDArray[np.int64]] | None:
-        """Rows that changed after `position`, some more than once; None if that is not known."""
+        """Returns the rows changed after `position`, with repetitions; None if forgotten."""
         if position < self._begin:
             return None
         return self._kept[position - self._begin :]
 
 
 class MinimumFree:
-    """The least of some views, resource by row, and nothing where more is taken than there is.
-
-    Whoever looks at it says how new it must be.
-    """
+    """The minimum free capacity over several views, at least 0, updated for changed rows."""
 
     def __init__(self, views: Sequence[tuple[NDArray[np.int64], ChangedRows]]) -> None:
-        """Of several views, each with its changes."""
+        """`views` are the arrays of free capacity, each with its changes."""
         self._views = tuple(free for free, _ in views)
         self._changes = tuple(changes for _, changes in views)
         self._version = -1
@@ -61,7 +59,7 @@ class MinimumFree:
         self.free = self._views[0]
 
     def refresh(self, version: int) -> None:
-        """Take into account what changed up to a version of the table."""
+        """Updates the minimum to a version of the table."""
         if version == self._version:
             return
         rows = self._changed()
@@ -74,7 +72,7 @@ class MinimumFree:
         self._version = version
 
     def _changed(self) -> list[NDArray[np.int64]] | None:
-        """Rows that changed in any view; None if that is not known any more."""
+        """Returns the rows changed in any view; None if a log no longer has them."""
         if not self._positions:
             return None
         rows: list[NDArray[np.int64]] = []
@@ -97,36 +95,36 @@ DomainId: TypeAlias = tuple[str, ...]
 PODS = "pods"
 
 ACTUAL = 0
-"""What is free now."""
+"""The view of free capacity now."""
 PROJECTED = 1
-"""What will be free once everything leaving has left and every open round's preemptor has come."""
+"""The view once all pending evictions are finished and all nominated preemptors admitted."""
 EMPTY = 2
-"""What would be free if no workload stood anywhere; nothing is ever charged here."""
+"""The view without any workload; it is never charged."""
 TRIAL = 3
-"""Scratch: what would be free if some had left besides; true only where it was just worked out."""
+"""The scratch view of a simulated eviction; valid only where it was just written."""
 VIEWS = (ACTUAL, PROJECTED, EMPTY, TRIAL)
 
 
 def host_name(node: Configured[NodeSpec]) -> str:
-    """The name pods are placed under: the hostname label, or the node's own name."""
+    """Returns the hostname label of a node, or its name without one."""
     return node.labels.get(HOSTNAME_LABEL, node.name)
 
 
 def leaf_id(flavor: str, levels: tuple[str, ...], values: DomainId) -> DomainId:
-    """What a place of a flavor is called: the host alone, or the flavor with the path above hosts.
+    """Returns the id of a leaf: the host alone, or the flavor with the path above hosts.
 
-    `values` are its path, or what an assignment names of it.
+    `values` are its path, or the values that an assignment names.
     """
     return values[-1:] if levels[-1] == HOSTNAME_LABEL else (flavor, *values)
 
 
 def is_schedulable(spec: NodeSpec) -> bool:
-    """Whether the node takes new pods."""
+    """Whether the node accepts new pods: ready and not cordoned."""
     return spec.ready and not spec.unschedulable
 
 
 def free_capacity(spec: NodeSpec) -> dict[str, int]:
-    """What the node offers to workloads: allocatable less what others use, never clamped."""
+    """Returns allocatable less the usage of other pods, not clamped (Kueue: `freeCapacity`)."""
     return {
         resource: amount - spec.used_by_others.get(resource, 0)
         for resource, amount in spec.allocatable.items()
@@ -134,30 +132,30 @@ def free_capacity(spec: NodeSpec) -> dict[str, int]:
 
 
 class HostTable:
-    """Free capacity per place and resource; changed in place, exactly undone by the opposite."""
+    """Capacity and free capacity per leaf and resource; changed in place, reversed exactly."""
 
     def __init__(
         self,
         members: Mapping[DomainId, Iterable[Configured[NodeSpec]]],
         names: Mapping[DomainId, DomainId],
     ) -> None:
-        """`names` are all names of the places, each with the one that `members` has."""
+        """`names` maps every id of a leaf to the one under which `members` has it."""
         self.leaf_ids = tuple(members)
-        numbers = {place: row for row, place in enumerate(self.leaf_ids)}
-        self.row_of = {name: numbers[place] for name, place in names.items()}
-        self._nodes = {place: {n.name: n for n in nodes} for place, nodes in members.items()}
+        numbers = {leaf: row for row, leaf in enumerate(self.leaf_ids)}
+        self.row_of = {name: numbers[leaf] for name, leaf in names.items()}
+        self._nodes = {leaf: {n.name: n for n in nodes} for leaf, nodes in members.items()}
         self._rows_of_node: dict[str, list[int]] = {}
-        for place, nodes in self._nodes.items():
+        for leaf, nodes in self._nodes.items():
             for name in nodes:
-                self._rows_of_node.setdefault(name, []).append(numbers[place])
+                self._rows_of_node.setdefault(name, []).append(numbers[leaf])
         resources = {
             r for nodes in self._nodes.values() for n in nodes.values() for r in n.spec.allocatable
         }
         self.resources = {name: row for row, name in enumerate(sorted({*resources, PODS}))}
         self.capacity: Ints = np.zeros((len(self.resources), len(self.leaf_ids)), dtype=np.int64)
         self.schedulable: Bools = np.zeros(len(self.leaf_ids), dtype=np.bool_)
-        for row, place in enumerate(self.leaf_ids):
-            self.schedulable[row], self.capacity[:, row] = self._sum(place)
+        for row, leaf in enumerate(self.leaf_ids):
+            self.schedulable[row], self.capacity[:, row] = self._sum(leaf)
         self.free = tuple(self.capacity.copy() for _ in VIEWS)
         self.changes = tuple(ChangedRows(len(self.leaf_ids)) for _ in VIEWS)
         self.version = 0
@@ -165,12 +163,12 @@ class HostTable:
         self._minimum_free: dict[tuple[int, ...], MinimumFree] = {}
 
     def node_changed(self, node: Configured[NodeSpec]) -> bool:
-        """Take a report, cordon or uncordon into account; whether any place now offers more."""
+        """Applies a node's report, cordon or uncordon; returns whether any leaf now offers more."""
         more = False
         for row in self._rows_of_node.get(node.name, ()):
-            place = self.leaf_ids[row]
-            self._nodes[place][node.name] = node
-            usable, capacity = self._sum(place)
+            leaf = self.leaf_ids[row]
+            self._nodes[leaf][node.name] = node
+            usable, capacity = self._sum(leaf)
             change = capacity - self.capacity[:, row]
             more = more or bool((change > 0).any()) or (usable and not self.schedulable[row])
             self.schedulable[row] = usable
@@ -183,19 +181,19 @@ class HostTable:
         return more
 
     def has_resources_of(self, node: Configured[NodeSpec]) -> bool:
-        """Whether every resource of the node has its row here."""
+        """Whether every resource of the node has a line in the table."""
         return all(resource in self.resources for resource in node.spec.allocatable)
 
     def node_names(self) -> tuple[str, ...]:
-        """The nodes that stand behind the places."""
+        """Returns the names of all nodes, ascending."""
         return tuple(sorted(self._rows_of_node))
 
-    def nodes_at(self, place: DomainId) -> tuple[Configured[NodeSpec], ...]:
-        """The nodes behind one place."""
-        return tuple(node for _, node in sorted(self._nodes[place].items()))
+    def nodes_at(self, leaf: DomainId) -> tuple[Configured[NodeSpec], ...]:
+        """Returns the nodes of a leaf, by name."""
+        return tuple(node for _, node in sorted(self._nodes[leaf].items()))
 
     def charge(self, view: int, rows: Ints, counts: Ints, requests: Mapping[str, int]) -> None:
-        """Charge `counts` pods in `rows`; negative counts give back."""
+        """Charges `counts` pods on `rows` to a view; negative counts release."""
         # Numbers of one place are reckoned with several times as fast as arrays of one number.
         at, pods = (rows, counts) if len(rows) != 1 else (rows.item(), counts.item())
         free = self.free[view]
@@ -209,7 +207,7 @@ class HostTable:
         self.version += 1
 
     def minimum_free(self, views: tuple[int, ...]) -> Ints:
-        """What is free in all of some views, nowhere less than nothing; not to be written to."""
+        """Returns the minimum free capacity over views, at least 0; not to be written to."""
         known = self._minimum_free.get(views)
         if known is None or TRIAL in views:
             pairs = [(self.free[view], self.changes[view]) for view in views]
@@ -218,7 +216,7 @@ class HostTable:
         return known.free
 
     def fits(self, view: int, pods: Iterable[tuple[Ints, Ints, Mapping[str, int]]]) -> bool:
-        """Whether these pods fit where they are meant to go, on places that take pods."""
+        """Whether these pods fit their rows in a view, all on schedulable leaves."""
         asked = tuple(pods)
         taken = np.zeros_like(self.capacity) if len(asked) > 1 else None
         for rows, counts, requests in asked:
@@ -238,17 +236,17 @@ class HostTable:
                     return False
         return True
 
-    def rows_of(self, places: Iterable[tuple[DomainId, int]]) -> tuple[Ints, Ints]:
-        """Rows and pod counts of those places that exist here; others are gone and hold nothing."""
-        found = [(self.row_of[p], count) for p, count in places if p in self.row_of]
+    def rows_of(self, leaves: Iterable[tuple[DomainId, int]]) -> tuple[Ints, Ints]:
+        """Returns the rows and pod counts of those leaves that exist."""
+        found = [(self.row_of[p], count) for p, count in leaves if p in self.row_of]
         pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
         return pairs[:, 0], pairs[:, 1]
 
-    def _sum(self, place: DomainId) -> tuple[bool, Ints]:
+    def _sum(self, leaf: DomainId) -> tuple[bool, Ints]:
         total = np.zeros(len(self.resources), dtype=np.int64)
         usable = False
-        alone = len(self._nodes[place]) == 1
-        for _, node in sorted(self._nodes[place].items()):
+        alone = len(self._nodes[leaf]) == 1
+        for _, node in sorted(self._nodes[leaf].items()):
             if not (alone or is_schedulable(node.spec)):
                 continue
             usable = usable or is_schedulable(node.spec)
@@ -260,6 +258,6 @@ class HostTable:
 
 
 def overcommitted_leaves(table: HostTable) -> list[DomainId]:
-    """The places with less than nothing free of some resource, in order of the table."""
+    """Returns the leaves with negative free capacity of some resource, in table order."""
     short = np.flatnonzero((table.free[ACTUAL] < 0).any(axis=0))
     return [table.leaf_ids[int(row)] for row in short]

@@ -1,5 +1,10 @@
-"""Placing the pod sets of a workload on hosts, one after the other, groups together."""
+"""Places the pod sets of a workload, one after the other, leader and workers together.
 
+Kueue: `FindTopologyAssignmentsForFlavor` (topology.md §4.1); the reasons of failures are those of
+topology.md §5.
+"""
+
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,56 +17,66 @@ from headgate.domain.scheduling.placement.capacity_cache import (
     cached_capacities,
     capacities_for,
 )
-from headgate.domain.scheduling.placement.domain_capacities import DomainCapacities
-from headgate.domain.scheduling.placement.host_table import Ints
+from headgate.domain.scheduling.placement.domain_capacities import Capacities
+from headgate.domain.scheduling.placement.host_table import Bools, Ints
 from headgate.domain.scheduling.placement.placement_context import (
     PlacedPods,
     PlacementContext,
     add_assumed_usage,
+    eligible_leaves,
+    free_at,
     single_pod_requests,
 )
-from headgate.domain.scheduling.placement.search import SearchShortfall, find_leaves
-from headgate.domain.scheduling.placement.search_request import (
+from headgate.domain.scheduling.placement.search import (
     SearchRequest,
+    SearchShortfall,
+    find_leaves,
     search_request,
     slice_constraints,
 )
-from headgate.domain.scheduling.placement.shortfall import placement_shortfall
-from headgate.domain.scheduling.results import PlacementShortfall
+from headgate.domain.scheduling.results import (
+    UNUSABLE_HOSTS,
+    PlacementShortfall,
+    SliceLayerShortfall,
+)
+from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import TopologyAssignment
-from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import PodSet, TopologyRequest
 
 MAX_CACHED_RESULTS = 256
 
 
 class PodSetPlacement(msgspec.Struct, frozen=True, gc=False):
-    """A pod set with the ground it is to be placed on."""
+    """A pod set and the context it is to be placed in."""
 
     context: PlacementContext
     pod_set: PodSet
 
 
 PlacementGroup = tuple[PodSetPlacement, ...]
-"""Workers alone, or with the leader that is placed together with them."""
+"""Workers alone, or followed by the leader that is placed with them."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementFailure:
-    """The first pod set without a place, its flavor, and why."""
+    """The first pod set without a placement, its flavor, and the shortfall."""
 
     pod_set: str
     flavor: str
     shortfall: PlacementShortfall
 
 
-def place_pod_sets(seats: Sequence[PodSetPlacement]) -> dict[str, PlacedPods] | PlacementFailure:
-    """A place for every pod set of one workload, each beside those before it (topology.md §4.1).
+def place_pod_sets(
+    placements: Sequence[PodSetPlacement],
+) -> dict[str, PlacedPods] | PlacementFailure:
+    """Returns the placed pods of every pod set of a workload, or the first failure.
 
-    The grounds share what they assume. A leader and its workers are placed together, at the turn
-    of the first of them; both lie in the flavor of the workers.
+    The contexts share their assumed usage, so that each pod set sees those before it. A leader and
+    its workers are placed together at the position of the first of them, in the flavor of the
+    workers.
     """
     found: dict[str, PlacedPods] = {}
-    groups = tuple(placement_groups(seats))
+    groups = tuple(placement_groups(placements))
     for number, group in enumerate(groups, 1):
         workers, *leaders = group
         placed = place_group(workers, leaders[0].pod_set if leaders else None)
@@ -75,7 +90,7 @@ def place_pod_sets(seats: Sequence[PodSetPlacement]) -> dict[str, PlacedPods] | 
 
 
 def place_pod_set(context: PlacementContext, pod_set: PodSet) -> PlacedPods | PlacementShortfall:
-    """The best place for a pod set alone, or why there is none (topology.md §4, §5)."""
+    """Returns the best placement of a single pod set, or its shortfall (topology.md §4, §5)."""
     placed = place_group(PodSetPlacement(context, pod_set), None)
     return placed if isinstance(placed, PlacementShortfall) else placed[0]
 
@@ -83,52 +98,53 @@ def place_pod_set(context: PlacementContext, pod_set: PodSet) -> PlacedPods | Pl
 def place_group(
     workers: PodSetPlacement, leader: PodSet | None
 ) -> tuple[PlacedPods, ...] | PlacementShortfall:
-    """Places of the workers and, if there is one, of the leader, who counts as one pod.
+    """Returns the placed workers, followed by the leader if there is one, or the shortfall.
 
-    Until a host changes, who asks for the same is told the same without another search.
+    The leader counts as one pod. Results are cached with the capacities until a host changes.
     """
     context, pod_set = workers.context, workers.pod_set
-    wanted = search_request(pod_set, context.topology.levels, context.rules)
-    if isinstance(wanted, str):
-        return PlacementShortfall(wanted)
+    request = search_request(pod_set, context.topology.levels, context.rules)
+    if isinstance(request, str):
+        return PlacementShortfall(request)
     shape = RequestShape(pod_set, leader, slice_constraints(pod_set, context.topology.levels))
     if not context.assumed:
-        return _answered(workers, cached_capacities(context, shape), wanted)
+        return _cached_result(workers, cached_capacities(context, shape), request)
     with capacities_for(context, shape) as capacities:
-        return _answered(workers, capacities, wanted)
+        return _cached_result(workers, capacities, request)
 
 
-def _answered(
-    workers: PodSetPlacement, capacities: DomainCapacities, wanted: SearchRequest
+def _cached_result(
+    workers: PodSetPlacement, capacities: Capacities, request: SearchRequest
 ) -> tuple[PlacedPods, ...] | PlacementShortfall:
-    asked = (wanted, workers.pod_set.topology_request)
-    known: tuple[PlacedPods, ...] | PlacementShortfall | None = capacities.answers.get(asked)
+    pod_set, rules = workers.pod_set, workers.context.rules
+    asked = (pod_set.count, pod_set.topology_request, rules.profile)
+    known: tuple[PlacedPods, ...] | PlacementShortfall | None = capacities.results.get(asked)
     if known is None:
-        known = _searched(workers, capacities, wanted)
-        if len(capacities.answers) >= MAX_CACHED_RESULTS:
-            capacities.answers.clear()
-        capacities.answers[asked] = known
+        known = _search(workers, capacities, request)
+        if len(capacities.results) >= MAX_CACHED_RESULTS:
+            capacities.results.clear()
+        capacities.results[asked] = known
     return known
 
 
-def _searched(
-    workers: PodSetPlacement, capacities: DomainCapacities, wanted: SearchRequest
+def _search(
+    workers: PodSetPlacement, capacities: Capacities, request: SearchRequest
 ) -> tuple[PlacedPods, ...] | PlacementShortfall:
     context = workers.context
-    shares = balanced_leaves(capacities, wanted) if wanted.balanced else None
-    found = shares or find_leaves(capacities, wanted)
+    shares = balanced_leaves(capacities, request) if request.balanced else None
+    found = shares or find_leaves(capacities, request)
     if isinstance(found, SearchShortfall):
         return placement_shortfall(context, workers.pod_set, capacities, found)
-    placed = _placed(context, found.places, found.counts)
+    placed = _placed(context, found.leaves, found.counts)
     if found.leader < 0:
         return (placed,)
     return placed, _placed(context, np.array([found.leader]), np.array([1]))
 
 
-def placement_groups(seats: Sequence[PodSetPlacement]) -> Iterable[PlacementGroup]:
-    """Workers with their leader: the second of two, unless it has more pods (topology.md §2)."""
+def placement_groups(placements: Sequence[PodSetPlacement]) -> Iterable[PlacementGroup]:
+    """Yields workers with their leader: the second of two unless it has more pods (§2)."""
     members: dict[str, list[PodSetPlacement]] = {}
-    for placement in seats:
+    for placement in placements:
         request = placement.pod_set.topology_request
         group = request.pod_set_group_name if request is not None else None
         members.setdefault(f"group {group}" if group else placement.pod_set.name, []).append(
@@ -143,8 +159,77 @@ def placement_groups(seats: Sequence[PodSetPlacement]) -> Iterable[PlacementGrou
             yield first, others[0]
 
 
-def _placed(context: PlacementContext, places: Ints, counts: Ints) -> PlacedPods:
-    topology, rows = context.topology, context.topology.rows[places]
-    domains = topology.naming.say(places, counts)
+def _placed(context: PlacementContext, leaves: Ints, counts: Ints) -> PlacedPods:
+    topology, rows = context.topology, context.topology.rows[leaves]
+    domains = topology.encoder.encode(leaves, counts)
     assignment = TopologyAssignment(levels=topology.assigned_levels, domains=domains)
     return PlacedPods(rows, counts, assignment)
+
+
+def placement_shortfall(
+    context: PlacementContext, pod_set: PodSet, capacities: Capacities, short: SearchShortfall
+) -> PlacementShortfall:
+    """Returns what fits and what is needed, and how many hosts were excluded for which reason."""
+    request = pod_set.topology_request or TopologyRequest()
+    return PlacementShortfall(
+        reason="",
+        unit="slices" if request.slice_layers else "pods",
+        fits=short.fits,
+        needs=short.needs,
+        level=context.topology.levels[short.level],
+        domain=short.domain,
+        hosts=len(context.topology.paths),
+        excluded=_excluded(context, pod_set, capacities.pods[-1] == 0),
+        layers=_layers(pod_set, capacities, short),
+        lacks_leader=short.lacks_leader,
+    )
+
+
+def _layers(
+    pod_set: PodSet, capacities: Capacities, short: SearchShortfall
+) -> tuple[SliceLayerShortfall, ...]:
+    """Returns the slices of each layer that fit the best domain, where there are several layers."""
+    request = pod_set.topology_request or TopologyRequest()
+    if len(request.slice_layers) <= 1 or not len(capacities.pods[-1]):
+        return ()
+    levels = capacities.topology.levels
+    first = int(np.argmax(capacities.slices[short.level]))
+    end, at = first + 1, short.level
+    found = []
+    for layer in request.slice_layers:
+        below = levels.index(layer.level)
+        while at < below:
+            bounds = capacities.topology.first_child[at]
+            first, end, at = int(bounds[first]), int(bounds[end]), at + 1
+        fits = int((capacities.pods[at][first:end] // layer.size).sum())
+        found.append(SliceLayerShortfall(layer.level, fits, pod_set.count // layer.size))
+    return tuple(found)
+
+
+def _excluded(
+    context: PlacementContext, pod_set: PodSet, full: Bools
+) -> tuple[tuple[str, int], ...]:
+    eligible = eligible_leaves(context, pod_set.scheduling)
+    usable = context.table.schedulable[context.topology.rows]
+    left_out = np.flatnonzero(usable & ~eligible.mask).tolist()
+    counts: Counter[str] = Counter(eligible.reasons[place] for place in left_out)
+    if unusable := int((~usable).sum()):
+        counts[UNUSABLE_HOSTS] = unusable
+    allowed = eligible.mask & usable
+    if context.within is not None:
+        if outside := int((allowed & ~context.within).sum()):
+            counts["topologyDomain"] = outside
+        allowed = allowed & context.within
+    counts.update(_too_full(context, single_pod_requests(pod_set), allowed & full))
+    return tuple(sorted((reason, hosts) for reason, hosts in counts.items() if hosts))
+
+
+def _too_full(context: PlacementContext, requests: Requests, full: Bools) -> Counter[str]:
+    leaves = np.flatnonzero(full)
+    names = sorted(name for name, amount in requests.items() if amount > 0)
+    if not len(leaves) or not names:
+        return Counter()
+    free = free_at(context, names, leaves)
+    fits = np.stack([free[name] // requests[name] for name in names])
+    limiting = np.bincount(np.argmin(fits, axis=0), minlength=len(names)).tolist()
+    return Counter({f'resource "{n}"': hosts for n, hosts in zip(names, limiting, strict=True)})

@@ -1,12 +1,20 @@
-"""Where pods are to be placed: hosts, flavor, what counts as free, and what was placed there."""
+"""The context in which a pod set is placed: its free capacity and the leaves that accept its pods.
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+Taints, node selectors and affinity of hosts are checked here, as in Kueue's
+`scheduling_simulator_default.go` (topology.md §1.3, §3), but not where the lowest level is above
+hosts (trap 16).
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from headgate.domain.configuration.specs import TopologyRules
+from headgate.domain.configured import Configured
+from headgate.domain.scheduling.matching import matches_node, untolerated, written
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
 from headgate.domain.scheduling.placement.host_table import (
     PODS,
@@ -15,20 +23,21 @@ from headgate.domain.scheduling.placement.host_table import (
     Ints,
     leaf_id,
 )
-from headgate.domain.topology.specs import ResourceFlavorSpec
+from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec
 from headgate.domain.values.quantities import Requests
+from headgate.domain.values.selectors import NodeSelectorTerm
 from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
-from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import PodSet, Scheduling
 
 DEFAULT_RULES = TopologyRules()
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementContext:
-    """Where a pod set is to be placed: hosts, flavor, and the views that must all have room.
+    """Hosts, flavor and views in which a pod set is placed; all views must have capacity.
 
-    `assumed` are amounts taken per resource and row by earlier pod sets of the same workload.
-    `within` is a mask over the flavor's places, where only some of them may serve.
+    `assumed` is usage per resource and row of earlier pod sets of the same workload. `within` is a
+    mask over the flavor's leaves where only some of them may be used.
     """
 
     table: HostTable
@@ -41,7 +50,7 @@ class PlacementContext:
 
 
 class PlacedPods(msgspec.Struct, frozen=True, gc=False):
-    """The places, as rows of the host table with the pods in each, and the same in words."""
+    """Rows of the host table with the pods on each, and the same as an assignment."""
 
     rows: Ints
     counts: Ints
@@ -49,12 +58,12 @@ class PlacedPods(msgspec.Struct, frozen=True, gc=False):
 
 
 def single_pod_requests(pod_set: PodSet) -> Requests:
-    """What one pod takes of a host, itself counted under `pods`."""
+    """Returns the requests of one pod, itself counted as `pods` (Kueue: `SinglePodRequests`)."""
     return {PODS: 1, **pod_set.scheduling.requests}
 
 
 def add_assumed_usage(context: PlacementContext, placed: PlacedPods, requests: Requests) -> None:
-    """Take what was placed into account for the next pod set of the same workload."""
+    """Adds the usage of placed pods for the next pod set (Kueue: `addAssumedUsage`)."""
     for resource, amount in requests.items():
         taken = context.assumed.setdefault(
             resource, np.zeros(len(context.table.leaf_ids), dtype=np.int64)
@@ -63,19 +72,19 @@ def add_assumed_usage(context: PlacementContext, placed: PlacedPods, requests: R
 
 
 def free_at(
-    context: PlacementContext, resources: Iterable[str], places: "slice | Ints"
+    context: PlacementContext, resources: Iterable[str], leaves: "slice | Ints"
 ) -> dict[str, Ints]:
-    """What is free of resources in some of the flavor's places, nowhere less than nothing.
+    """Returns what is free of some resources on some of the flavor's leaves, at least 0.
 
-    A resource that nobody has is 0.
+    A resource that no host has is 0.
     """
-    rows, views = context.topology.rows_at(places), context.views
+    rows, views = context.topology.rows_at(leaves), context.views
     kept = context.table.minimum_free(views) if isinstance(rows, slice) and len(views) > 1 else None
     found: dict[str, Ints] = {}
     for resource in resources:
         line = context.table.resources.get(resource)
         if line is None:
-            found[resource] = np.zeros(len(context.topology.rows[places]), dtype=np.int64)
+            found[resource] = np.zeros(len(context.topology.rows[leaves]), dtype=np.int64)
             continue
         free = _lowest_at(context, line, rows) if kept is None else kept[line, rows]
         taken = context.assumed.get(resource)
@@ -91,14 +100,17 @@ def _lowest_at(context: PlacementContext, line: int, rows: "slice | Ints") -> In
     return np.maximum(free, 0)
 
 
-def schedulable_leaves(context: PlacementContext, places: "slice | Ints") -> Bools:
-    """Which of some places take pods at all: ready, not cordoned, and within where that counts."""
-    usable: Bools = context.table.schedulable[context.topology.rows_at(places)]
-    return usable if context.within is None else usable & context.within[places]
+def schedulable_leaves(context: PlacementContext, leaves: "slice | Ints") -> Bools:
+    """Returns which leaves accept pods: schedulable, and in `within` where that is given."""
+    usable: Bools = context.table.schedulable[context.topology.rows_at(leaves)]
+    return usable if context.within is None else usable & context.within[leaves]
 
 
 def pods_of_assignment(context: PlacementContext, given: TopologyAssignment) -> PlacedPods | None:
-    """Where the pods of an assignment stand; None if a place of it is not in the topology."""
+    """Returns the pods of an assignment by row; None if a domain is not in the topology.
+
+    Kueue: `isTopologyAssignmentStale`.
+    """
     topology = context.topology
     named = (
         (leaf_id(topology.flavor, topology.levels, domain.values), domain.count)
@@ -111,19 +123,127 @@ def pods_of_assignment(context: PlacementContext, given: TopologyAssignment) -> 
 
 
 def merge_placed(topology: FlavorTopology, pods: Ints, placed: PlacedPods) -> Ints:
-    """The pods in each place of a flavor, with those just placed."""
+    """Returns the pods of each leaf with the placed ones (Kueue: `mergeTopologyAssignments`)."""
     found = pods.copy()
     found[topology.leaf_of_row[placed.rows]] += placed.counts
     return found
 
 
 def assignment_of(topology: FlavorTopology, pods: Ints) -> TopologyAssignment:
-    """The pods in each place of a flavor in words, in order of path (topology.md §1.5)."""
+    """Returns the pods of each leaf as an assignment, in order of path (topology.md §1.5)."""
     depth = len(topology.assigned_levels)
     return TopologyAssignment(
         levels=topology.assigned_levels,
         domains=tuple(
-            TopologyDomain(values=topology.paths[place][-depth:], count=int(pods[place]))
-            for place in np.flatnonzero(pods)
+            TopologyDomain(values=topology.paths[leaf][-depth:], count=int(pods[leaf]))
+            for leaf in np.flatnonzero(pods)
         ),
     )
+
+
+MAX_CACHED_TEMPLATES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class EligibleLeaves:
+    """A mask over the flavor's leaves, and the exclusion reason of each leaf, or empty.
+
+    `pod_limits` caches the pod limits of leaves for a version of which hosts are schedulable.
+    """
+
+    mask: Bools
+    reasons: tuple[str, ...]
+    pod_limits: dict[int, Ints] = field(default_factory=dict)
+
+
+def eligible_leaves(context: PlacementContext, pod: Scheduling) -> EligibleLeaves:
+    """Returns which leaves accept such pods, whatever their free capacity.
+
+    Cached by template in the topology: labels and taints change only with configuration, which
+    builds the topology anew.
+    """
+    key = (pod.tolerations, tuple(sorted(pod.node_selector.items())), pod.affinity)
+    known: EligibleLeaves | None = context.topology.eligibility_cache.get(key)
+    if known is None:
+        known = _checked_leaves(context, pod)
+        _cache(context.topology.eligibility_cache, key, known)
+    return known
+
+
+def affinity_scores(context: PlacementContext, pod: Scheduling) -> Ints:
+    """Returns for each leaf the sum of the weights of the preferred affinity terms it matches."""
+    wished = pod.preferred_affinity
+    known: Ints | None = context.topology.eligibility_cache.get(wished)
+    if known is None:
+
+        def score(node: Configured[NodeSpec]) -> int:
+            met = (wish for wish in wished if matches_node(node.labels, node.name, (wish.term,)))
+            return sum(wish.weight for wish in met)
+
+        terms = tuple(wish.term for wish in wished)
+        found = _of_each_place(context, _keys(terms), score)
+        known = np.array(found, dtype=np.int64)
+        _cache(context.topology.eligibility_cache, wished, known)
+    return known
+
+
+def _cache(kept: dict[object, Any], key: object, found: object) -> None:
+    """Caches an entry, evicting the oldest where the cache is full."""
+    if len(kept) >= MAX_CACHED_TEMPLATES:
+        del kept[next(iter(kept))]
+    kept[key] = found
+
+
+def _checked_leaves(context: PlacementContext, pod: Scheduling) -> EligibleLeaves:
+    if not context.topology.goes_to_hosts:
+        count = len(context.topology.paths)
+        return EligibleLeaves(np.ones(count, dtype=np.bool_), ("",) * count)
+    names = _keys(pod.affinity)
+    names = None if names is None else (*sorted(pod.node_selector), *names)
+    reasons = _of_each_place(
+        context, names, lambda node: _exclusion_reason(node, context.flavor, pod)
+    )
+    return EligibleLeaves(
+        np.array([not reason for reason in reasons], dtype=np.bool_), tuple(reasons)
+    )
+
+
+def _of_each_place(
+    context: PlacementContext,
+    names: tuple[str, ...] | None,
+    judge: Callable[[Configured[NodeSpec]], Any],
+) -> list[Any]:
+    """Returns `judge` of the node of each leaf, called once for nodes alike in taints and labels.
+
+    `names` are the labels that matter; None if the node's name does.
+    """
+    table, known, found = context.table, {}, []
+    for row in context.topology.rows:
+        node = table.nodes_at(table.leaf_ids[row])[0]
+        like: object = node.name
+        if names is not None:
+            like = (node.spec.taints, *(node.labels.get(name) for name in names))
+        if like not in known:
+            known[like] = judge(node)
+        found.append(known[like])
+    return found
+
+
+def _keys(terms: tuple[NodeSelectorTerm, ...]) -> tuple[str, ...] | None:
+    """Returns the labels that some terms ask for; None if a term asks for the node's name."""
+    if any(term.match_fields for term in terms):
+        return None
+    return tuple(sorted({r.key for term in terms for r in term.match_expressions}))
+
+
+def _exclusion_reason(
+    node: Configured[NodeSpec], flavor: ResourceFlavorSpec, pod: Scheduling
+) -> str:
+    taint = untolerated(node.spec.taints, (*pod.tolerations, *flavor.tolerations))
+    if taint is not None:
+        return f'taint "{written(taint)}"'
+    if any(node.labels.get(key) != value for key, value in pod.node_selector.items()):
+        return "nodeSelector"
+    if not matches_node(node.labels, node.name, pod.affinity):
+        return "affinity"
+    return ""

@@ -1,37 +1,48 @@
-"""Other hosts for the pods of hosts that failed, beside pods that stay where they are.
+"""Places pods beside running ones: replacements for failed hosts, and the pods of a scale-up.
 
-Reference topology.md §7.3. Beyond Kueue, several hosts are replaced at once, a broken slice is
-mended in its own domain whatever else was asked, and pods with a preferred level stay near the
-rest as long as there is room (its traps 12 to 14). More pods than before are placed alike: beside
-the others, as if they had stood on a host that failed.
+Kueue: `findReplacementAssignment` (topology.md §7.3) and `tas_elastic_workloads.go` (§2, Elastic).
+Pods that stay do not move. Beyond Kueue several hosts are replaced at once, a broken slice is
+repaired in its own domain whatever else was requested, pods with a preferred level stay near the
+others as long as there is capacity (traps 12 to 14), and a scale-up may request a level and slices
+(#13640).
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from msgspec.structs import replace as with_fields
 
-from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology, leaf_range
 from headgate.domain.scheduling.placement.host_table import Bools, DomainId, Ints, leaf_id
-from headgate.domain.scheduling.placement.place import place_pod_set
+from headgate.domain.scheduling.placement.place import (
+    PlacementFailure,
+    PlacementGroup,
+    PodSetPlacement,
+    place_group,
+    place_pod_set,
+    placement_groups,
+)
 from headgate.domain.scheduling.placement.placement_context import (
+    PlacedPods,
     PlacementContext,
     add_assumed_usage,
     assignment_of,
     merge_placed,
+    pods_of_assignment,
     single_pod_requests,
 )
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.workloads.admission import TopologyAssignment
+from headgate.domain.workloads.pods.assignment_trimming import pod_count, trimmed_to
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 
 
 @dataclass(frozen=True, slots=True)
 class _Replacement:
-    """A replacement under way: `pods` stand in each place of the flavor, `missing` do not yet.
+    """A replacement in progress: `pods` are on each leaf, `missing` pods are not placed yet.
 
-    `may_serve` is false for the places that failed.
+    `may_serve` is false for the leaves that failed.
     """
 
     context: PlacementContext
@@ -49,7 +60,7 @@ class _Replacement:
         return self.topology.levels.index(name)
 
     def inside(self, level: int) -> Ints:
-        """How many stand in each domain of a level."""
+        """Returns the pods in each domain of a level."""
         counts: Ints = np.add.reduceat(self.pods, self.topology.starts[level])
         return counts
 
@@ -60,11 +71,11 @@ _Attempt = Callable[[_Replacement], "_Replacement | PlacementShortfall"]
 def replace_hosts(
     context: PlacementContext, pod_set: PodSet, given: TopologyAssignment, lost: Collection[str]
 ) -> TopologyAssignment | PlacementShortfall:
-    """`given` without the hosts `lost`, their pods placed anew; the other pods do not move.
+    """Returns `given` with the pods of the `lost` hosts on other hosts, or the shortfall.
 
-    Fails with the reason if there is no room that keeps the required domain and the slices. The
-    pods of the lost hosts may still be charged there; the others must be charged. What is placed
-    is assumed on the ground.
+    It fails where no capacity keeps the required domain and the slices. The pods of the lost hosts
+    may still be charged there; the others must be charged. What is placed is assumed in the
+    context.
     """
     if not context.topology.goes_to_hosts:
         return PlacementShortfall(
@@ -76,28 +87,28 @@ def replace_hosts(
 def add_pods(
     context: PlacementContext, pod_set: PodSet, given: TopologyAssignment
 ) -> TopologyAssignment | PlacementShortfall:
-    """`given` with so many more pods that it has all of the pod set; those in it do not move.
+    """Returns `given` extended to all pods of the pod set, or the shortfall.
 
-    Fails like `replace_hosts`. Those in it must be assumed or charged; what is added is assumed.
+    The pods in it must be assumed or charged; what is added is assumed.
     """
-    swap = _started(context, pod_set, given, ())
-    if isinstance(swap, PlacementShortfall):
-        return swap
-    missing = pod_set.count - int(swap.pods.sum())
-    return _first_success(replace(swap, missing=missing)) if missing > 0 else given
+    plan = _started(context, pod_set, given, ())
+    if isinstance(plan, PlacementShortfall):
+        return plan
+    missing = pod_set.count - int(plan.pods.sum())
+    return _first_success(replace(plan, missing=missing)) if missing > 0 else given
 
 
 def _first_success(
-    swap: _Replacement | PlacementShortfall,
+    plan: _Replacement | PlacementShortfall,
 ) -> TopologyAssignment | PlacementShortfall:
-    if isinstance(swap, PlacementShortfall):
-        return swap
+    if isinstance(plan, PlacementShortfall):
+        return plan
     failure = PlacementShortfall("there is no room for a slice in its own domain")
-    for way in _attempts(swap):
-        found = way(swap)
+    for way in _attempts(plan):
+        found = way(plan)
         if not isinstance(found, PlacementShortfall):
-            swap.context.assumed.update(found.context.assumed)
-            return assignment_of(swap.topology, found.pods)
+            plan.context.assumed.update(found.context.assumed)
+            return assignment_of(plan.topology, found.pods)
         failure = found
     return failure
 
@@ -122,108 +133,203 @@ def _started(
             pods[place] += domain.count
         else:
             return PlacementShortfall(f"{'/'.join(domain.values)} is not in the topology any more")
-    places = (_leaf_of(context, (host,)) for host in lost)
-    may_serve[[place for place in places if place >= 0]] = False
+    leaves = (_leaf_of(context, (host,)) for host in lost)
+    may_serve[[place for place in leaves if place >= 0]] = False
     request = with_fields(asked, pod_set_group_name=None, balanced=False)
     return _Replacement(context, pod_set, request, pods, missing, may_serve)
 
 
 def _leaf_of(context: PlacementContext, values: DomainId) -> int:
-    """The place of those values among those of the flavor; -1 if it is none of them."""
+    """Returns the leaf with these values; -1 if the flavor has none."""
     topology = context.topology
     row = context.table.row_of.get(leaf_id(topology.flavor, topology.levels, values))
     return -1 if row is None else int(context.topology.leaf_of_row[row])
 
 
-def _attempts(swap: _Replacement) -> tuple[_Attempt, ...]:
-    """How to go about it, best first."""
-    if not swap.pods.any():
+def _attempts(plan: _Replacement) -> tuple[_Attempt, ...]:
+    """Returns the attempts to make, best first."""
+    if not plan.pods.any():
         return (_wherever_allowed,)
-    if _is_broken(swap):
+    if _is_broken(plan):
         return (_into_the_broken_domain, _slice_by_slice)
     return (_near_the_rest, _wherever_allowed)
 
 
-def _is_broken(swap: _Replacement) -> bool:
+def _is_broken(plan: _Replacement) -> bool:
     return any(
-        bool((swap.inside(swap.level_of(layer.level)) % layer.size).any())
-        for layer in swap.request.slice_layers
+        bool((plan.inside(plan.level_of(layer.level)) % layer.size).any())
+        for layer in plan.request.slice_layers
     )
 
 
-def _into_the_broken_domain(swap: _Replacement) -> _Replacement | PlacementShortfall:
-    """All of them into the one domain that they make whole again."""
-    for layer in reversed(swap.request.slice_layers):
-        if swap.missing % layer.size:
-            level = swap.level_of(layer.level)
-            whole = (swap.inside(level) + swap.missing) % layer.size == 0
+def _into_the_broken_domain(plan: _Replacement) -> _Replacement | PlacementShortfall:
+    """Places all missing pods in the one domain in which they complete a slice."""
+    for layer in reversed(plan.request.slice_layers):
+        if plan.missing % layer.size:
+            level = plan.level_of(layer.level)
+            whole = (plan.inside(level) + plan.missing) % layer.size == 0
             if not whole.any():
                 break
-            fitting = [each for each in swap.request.slice_layers if not swap.missing % each.size]
-            request = with_fields(swap.request, slice_layers=tuple(fitting[-1:]))
+            fitting = [each for each in plan.request.slice_layers if not plan.missing % each.size]
+            request = with_fields(plan.request, slice_layers=tuple(fitting[-1:]))
             return _placed_in(
-                swap, swap.missing, request, _domain(swap, level, int(np.argmax(whole)))
+                plan,
+                plan.missing,
+                request,
+                _domain(plan, level, int(np.argmax(whole))),
             )
     return PlacementShortfall("its slices are broken in several domains")
 
 
-def _slice_by_slice(swap: _Replacement) -> _Replacement | PlacementShortfall:
-    """Innermost layers first, each broken domain gets what it lacks; whole slices come last."""
-    layers = swap.request.slice_layers
+def _slice_by_slice(plan: _Replacement) -> _Replacement | PlacementShortfall:
+    """Completes each broken slice, innermost layers first; whole slices come last."""
+    layers = plan.request.slice_layers
     for number in range(len(layers) - 1, -1, -1):
-        size, level = layers[number].size, swap.level_of(layers[number].level)
-        request = with_fields(swap.request, slice_layers=layers[number + 1 :])
-        for domain in np.flatnonzero(swap.inside(level) % size):
-            lacks = size - int(swap.inside(level)[domain]) % size
-            mended = _placed_in(swap, lacks, request, _domain(swap, level, int(domain)))
+        size, level = layers[number].size, plan.level_of(layers[number].level)
+        request = with_fields(plan.request, slice_layers=layers[number + 1 :])
+        for domain in np.flatnonzero(plan.inside(level) % size):
+            lacks = size - int(plan.inside(level)[domain]) % size
+            mended = _placed_in(plan, lacks, request, _domain(plan, level, int(domain)))
             if isinstance(mended, PlacementShortfall):
                 return mended
-            swap = mended
-    return _wherever_allowed(swap) if swap.missing else swap
+            plan = mended
+    return _wherever_allowed(plan) if plan.missing else plan
 
 
-def _near_the_rest(swap: _Replacement) -> _Replacement | PlacementShortfall:
-    """In the smallest domain around most of the rest, from the preferred level upwards."""
-    preferred = swap.request.preferred
-    if preferred is None or swap.request.required is not None:
+def _near_the_rest(plan: _Replacement) -> _Replacement | PlacementShortfall:
+    """Places the pods in the smallest domain around most others, from the preferred level up."""
+    preferred = plan.request.preferred
+    if preferred is None or plan.request.required is not None:
         return PlacementShortfall("no level is preferred")
     found: _Replacement | PlacementShortfall = PlacementShortfall("there is no level above")
-    for level in range(swap.level_of(preferred), -1, -1):
-        most = int(np.argmax(swap.inside(level)))
-        found = _placed_in(swap, swap.missing, swap.request, _domain(swap, level, most))
+    for level in range(plan.level_of(preferred), -1, -1):
+        most = int(np.argmax(plan.inside(level)))
+        found = _placed_in(plan, plan.missing, plan.request, _domain(plan, level, most))
         if not isinstance(found, PlacementShortfall):
             break
     return found
 
 
-def _wherever_allowed(swap: _Replacement) -> _Replacement | PlacementShortfall:
-    """Anywhere, or within the required domain that the rest stands in."""
-    within = np.ones(len(swap.pods), dtype=np.bool_)
-    if swap.request.required is not None and swap.pods.any():
-        level = swap.level_of(swap.request.required)
-        within = _domain(swap, level, int(np.flatnonzero(swap.inside(level))[0]))
-    return _placed_in(swap, swap.missing, swap.request, within)
+def _wherever_allowed(plan: _Replacement) -> _Replacement | PlacementShortfall:
+    """Places the pods anywhere, or within the required domain of the others."""
+    within = np.ones(len(plan.pods), dtype=np.bool_)
+    if plan.request.required is not None and plan.pods.any():
+        level = plan.level_of(plan.request.required)
+        within = _domain(plan, level, int(np.flatnonzero(plan.inside(level))[0]))
+    return _placed_in(plan, plan.missing, plan.request, within)
 
 
 def _placed_in(
-    swap: _Replacement, count: int, request: TopologyRequest, within: Bools
+    plan: _Replacement, count: int, request: TopologyRequest, within: Bools
 ) -> _Replacement | PlacementShortfall:
-    """The swap with `count` more pods standing within those places."""
-    pod_set = with_fields(swap.pod_set, count=count, topology_request=request)
-    assumed = {resource: taken.copy() for resource, taken in swap.context.assumed.items()}
-    context = replace(swap.context, assumed=assumed, within=swap.may_serve & within)
+    """Returns the replacement with `count` more pods placed within these leaves."""
+    pod_set = with_fields(plan.pod_set, count=count, topology_request=request)
+    assumed = {resource: taken.copy() for resource, taken in plan.context.assumed.items()}
+    context = replace(plan.context, assumed=assumed, within=plan.may_serve & within)
     placed = place_pod_set(context, pod_set)
     if isinstance(placed, PlacementShortfall):
         return placed
     add_assumed_usage(context, placed, single_pod_requests(pod_set))
-    pods = merge_placed(swap.topology, swap.pods, placed)
-    return replace(swap, context=context, pods=pods, missing=swap.missing - count)
+    pods = merge_placed(plan.topology, plan.pods, placed)
+    return replace(plan, context=context, pods=pods, missing=plan.missing - count)
 
 
-def _domain(swap: _Replacement, level: int, domain: int) -> Bools:
-    """The places of one domain."""
-    starts = swap.topology.starts[level]
-    end = int(starts[domain + 1]) if domain + 1 < len(starts) else len(swap.pods)
-    mask = np.zeros(len(swap.pods), dtype=np.bool_)
-    mask[int(starts[domain]) : end] = True
+def _domain(plan: _Replacement, level: int, domain: int) -> Bools:
+    """Returns a mask of the leaves of one domain."""
+    mask = np.zeros(len(plan.pods), dtype=np.bool_)
+    mask[leaf_range(plan.topology, level, domain)] = True
     return mask
+
+
+RunningPods = Mapping[str, TopologyAssignment]
+"""The assignments of the pods that a workload takes over, by pod set."""
+
+
+def place_scale_up(
+    placements: Sequence[PodSetPlacement], standing: RunningPods
+) -> dict[str, PlacedPods] | PlacementFailure:
+    """Returns the placed pods of every pod set, with `standing` pods where they are, or a failure.
+
+    Nothing of the workload may be charged. Where fewer pods are needed, the last in order are
+    dropped. A group is placed afresh if a domain of its pods has vanished.
+    """
+    groups = tuple(placement_groups(placements))
+    kept: dict[str, PlacedPods] = {}
+    for group in groups:
+        stays = _kept(group, standing)
+        kept.update(stays)
+        for placement in group:
+            if placement.pod_set.name in stays:
+                add_assumed_usage(
+                    placement.context,
+                    stays[placement.pod_set.name],
+                    single_pod_requests(placement.pod_set),
+                )
+    found: dict[str, PlacedPods] = {}
+    for group in groups:
+        for name, placed in _placed(group, kept):
+            if isinstance(placed, PlacementShortfall):
+                return PlacementFailure(name, group[0].context.topology.flavor, placed)
+            found[name] = placed
+    return found
+
+
+def added_pods(
+    context: PlacementContext, pod_set: PodSet, known: TopologyAssignment
+) -> tuple[PlacementContext, PodSet]:
+    """Returns the pods to be added to running ones, and the context that they may be added in."""
+    stays = pods_of_assignment(context, known)
+    if stays is None or not len(stays.rows):
+        return context, pod_set
+    added = with_fields(pod_set, count=max(0, pod_set.count - pod_count(known)))
+    topology, request = context.topology, pod_set.topology_request
+    if request is None or request.required not in topology.levels:
+        return context, added
+    level = topology.levels.index(request.required)
+    first = topology.leaf_of_row[stays.rows[0]]
+    domain = int(np.searchsorted(topology.starts[level], first, side="right")) - 1
+    within = np.zeros(len(topology.paths), dtype=np.bool_)
+    within[leaf_range(topology, level, domain)] = True
+    return replace(context, within=within), added
+
+
+def _kept(group: PlacementGroup, standing: RunningPods) -> dict[str, PlacedPods]:
+    """Returns the pods of a group that stay; none if a domain of them has vanished."""
+    kept: dict[str, PlacedPods] = {}
+    for placement in group:
+        known = standing.get(placement.pod_set.name)
+        cut = None if known is None else trimmed_to(known, placement.pod_set.count)
+        stays = None if cut is None else pods_of_assignment(placement.context, cut)
+        if stays is None:
+            return {}
+        kept[placement.pod_set.name] = stays
+    return kept
+
+
+def _placed(
+    group: PlacementGroup, kept: Mapping[str, PlacedPods]
+) -> Iterator[tuple[str, PlacedPods | PlacementShortfall]]:
+    workers, *leaders = group
+    if workers.pod_set.name in kept:
+        for placement in group:
+            yield placement.pod_set.name, _grown(placement, kept[placement.pod_set.name])
+        return
+    afresh = place_group(workers, leaders[0].pod_set if leaders else None)
+    if isinstance(afresh, PlacementShortfall):
+        yield workers.pod_set.name, afresh
+        return
+    for placement, placed in zip(group, afresh, strict=True):
+        add_assumed_usage(workers.context, placed, single_pod_requests(placement.pod_set))
+        yield placement.pod_set.name, placed
+
+
+def _grown(placement: PodSetPlacement, stays: PlacedPods) -> PlacedPods | PlacementShortfall:
+    standing = int(stays.counts.sum())
+    if standing == placement.pod_set.count:
+        return stays
+    found = add_pods(placement.context, placement.pod_set, stays.assignment)
+    if isinstance(found, PlacementShortfall):
+        return replace(found, standing=standing)
+    placed = pods_of_assignment(placement.context, found)
+    assert placed is not None, "what was just placed is there"
+    return placed

@@ -1,41 +1,132 @@
-"""Choosing domains and hosts for one pod set, or for a leader and its workers.
+"""The search for the leaves of one pod set, or of a leader and its workers.
 
-Kueue's best fit and least free capacity (reference topology.md §4.4-4.6): a level with one domain
-for all, or several domains of the widest; then down level by level. Slices are kept together in
-one domain of their level, inner layers in multiples below it.
+Kueue: `tas_flavor_snapshot.go: findTopologyAssignment, findLevelWithFitDomains` with BestFit and
+LeastFreeCapacity (KEP-2724 §Algorithm; topology.md §4.4 to §4.6). One domain of the requested level
+takes all pods, or several of the widest; then the domains below them are selected level by level
+down to the slice level, and each distributes its pods to its children.
 """
+
+from itertools import pairwise
 
 import msgspec
 import numpy as np
 
-from headgate.domain.scheduling.placement.below import children, smallest_that_takes, take_down
-from headgate.domain.scheduling.placement.by_size import NOWHERE, Share
-from headgate.domain.scheduling.placement.domain_capacities import DomainCapacities
+from headgate.domain.configuration.specs import TopologyRules
+from headgate.domain.scheduling.placement.domain_capacities import (
+    MIN_INDEXED_DOMAINS,
+    UNREACHABLE,
+    Capacities,
+    SliceConstraints,
+    size_index_of,
+)
 from headgate.domain.scheduling.placement.domain_selection import (
-    DomainList,
-    ListSelection,
+    DomainSelection,
+    domain_list,
+    domain_selection,
     leader_first,
+    leader_order,
+    limit_to_need,
+    plain_order,
+    select_in_order,
     take_until,
     take_until_with_leader,
 )
-from headgate.domain.scheduling.placement.host_table import Ints
-from headgate.domain.scheduling.placement.orders import leader_order, plain_order, take_in_order
-from headgate.domain.scheduling.placement.search_request import SearchRequest
+from headgate.domain.scheduling.placement.host_table import Bools, Ints
+from headgate.domain.scheduling.placement.size_index import NO_DOMAINS, best_fit_domains
+from headgate.domain.workloads.specs import PodSet, TopologyRequest
+
+NO_REQUEST = TopologyRequest()
+
+
+class SearchRequest(msgspec.Struct, frozen=True, gc=False):
+    """The pods of a search, the level it begins at, and how far it may go.
+
+    With `may_move_up` the search goes up and takes several domains at the top, with `may_split` it
+    takes several at once; `best_fit` takes large domains first and the tightest last, otherwise
+    small ones first. `balanced` asks for equal shares where possible.
+    """
+
+    count: int
+    level: int
+    may_move_up: bool = False
+    may_split: bool = False
+    best_fit: bool = True
+    balanced: bool = False
+
+
+def search_request(
+    pod_set: PodSet, levels: tuple[str, ...], rules: TopologyRules
+) -> SearchRequest | str:
+    """Returns the search for a pod set, or the rule that its topology request breaks.
+
+    A request without level searches hosts, or with slices the widest domains, and may split (trap
+    4); `unconstrained: false` requests nothing (trap 5).
+    """
+    request = pod_set.topology_request or NO_REQUEST
+    broken = _invalid_request(pod_set.count, request, levels)
+    if broken:
+        return broken
+    asked = request.required or request.preferred
+    lowest = 0 if request.slice_layers else len(levels) - 1
+    may_move_up = request.required is None and request.preferred is not None
+    return SearchRequest(
+        count=pod_set.count,
+        level=levels.index(asked) if asked else lowest,
+        may_move_up=may_move_up,
+        may_split=asked is None,
+        best_fit=asked is not None or rules.profile == "BestFit",
+        balanced=request.balanced and may_move_up,
+    )
+
+
+def slice_constraints(pod_set: PodSet, levels: tuple[str, ...]) -> SliceConstraints:
+    """Returns the slice constraints of a pod set; without slices any host takes any pod."""
+    layers = pod_set.topology_request.slice_layers if pod_set.topology_request else ()
+    if not layers:
+        return SliceConstraints(1, len(levels) - 1)
+    inner = [
+        (level, layer.size)
+        for above, layer in pairwise(layers)
+        for level in range(levels.index(above.level) + 1, levels.index(layer.level) + 1)
+    ]
+    return SliceConstraints(layers[0].size, levels.index(layers[0].level), tuple(inner))
+
+
+def _invalid_request(count: int, request: TopologyRequest, levels: tuple[str, ...]) -> str:
+    for name in (request.required, request.preferred):
+        if name is not None and name not in levels:
+            return f"the topology has no level {name}"
+    return _invalid_slices(count, request, levels) if request.slice_layers else ""
+
+
+def _invalid_slices(count: int, request: TopologyRequest, levels: tuple[str, ...]) -> str:
+    layers = request.slice_layers
+    for layer in layers:
+        if layer.level not in levels:
+            return f"the topology has no level {layer.level}"
+    asked = request.required or request.preferred
+    if asked and levels.index(layers[0].level) < levels.index(asked):
+        return f"slices of level {layers[0].level} are wider than the level {asked} asked for"
+    if layers[0].size < 1 or count % layers[0].size:
+        return f"{count} pods cannot be cut into slices of {layers[0].size}"
+    for above, layer in pairwise(layers):
+        if levels.index(layer.level) <= levels.index(above.level):
+            return f"slice level {layer.level} is not below {above.level}"
+        if layer.size < 1 or above.size % layer.size:
+            return f"slices of {above.size} cannot be cut into slices of {layer.size}"
+    return ""
 
 
 class LeafSelection(msgspec.Struct, frozen=True, gc=False):
-    """Places, as indices into the flavor's places in path order, and the pods in each.
+    """Leaves of the flavor, ascending, with the pods on each; `leader` is its leaf, or -1."""
 
-    `leader` is the place of the leader, or -1 without one.
-    """
-
-    places: Ints
+    leaves: Ints
     counts: Ints
     leader: int = -1
 
 
 class SearchShortfall(msgspec.Struct, frozen=True, gc=False):
-    """How many units (pods, or slices) fit in the best domain, or in all if several may serve."""
+    """The units (pods, or slices) that fit the best domain, or all where several may be used."""
 
     fits: int
     needs: int
@@ -44,180 +135,120 @@ class SearchShortfall(msgspec.Struct, frozen=True, gc=False):
     lacks_leader: bool = False
 
 
-class DomainSelection(msgspec.Struct, frozen=True, gc=False):
-    """Domains of a level with the units given to each, and the one that hosts the leader, or -1."""
-
-    level: int
-    domains: Ints
-    units: Ints
-    leader: int = -1
-
-
-def find_leaves(
-    capacities: DomainCapacities, wanted: SearchRequest
-) -> LeafSelection | SearchShortfall:
-    """Places for `wanted.count` pods, and for the leader if there is one."""
-    need = wanted.count // capacities.constraints.size
+def find_leaves(capacities: Capacities, request: SearchRequest) -> LeafSelection | SearchShortfall:
+    """Returns leaves for the pods of a request and the leader if there is one, or the shortfall."""
+    need = request.count // capacities.constraints.size
     if not capacities.topology.paths:
-        return SearchShortfall(0, need, wanted.level)
+        return SearchShortfall(0, need, request.level)
     if need <= 0 and not capacities.has_leader:
-        return LeafSelection(NOWHERE, NOWHERE)
-    if not (capacities.has_leader or capacities.score):
-        return _search_by_size(capacities, wanted, need)
-    held = find_fit_domains(capacities, wanted, need)
-    if held is None:
-        return SearchShortfall(0, need, wanted.level)
-    return (
-        held
-        if isinstance(held, SearchShortfall)
-        else descend_to_leaves(capacities, wanted, held, need)
-    )
-
-
-def _search_by_size(
-    capacities: DomainCapacities, wanted: SearchRequest, need: int
-) -> LeafSelection | SearchShortfall:
-    """Where neither a leader nor scores count, it is sizes alone that decide."""
-    level, lowest = wanted.level, capacities.constraints.level
-    one = smallest_that_takes(capacities, level, need)
-    while one < 0 and wanted.may_move_up and level > 0:
-        level -= 1
-        one = smallest_that_takes(capacities, level, need)
-    several: Share | None = None
-    if one < 0:
-        if not (wanted.may_move_up or wanted.may_split):
-            return _short_in_one(capacities, level, need)
-        several = take_in_order(capacities, level, best_fit=wanted.best_fit, need=need)
-        if several is None:
-            return SearchShortfall(int(capacities.slices[level].sum()), need, level)
-    if level == lowest:
-        share = several or (np.array([one]), np.array([need]))
-    else:
-        above = several[0] if several else (one,)
-        share = take_down(capacities, level, above, best_fit=wanted.best_fit, need=need)
-    domains, units = share
-    unit = capacities.constraints.size
-    if lowest == len(capacities.topology.starts) - 1:
-        return LeafSelection(domains, units if unit == 1 else units * unit)
-    return distribute_to_children(capacities, wanted, DomainSelection(lowest, domains, units), unit)
-
-
-def find_fit_domains(
-    capacities: DomainCapacities, wanted: SearchRequest, need: int
-) -> DomainSelection | SearchShortfall | None:
-    """One domain for all, else several of the widest level where that is allowed."""
-    level = wanted.level
-    while True:
-        one = best_fit_domain(capacities, wanted, level, need)
-        if one >= 0:
-            leader = one if capacities.has_leader else -1
-            return DomainSelection(level, np.array([one]), np.array([need]), leader)
-        if not wanted.may_move_up or level == 0:
-            break
-        level -= 1
-    if not (wanted.may_move_up or wanted.may_split):
-        return _short_in_one(capacities, level, need)
-    if capacities.has_leader:
-        return _several_with_leader(capacities, wanted, level, need)
-    found = take_in_order(capacities, level, best_fit=wanted.best_fit, need=need)
-    if found is None:
-        return SearchShortfall(int(capacities.slices[level].sum()), need, level)
-    return DomainSelection(level, found[0], found[1])
-
-
-def best_fit_domain(
-    capacities: DomainCapacities, wanted: SearchRequest, level: int, need: int
-) -> int:
-    """The smallest domain that takes all, then the one with fewest pods, then by path; or -1."""
-    able = capacities.slices_with_leader[level] >= need
-    if capacities.has_leader:
-        able &= capacities.leader_capacity[level] > 0
-    fitting = np.flatnonzero(able)
-    if not len(fitting):
-        return -1
-    if capacities.score:
-        score = capacities.score[level]
-        best = score[fitting].max()
-        if wanted.best_fit and (wanted.may_move_up or wanted.may_split):
-            lead = capacities.leader_capacity[level]
-            if best < score[lead == lead.max()].max():
-                return -1
-        fitting = fitting[score[fitting] == best]
-    sizes = capacities.slices_with_leader[level][fitting]
-    smallest = fitting[sizes == sizes.min()]
-    return int(smallest[np.argmin(capacities.pods_with_leader[level][smallest])])
-
-
-def descend_to_leaves(
-    capacities: DomainCapacities, wanted: SearchRequest, held: DomainSelection, need: int
-) -> LeafSelection | SearchShortfall:
-    """From domains down to places; above the slice level only which domains, not how much each."""
-    while held.level < capacities.constraints.level:
-        level, below = held.level + 1, children(capacities, held.level, held.domains)
-        order = plain_order(capacities, level, below, best_fit=wanted.best_fit)
-        taken = _taken(capacities, level, below[order], wanted, need)
-        if taken is None:
-            return SearchShortfall(0, need, wanted.level)
-        held = taken
-    return distribute_to_children(capacities, wanted, held, capacities.constraints.size)
+        return LeafSelection(NO_DOMAINS, NO_DOMAINS)
+    found = _find_level_with_fit_domains(capacities, request, need)
+    while isinstance(found, DomainSelection) and found.level < capacities.constraints.level:
+        found = _select_children(capacities, request, found, need)
+    if isinstance(found, SearchShortfall):
+        return found
+    return distribute_to_children(capacities, request, found)
 
 
 def distribute_to_children(
-    capacities: DomainCapacities, wanted: SearchRequest, held: DomainSelection, unit: int
+    capacities: Capacities, request: SearchRequest, selection: DomainSelection
 ) -> LeafSelection | SearchShortfall:
-    """Every domain hands exactly its own pods to its children, level by level (example E10)."""
-    held = DomainSelection(held.level, held.domains, held.units * unit, held.leader)
-    while held.level < len(capacities.pods) - 1:
-        lower = _one_level_down(capacities, wanted, held)
+    """Returns the leaves below selected domains, each of which hands down exactly its own pods.
+
+    At and below the slice level (topology.md §4.6, loop 2; example E10).
+    """
+    size, last = capacities.constraints.size, len(capacities.topology.starts) - 1
+    domains, units, leader = selection.domains, selection.units, selection.leader
+    if size > 1:
+        units = units * size
+    if selection.level == last and leader < 0:
+        return LeafSelection(domains, units)
+    selection = DomainSelection(selection.level, domains, units, leader)
+    while selection.level < last:
+        lower = _distribute_level(capacities, request, selection)
         if lower is None:
-            return SearchShortfall(0, int(held.units.sum()), held.level)
-        held = lower
-    filled = held.units > 0
-    places, counts = held.domains[filled], held.units[filled]
-    order = np.argsort(places, kind="stable")
-    return LeafSelection(places[order], counts[order], held.leader)
+            return SearchShortfall(0, int(selection.units.sum()), selection.level)
+        selection = lower
+    filled = selection.units > 0
+    leaves, counts = selection.domains[filled], selection.units[filled]
+    order = np.argsort(leaves, kind="stable")
+    return LeafSelection(leaves[order], counts[order], selection.leader)
 
 
-def limit_to_need(
-    capacities: DomainCapacities, held: DomainSelection, wanted: SearchRequest, need: int
-) -> DomainSelection | None:
-    """Give `need` units to chosen domains in the order they were chosen in."""
-    return _taken(capacities, held.level, held.domains, wanted, need)
+def _find_level_with_fit_domains(
+    capacities: Capacities, request: SearchRequest, need: int
+) -> DomainSelection | SearchShortfall:
+    """One domain for all pods, else several of the widest level where the request may split."""
+    level = request.level
+    one = _best_fit_domain(capacities, request, level, need)
+    while one < 0 and request.may_move_up and level > 0:
+        level -= 1
+        one = _best_fit_domain(capacities, request, level, need)
+    if one >= 0:
+        domain = capacities.topology.indices[one : one + 1]
+        leader = one if capacities.has_leader else -1
+        return DomainSelection(level, domain, np.array([need]), leader)
+    if not (request.may_move_up or request.may_split):
+        return _shortfall_of_best(capacities, level, need)
+    if capacities.has_leader:
+        return _split_with_leader(capacities, request, level, need)
+    found = select_in_order(capacities, level, None, need, best_fit=request.best_fit)
+    return found or SearchShortfall(int(capacities.slices[level].sum()), need, level)
 
 
-def _taken(
-    capacities: DomainCapacities, level: int, ordered: Ints, wanted: SearchRequest, need: int
-) -> DomainSelection | None:
-    offer = domain_list(capacities, level, ordered, best_fit=wanted.best_fit)
-    taken = (
-        take_until_with_leader(offer, need) if capacities.has_leader else take_until(offer, need)
-    )
-    return None if taken is None else domain_selection(level, ordered, taken)
+def _best_fit_domain(capacities: Capacities, request: SearchRequest, level: int, need: int) -> int:
+    """The smallest domain that holds all, of equals the one with fewest pods, by path; or -1."""
+    slices = capacities.slices_with_leader[level]
+    if capacities.has_leader or capacities.score:
+        able = slices >= need
+        if capacities.has_leader:
+            able &= capacities.leader_capacity[level] > 0
+        if capacities.score:
+            able &= _scores_best(capacities, request, level, able)
+        sizes = np.where(able, slices, UNREACHABLE)
+        found = (sizes == sizes.min()).nonzero()[0] if able.any() else NO_DOMAINS
+        alike: list[int] | Ints = found
+    else:
+        is_large = len(slices) >= MIN_INDEXED_DOMAINS
+        index = size_index_of(capacities, level) if is_large else None
+        alike = best_fit_domains(slices, need, index)
+    if not len(alike):
+        return -1
+    if len(alike) == 1 or capacities.pods_with_leader is capacities.slices_with_leader:
+        return int(alike[0])
+    return int(alike[capacities.pods_with_leader[level][alike].argmin()])
 
 
-def domain_list(
-    capacities: DomainCapacities, level: int, ordered: Ints, *, best_fit: bool
-) -> DomainList:
-    """Domains in an order, with what they take in slices."""
-    return DomainList(
-        capacities.slices[level][ordered],
-        capacities.slices_with_leader[level][ordered],
-        capacities.leader_capacity[level][ordered],
-        capacities.score[level][ordered] if capacities.score else None,
-        best_fit,
-    )
+def _scores_best(capacities: Capacities, request: SearchRequest, level: int, able: Bools) -> Bools:
+    """The domains with the best score of those able; none where the first in order is not able."""
+    score = capacities.score[level]
+    best = score[able].max(initial=-1)
+    if request.best_fit and (request.may_move_up or request.may_split):
+        leader = capacities.leader_capacity[level]
+        if best < score[leader == leader.max()].max():
+            return np.zeros_like(able)
+    found: Bools = score == best
+    return found
 
 
-def domain_selection(level: int, ordered: Ints, taken: ListSelection) -> DomainSelection:
-    """What was taken, in numbers of domains."""
-    domains = ordered[taken.chosen]
-    return DomainSelection(
-        level, domains, taken.units, int(domains[taken.leader]) if taken.leader >= 0 else -1
-    )
+def _select_children(
+    capacities: Capacities, request: SearchRequest, selection: DomainSelection, need: int
+) -> DomainSelection | SearchShortfall:
+    """Selects among all children of selected domains, whatever was assigned to each of these."""
+    level, topology = selection.level + 1, capacities.topology
+    if capacities.has_leader:
+        inside = topology.children(selection.level, np.sort(selection.domains))
+        domains = topology.indices[inside] if isinstance(inside, slice) else inside
+        ordered = domains[plain_order(capacities, level, domains, best_fit=request.best_fit)]
+        found = limit_to_need(capacities, level, ordered, need, best_fit=request.best_fit)
+    else:
+        inside = topology.children(selection.level, selection.domains)
+        found = select_in_order(capacities, level, inside, need, best_fit=request.best_fit)
+    return found or SearchShortfall(0, need, request.level)
 
 
-def _short_in_one(capacities: DomainCapacities, level: int, need: int) -> SearchShortfall:
-    """The best domain by Kueue's order: who hosts the leader, then most slices with it."""
+def _shortfall_of_best(capacities: Capacities, level: int, need: int) -> SearchShortfall:
+    """What fits the first domain in Kueue's order: one for the leader, then most slices with it."""
     everything = np.arange(len(capacities.slices[level]))
     best = int(leader_order(capacities, level, everything, best_fit=True)[0])
     fits = int(capacities.slices[level][best])
@@ -226,50 +257,57 @@ def _short_in_one(capacities: DomainCapacities, level: int, need: int) -> Search
     return SearchShortfall(fits, need, level, path, lacks_leader)
 
 
-def _several_with_leader(
-    capacities: DomainCapacities, wanted: SearchRequest, level: int, need: int
-) -> DomainSelection | SearchShortfall | None:
+def _split_with_leader(
+    capacities: Capacities, request: SearchRequest, level: int, need: int
+) -> DomainSelection | SearchShortfall:
+    best_fit = request.best_fit
     everything = np.arange(len(capacities.slices[level]))
-    domains = everything[leader_order(capacities, level, everything, best_fit=wanted.best_fit)]
-    offer = domain_list(capacities, level, domains, best_fit=wanted.best_fit)
-    front = leader_first(offer, need)
-    domains, offer = domains[front], offer.ordered(front)
-    if not offer.leader_capacity[0]:
+    domains = everything[leader_order(capacities, level, everything, best_fit=best_fit)]
+    offered = domain_list(capacities, level, domains, best_fit=best_fit)
+    front = leader_first(offered, need)
+    domains, offered = domains[front], offered.ordered(front)
+    if not offered.leader_capacity[0]:
         return SearchShortfall(0, need, level, lacks_leader=True)
     rest = np.sort(domains[1:])
-    rest = rest[plain_order(capacities, level, rest, best_fit=wanted.best_fit)]
-    left = need - int(offer.units_with_leader[0])
-    taken = take_until(domain_list(capacities, level, rest, best_fit=wanted.best_fit), left)
+    rest = rest[plain_order(capacities, level, rest, best_fit=best_fit)]
+    left = need - int(offered.units_with_leader[0])
+    taken = take_until(domain_list(capacities, level, rest, best_fit=best_fit), left)
     if taken is None:
         fits = need - left + int(capacities.slices[level][rest].sum())
         return SearchShortfall(fits, need, level)
-    chosen = DomainSelection(level, np.append(domains[:1], rest[taken.chosen]), taken.units)
-    return limit_to_need(capacities, chosen, wanted, need)
+    chosen = np.append(domains[:1], rest[taken.chosen])
+    found = limit_to_need(capacities, level, chosen, need, best_fit=best_fit)
+    return found or SearchShortfall(0, need, request.level)
 
 
-def _one_level_down(
-    capacities: DomainCapacities, wanted: SearchRequest, held: DomainSelection
+def _distribute_level(
+    capacities: Capacities, request: SearchRequest, selection: DomainSelection
 ) -> DomainSelection | None:
-    """The pods of each domain among its children, fewest pods first, in multiples of the layer."""
-    level = held.level + 1
-    is_wide = level <= capacities.constraints.level
-    unit = (
-        capacities.constraints.size if is_wide else dict(capacities.constraints.inner).get(level, 1)
-    )
-    with_care = held.domains == held.leader
+    """The pods of each domain on its children, fewest pods first, in multiples of the layer."""
+    level, constraints = selection.level + 1, capacities.constraints
+    is_wide = level <= constraints.level
+    unit = constraints.size if is_wide else dict(constraints.inner).get(level, 1)
+    singly = selection.domains == selection.leader
     if is_wide or capacities.score:
-        with_care = np.ones(len(held.domains), dtype=np.bool_)
+        singly = np.ones(len(selection.domains), dtype=np.bool_)
+    bounds = capacities.topology.bounds[selection.level]
     parts: list[DomainSelection] = []
-    for domain, amount in zip(held.domains[with_care], held.units[with_care], strict=True):
-        one = DomainSelection(held.level, np.array([domain]), np.array([amount]), held.leader)
-        part = _below_one(capacities, one, unit, best_fit=wanted.best_fit)
-        if part is None:
+    for domain, amount in zip(
+        selection.domains[singly].tolist(), selection.units[singly].tolist(), strict=True
+    ):
+        children = np.arange(bounds[domain], bounds[domain + 1])
+        ordered = children[plain_order(capacities, level, children, best_fit=request.best_fit)]
+        offered = domain_list(capacities, level, ordered, best_fit=request.best_fit, unit=unit)
+        take = take_until_with_leader if domain == selection.leader else take_until
+        taken = take(offered, amount // unit)
+        if taken is None:
             return None
-        parts.append(part)
-    simple = ~with_care & (held.units > 0)
+        part = domain_selection(level, ordered, taken)
+        parts.append(DomainSelection(level, part.domains, part.units * unit, part.leader))
+    simple = ~singly & (selection.units > 0)
     if simple.any():
-        many = DomainSelection(held.level, held.domains[simple], held.units[simple])
-        parts.append(_below_many(capacities, many, unit))
+        many = DomainSelection(selection.level, selection.domains[simple], selection.units[simple])
+        parts.append(_distribute_many(capacities, many, unit))
     return DomainSelection(
         level,
         np.concatenate([part.domains for part in parts]),
@@ -278,29 +316,8 @@ def _one_level_down(
     )
 
 
-def _below_one(
-    capacities: DomainCapacities, one: DomainSelection, unit: int, *, best_fit: bool
-) -> DomainSelection | None:
-    level, domains = one.level + 1, children(capacities, one.level, one.domains)
-    ordered = domains[plain_order(capacities, level, domains, best_fit=best_fit)]
-    offer = DomainList(
-        capacities.pods[level][ordered] // unit,
-        capacities.pods_with_leader[level][ordered] // unit,
-        capacities.leader_capacity[level][ordered],
-        capacities.score[level][ordered] if capacities.score else None,
-        best_fit,
-    )
-    need = int(one.units[0]) // unit
-    leader_capacity = one.leader == one.domains[0]
-    taken = take_until_with_leader(offer, need) if leader_capacity else take_until(offer, need)
-    if taken is None:
-        return None
-    found = domain_selection(level, ordered, taken)
-    return DomainSelection(level, found.domains, found.units * unit, found.leader)
-
-
-def _below_many(capacities: DomainCapacities, many: DomainSelection, unit: int) -> DomainSelection:
-    """Every domain among its children at once; fewest pods first, so that the next is tightest."""
+def _distribute_many(capacities: Capacities, many: DomainSelection, unit: int) -> DomainSelection:
+    """The pods of many domains at once, on children with fewest pods first."""
     level = many.level + 1
     bounds = capacities.topology.first_child[many.level]
     order = np.argsort(many.domains)

@@ -1,1 +1,1 @@
-"""How much a queue may use, borrow and lend."""
+"""Quota trees, their usage, what fits a ClusterQueue, and dominant resource shares."""

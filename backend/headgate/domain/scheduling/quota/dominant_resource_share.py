@@ -1,6 +1,7 @@
-"""How large a share of its cohort a node borrows: the dominant resource share (queueing.md §4.3).
+"""The dominant resource share (DRS) of a ClusterQueue or cohort (queueing.md §4.3).
 
-Usage within a node's own subtree quota is free, so a share of 0 does not mean idle (trap T28).
+Kueue: `pkg/cache/scheduler/fair_sharing.go: dominantResourceShare`. Usage within a node's subtree
+quota does not count, so a share of 0 does not mean that the node is idle (trap T28).
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +19,7 @@ from headgate.domain.scheduling.quota.usage import (
 from headgate.domain.values.quantities import FlavorResource
 
 UNBOUNDED_SHARE = (1 << 63) - 1
-"""How the share of a borrower with weight 0 is shown, as in Kueue."""
+"""The weighted share shown for a borrower with weight 0, as in Kueue."""
 
 NO_EXTRA_USAGE: Mapping[FlavorResource, int] = {}
 ShareOrder: TypeAlias = tuple[bool, Fraction]
@@ -26,10 +27,10 @@ ShareOrder: TypeAlias = tuple[bool, Fraction]
 
 @dataclass(frozen=True, slots=True)
 class DominantResourceShare:
-    """What is borrowed of the `dominant` resource, as an exact part of all the cohort can lend.
+    """The borrowed fraction of the `dominant` resource that a node's parent can lend.
 
-    `ratio` is borrowed through lendable, before the weight; 0 with no resource where nothing is
-    borrowed.
+    `ratio` is exact and not weighted; it is 0, with no dominant resource, where nothing is
+    borrowed. `weight_milli` is the fair sharing weight in thousandths.
     """
 
     ratio: Fraction = Fraction(0)
@@ -38,14 +39,14 @@ class DominantResourceShare:
 
     @property
     def order(self) -> ShareOrder:
-        """Sorts the smaller weighted share first; borrowers of weight 0 last, by their ratio."""
+        """Orders shares by weighted ratio; borrowers with weight 0 come last, by ratio."""
         if not self.ratio or not self.weight_milli:
             return bool(self.ratio), self.ratio
         return False, self.ratio * 1000 / self.weight_milli
 
     @property
     def weighted_share(self) -> int:
-        """Thousandths of what can be lent, divided by the weight and rounded up; as Kueue shows."""
+        """The share in thousandths of what can be lent, divided by the weight and rounded up."""
         unbounded, share = self.order
         return UNBOUNDED_SHARE if unbounded else -(-1000 * share.numerator // share.denominator)
 
@@ -56,10 +57,10 @@ def dominant_resource_share(
     node: str,
     extra: Mapping[FlavorResource, int] = NO_EXTRA_USAGE,
 ) -> DominantResourceShare:
-    """The share of a ClusterQueue or cohort, with `extra` used on top; a root borrows nothing.
+    """Returns the share of a ClusterQueue or cohort with `extra` usage added; 0 for a root.
 
-    What can be lent is summed over every flavor of the root at the node's parent. Of equal
-    resources the first by name is the dominant one.
+    What can be lent is the parent's potential quota, summed over the flavors of the root. Of
+    equal resources the first by name is the dominant one.
     """
     weight = tree.weight_milli[node]
     borrowed = _borrowed(tree, usage, node, extra)
@@ -77,10 +78,10 @@ def dominant_resource_share(
 def share_orders_with(
     tree: QuotaTree, usage: QuotaUsage, node: str, extra: Mapping[FlavorResource, int]
 ) -> tuple[tuple[bool, ShareOrder], ...]:
-    """How each node from a ClusterQueue up would stand at its parent with `extra` used on top.
+    """Returns the share orders on the path of a ClusterQueue with `extra` usage added.
 
-    Whether it would borrow from the parent anything of what `extra` asks for, and the order of its
-    share; usage is left as it was. The root has no parent and is left out.
+    For each node below the root: whether it would borrow any of what `extra` asks for, and the
+    order of its share. Usage is left unchanged.
     """
     add_usage(tree, usage, node, extra)
     try:

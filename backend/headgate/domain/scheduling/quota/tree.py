@@ -1,4 +1,4 @@
-"""The quota tree of cohorts and ClusterQueues, and what each node guarantees (queueing.md §4.1).
+"""The quota tree of cohorts and ClusterQueues, and what each node lends (queueing.md §4.1).
 
 Nodes are named as in streams (`clusterqueue/a`, `cohort/b`). A missing amount is 0, a missing
 limit no limit. Everything here depends on configuration alone.
@@ -18,13 +18,15 @@ FlavorResourceQuantities = dict[FlavorResource, int]
 QuotaStep: TypeAlias = tuple[
     str, FlavorResourceQuantities, FlavorResourceQuantities, FlavorResourceQuantities
 ]
-"""A node below the root: its name, its subtree and local amounts, and its borrowing limits."""
+"""A node below the root: its name, subtree quota, local quota and borrowing limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaTree:
-    """Parents, children and quotas of the nodes, with their derived subtree and local amounts.
+    """Parents, children and quotas of the nodes, with their derived subtree and local quotas.
 
+    The subtree quota of a node is its own quota and what its children lend it; the local quota is
+    the part that `lendingLimit` keeps from the parent (Kueue: `SubtreeQuota`, `localQuota`).
     `path` lists a node and its ancestors up to the root; `height` is 0 for a ClusterQueue and one
     more than the highest child for a cohort; `weight_milli` is the fair sharing weight in
     thousandths. `steps` leads from right below the root down to a node; `potential` is how much a
@@ -42,27 +44,27 @@ class QuotaTree:
     potential: dict[str, FlavorResourceQuantities]
 
     def root_of(self, node: str) -> str:
-        """The top of the tree that the node is in."""
+        """Returns the root of a node's tree."""
         return self.path[node][-1]
 
     def written_path(self, cluster_queue: str) -> str:
-        """A ClusterQueue below its Cohorts, as `/campus/cohort/queue`; empty if it is not there."""
+        """Returns a ClusterQueue's path as `/campus/cohort/queue`; empty if it is unknown."""
         path = self.path.get(f"clusterqueue/{cluster_queue}", ())
         return "".join(f"/{node.partition('/')[2]}" for node in reversed(path))
 
     def nominal(self, node: str, key: FlavorResource) -> int:
-        """The node's own quota."""
+        """Returns the nominal quota of a node itself."""
         found = self.quotas[node].get(key)
         return found.nominal_quota if found else 0
 
     def borrowing_limit(self, node: str, key: FlavorResource) -> int | None:
-        """How much it may use beyond its subtree quota."""
+        """Returns how much a node may use beyond its subtree quota; None without a limit."""
         found = self.quotas[node].get(key)
         return found.borrowing_limit if found else None
 
 
 def quotas_of(groups: Iterable[ResourceGroup]) -> dict[FlavorResource, ResourceQuota]:
-    """The quotas of resource groups by flavor and resource."""
+    """Returns the quotas of resource groups by flavor and resource."""
     return {
         (flavor.name, resource.name): resource
         for group in groups
@@ -72,12 +74,10 @@ def quotas_of(groups: Iterable[ResourceGroup]) -> dict[FlavorResource, ResourceQ
 
 
 def build_tree(config: Config, cluster_queues: Iterable[str]) -> QuotaTree:
-    """The trees that these ClusterQueues stand in; a cohort nobody defined has no quota of its own.
+    """Returns the quota trees of these ClusterQueues, with every cohort of the same trees.
 
-    Cohorts that no ClusterQueue is in lend what they have as well.
-
-    Cohorts that are their own ancestors are cut off where the circle closes; the ClusterQueues
-    below them are not scheduled (the obstacle CohortCycle).
+    A cohort without an object has no quota of its own. A cycle of cohorts is cut where it closes;
+    the ClusterQueues below it are not scheduled (inactive reason CohortCycle).
     """
     paths = {f"clusterqueue/{name}": _path(config, name) for name in sorted(cluster_queues)}
     roots = {path[-1] for path in paths.values()}
@@ -95,13 +95,13 @@ def build_tree(config: Config, cluster_queues: Iterable[str]) -> QuotaTree:
 
 
 def parent_cohort(config: Config, cohort: str) -> str:
-    """The name of the cohort above, empty at the top."""
+    """Returns the parent of a cohort; empty for a root."""
     found = config.cohorts.get(cohort)
     return found.spec.parent_name if found else ""
 
 
 def root_cohort(config: Config, cohort: str) -> str:
-    """The top of the tree a cohort is in; in a circle, its smallest member."""
+    """Returns the root of a cohort's tree; in a cycle, its smallest member by name."""
     seen = [cohort]
     while above := parent_cohort(config, seen[-1]):
         if above in seen:
@@ -187,7 +187,7 @@ def _limits(quotas: Mapping[FlavorResource, ResourceQuota]) -> FlavorResourceQua
 def _potential(
     root: FlavorResourceQuantities, steps: Iterable[QuotaStep]
 ) -> FlavorResourceQuantities:
-    """What the root has, and on the way down what each node keeps, as far as limits let it go."""
+    """Returns the root's quota plus the local quotas below it, bounded by borrowing limits."""
     potential = dict(root)
     for _, subtree_quota, local_quota, limits in steps:
         for key, amount in local_quota.items():

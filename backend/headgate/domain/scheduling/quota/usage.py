@@ -1,4 +1,8 @@
-"""What is used in a quota tree and what may still be used (reference queueing.md §4.1, §4.2)."""
+"""Usage of a quota tree, what is available in it, its loans, and what fits a ClusterQueue.
+
+Kueue: `pkg/cache/scheduler/resource_node.go` and `flavorassigner.fitsResourceQuota`; semantics in
+queueing.md §3.4, §4.1 and §4.2.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -11,18 +15,21 @@ from headgate.domain.scheduling.results import Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource
 
 QuotaUsage = dict[str, FlavorResourceQuantities]
-"""Amounts in use per node; a cohort's are what bubbles up past its children's guarantees."""
+"""Usage per node; a cohort's is what its children use beyond their local quota."""
 
 
 def empty_usage(tree: QuotaTree) -> QuotaUsage:
-    """Nothing used anywhere."""
+    """Returns the usage of a tree in which nothing is used."""
     return {node: {} for node in tree.path}
 
 
 def add_usage(
     tree: QuotaTree, usage: QuotaUsage, node: str, amounts: Mapping[FlavorResource, int]
 ) -> None:
-    """Charge a ClusterQueue; only what exceeds a node's guarantee is charged to its parent."""
+    """Charges a ClusterQueue, and each parent with what exceeds the local quota below it.
+
+    Kueue: `resource_node.addUsage`.
+    """
     for key, amount in amounts.items():
         for step in tree.path[node]:
             there = usage[step]
@@ -38,7 +45,7 @@ def add_usage(
 def remove_usage(
     tree: QuotaTree, usage: QuotaUsage, node: str, amounts: Mapping[FlavorResource, int]
 ) -> None:
-    """Undo `add_usage` exactly (trap T29)."""
+    """Reverses `add_usage` exactly (Kueue: `resource_node.removeUsage`; trap T29)."""
     for key, amount in amounts.items():
         for step in tree.path[node]:
             there = usage[step]
@@ -51,12 +58,15 @@ def remove_usage(
 
 
 def available(tree: QuotaTree, usage: QuotaUsage, node: str, key: FlavorResource) -> int:
-    """How much more a ClusterQueue may use now; never negative."""
+    """Returns how much more a ClusterQueue may use now; never negative (Kueue: `available`)."""
     return max(headroom(tree, usage, node, key), 0)
 
 
 def headroom(tree: QuotaTree, usage: QuotaUsage, node: str, key: FlavorResource) -> int:
-    """How much more a ClusterQueue may use now; negative where too much is used already."""
+    """Returns how much more a ClusterQueue may use now; negative where usage exceeds quota.
+
+    The quota of the root bounds it, and on the way down each borrowing limit.
+    """
     root = tree.path[node][-1]
     left = tree.subtree_quota[root].get(key, 0) - usage[root].get(key, 0)
     for step, subtree, local, limits in tree.steps[node]:
@@ -72,9 +82,9 @@ def headroom(tree: QuotaTree, usage: QuotaUsage, node: str, key: FlavorResource)
 
 
 def limiting_node(tree: QuotaTree, usage: QuotaUsage, node: str, key: FlavorResource) -> str:
-    """Where more is needed for a ClusterQueue to get more: at the root, or where a limit holds.
+    """Returns the node that bounds a ClusterQueue: the root, or one with a binding borrowing limit.
 
-    Only what is given back there or further below is of any use to it.
+    Only usage released at that node or below it makes more available to the ClusterQueue.
     """
     root = tree.path[node][-1]
     left, found = tree.subtree_quota[root].get(key, 0) - usage[root].get(key, 0), root
@@ -91,7 +101,7 @@ def limiting_node(tree: QuotaTree, usage: QuotaUsage, node: str, key: FlavorReso
 
 
 def potential_without_borrowing_limit(tree: QuotaTree, node: str, key: FlavorResource) -> int:
-    """How much it could use if nobody used anything and its own borrowing limit were no bound."""
+    """Returns what a node could use in an unused tree without its own borrowing limit."""
     _, *above = tree.path[node]
     if not above:
         return potential_available(tree, node, key)
@@ -99,17 +109,17 @@ def potential_without_borrowing_limit(tree: QuotaTree, node: str, key: FlavorRes
 
 
 def potential_available(tree: QuotaTree, node: str, key: FlavorResource) -> int:
-    """How much a ClusterQueue could use if nobody used anything."""
+    """Returns what a node could use in an unused tree (Kueue: `potentialAvailable`)."""
     return tree.potential[node].get(key, 0)
 
 
 def borrowing_level(
     tree: QuotaTree, usage: QuotaUsage, node: str, key: FlavorResource, amount: int
 ) -> tuple[int, bool]:
-    """From how far `amount` more would be borrowed, and whether some could be reclaimed there.
+    """Returns the height of the lowest subtree that fits `amount` more, and if it has a parent.
 
-    0 is no borrowing, 1 from the ClusterQueue's own cohort, and so on; the source is
-    `heightOfLowestSubtreeThatFits` (queueing.md §3.4).
+    0 is no borrowing, 1 borrowing from the ClusterQueue's own cohort, and so on. Kueue:
+    `FindHeightOfLowestSubtreeThatFits` (queueing.md §3.4).
     """
     if usage[node].get(key, 0) + amount <= tree.nominal(node, key):
         return 0, len(tree.path[node]) > 1
@@ -124,7 +134,7 @@ def borrowing_level(
 def is_within_nominal(
     tree: QuotaTree, usage: QuotaUsage, node: str, keys: Iterable[FlavorResource]
 ) -> bool:
-    """Whether a ClusterQueue or cohort uses no more than its subtree owns, in all of these."""
+    """Whether a node uses no more than its subtree quota (Kueue: `IsWithinNominal`)."""
     used, owned = usage[node], tree.subtree_quota[node]
     return all(used.get(key, 0) <= owned.get(key, 0) for key in keys)
 
@@ -132,9 +142,9 @@ def is_within_nominal(
 def quantities_fit_in_quota(
     tree: QuotaTree, usage: QuotaUsage, node: str, asked: Mapping[FlavorResource, int]
 ) -> tuple[bool, FlavorResourceQuantities]:
-    """Whether a node can hold what is asked within its own quota, and what its parent must add.
+    """Returns whether `asked` fits in a node's subtree quota, and what its parent has to add.
 
-    Source: `QuantitiesFitInQuota` (preemption.md §1.1).
+    Kueue: `QuantitiesFitInQuota` (preemption.md §1.1).
     """
     fits = True
     left: FlavorResourceQuantities = {}
@@ -157,7 +167,7 @@ NodeAmounts = list[tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Loan:
-    """An amount of one flavor's resource that `borrower` uses of `lender`'s quota (node names)."""
+    """An amount of one flavor's resource that the node `borrower` uses of the quota of `lender`."""
 
     lender: str
     borrower: str
@@ -167,7 +177,11 @@ class Loan:
 def loans_in_tree(
     tree: QuotaTree, usage: QuotaUsage, root: str, key: FlavorResource
 ) -> tuple[Loan, ...]:
-    """All loans within one tree."""
+    """Returns the loans of a tree, attributed to the nearest lenders first.
+
+    Within a cohort its own quota lends first, then its members by name. What a node borrows is the
+    sum of its loans, except for loans made before a quota was reduced.
+    """
     found: list[Loan] = []
     _settle(tree, usage, (root, key), found)
     return tuple(found)
@@ -176,7 +190,10 @@ def loans_in_tree(
 def _settle(
     tree: QuotaTree, usage: QuotaUsage, at: tuple[str, FlavorResource], found: list[Loan]
 ) -> tuple[NodeAmounts, NodeAmounts]:
-    """Match borrowers and lenders below a node; what it still wants from, or can lend to, above."""
+    """Matches borrowers and lenders below a node.
+
+    Returns the amounts still to be borrowed from above it, and those it can lend there.
+    """
     node, key = at
     used, quota = usage[node].get(key, 0), tree.subtree_quota[node].get(key, 0)
     if not tree.children[node]:
@@ -190,7 +207,7 @@ def _settle(
             spare.extend(more_spare)
         wants, spare = _match(wants, spare, found)
     lendable = max(0, quota - max(used, tree.local_quota[node].get(key, 0)))
-    return wants, _first(spare, lendable)
+    return wants, _up_to(lendable, spare)
 
 
 def _match(
@@ -199,35 +216,35 @@ def _match(
     unmet: NodeAmounts = []
     for borrower, wanted in wants:
         left = wanted
-        for place, (lender, offered) in enumerate(spare):
+        for position, (lender, offered) in enumerate(spare):
             amount = min(left, offered)
             if amount > 0:
                 found.append(Loan(lender, borrower, amount))
-                spare[place] = (lender, offered - amount)
+                spare[position] = (lender, offered - amount)
                 left -= amount
         if left:
             unmet.append((borrower, left))
     return unmet, [(lender, left) for lender, left in spare if left > 0]
 
 
-def _first(shares: NodeAmounts, most: int) -> NodeAmounts:
+def _up_to(limit: int, amounts: NodeAmounts) -> NodeAmounts:
     kept: NodeAmounts = []
-    for name, amount in shares:
-        if most > 0:
-            kept.append((name, min(amount, most)))
-            most -= amount
+    for name, amount in amounts:
+        if limit > 0:
+            kept.append((name, min(amount, limit)))
+            limit -= amount
     return kept
 
 
 SimulatePreemption: TypeAlias = Callable[[FlavorResource, int], tuple[Mode, int]]
-"""What preemption could do for so much of one flavor's resource alone, and how far is borrowed."""
+"""The mode that preemption gives a need of one flavor's resource alone, and its borrowing level."""
 
 
 class Oracle(msgspec.Struct, frozen=True, gc=False):
-    """How preemption would go; `while_borrowing` if it may even for more than the nominal quota.
+    """Simulates preemption; `while_borrowing` if it may preempt for more than the nominal quota.
 
-    It looks at one flavor's resource at a time and at no hosts, so it promises more than the search
-    for victims may hold (trap T10).
+    Kueue: `preemptionOracle.SimulatePreemption`. It covers one flavor's resource and no hosts, so
+    that the search for victims may find none although it said preempt (trap T10).
     """
 
     simulate: SimulatePreemption
@@ -235,17 +252,17 @@ class Oracle(msgspec.Struct, frozen=True, gc=False):
 
 
 class QuotaView(msgspec.Struct, frozen=True, gc=False):
-    """Quota as one decision sees it: actual and projected usage must both have room."""
+    """The quota that one decision works on: a need must fit actual and projected usage."""
 
     tree: QuotaTree
     actual: QuotaUsage
     projected: QuotaUsage
 
     def check(self, node: str, key: FlavorResource, need: int, oracle: Oracle) -> QuotaResult:
-        """How `need` more of `key` fits for a ClusterQueue.
+        """Returns how `need` more of `key` fits a ClusterQueue (Kueue: `fitsResourceQuota`).
 
-        Preemption is thought of for what the nominal quota could hold, for what some subtree
-        around the ClusterQueue owns, or where it may borrow for it (trap T16).
+        Preemption is simulated for a need within the nominal quota, within the quota of a subtree
+        around the ClusterQueue, or where preemption may borrow (trap T16).
         """
         most = potential_available(self.tree, node, key)
         nominal = self.tree.nominal(node, key)
@@ -253,23 +270,22 @@ class QuotaView(msgspec.Struct, frozen=True, gc=False):
         owed_later = headroom(self.tree, self.projected, node, key)
         owed = min(owed_later, headroom(self.tree, self.actual, node, key))
         later, have = max(owed_later, 0), max(owed, 0)
-        mode, reason = _mode(need, (have, later, most))
+        mode, reason = _mode(need, have, later, most)
         is_owned = nominal >= need or is_owned_above
         if later < need <= most and (is_owned or oracle.while_borrowing):
             mode, level = oracle.simulate(key, need)
         return QuotaResult(mode, level, need, have, nominal, most, reason, debt=have - owed)
 
     def fits(self, node: str, amounts: Mapping[FlavorResource, int]) -> bool:
-        """Whether all of it fits in both views."""
+        """Whether `amounts` fit actual and projected usage."""
         return self.fits_projected(node, amounts) and _fits(self.tree, self.actual, node, amounts)
 
     def fits_projected(self, node: str, amounts: Mapping[FlavorResource, int]) -> bool:
-        """Whether all of it fits once everything leaving has left."""
+        """Whether `amounts` fit once all pending evictions are finished."""
         return _fits(self.tree, self.projected, node, amounts)
 
 
-def _mode(need: int, room: tuple[int, int, int]) -> tuple[Mode, str]:
-    have, later, most = room
+def _mode(need: int, have: int, later: int, most: int) -> tuple[Mode, str]:
     if need > most:
         return Mode.NO_FIT, "ExceedsMaxQuota"
     if need <= have:
