@@ -11,7 +11,7 @@ from httpx import Response
 from litestar.testing import TestClient
 
 from headgate.api.app import app_over
-from headgate.api.documents import MAX_INLINE_BYTES
+from headgate.api.manifests import MAX_INLINE_BYTES
 from headgate.api.services import application_services
 from headgate.application.ports import Ids
 from headgate.bootstrap import Platform

@@ -13,7 +13,7 @@ from headgate.adapters.manifests.kinds import MANIFEST_KINDS
 from headgate.adapters.manifests.parse import parse, parse_value
 from headgate.adapters.manifests.render import render
 from headgate.adapters.manifests.times import rfc3339
-from headgate.api.instants import instant_or_none
+from headgate.api.parameters import instant_or_none
 from headgate.domain.config import Config
 from headgate.domain.configured import Configured
 from headgate.domain.configuring import Change

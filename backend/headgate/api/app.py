@@ -9,39 +9,43 @@ from litestar import Litestar, Request, Router
 from litestar.datastructures import State
 
 from headgate.api import openapi
-from headgate.api.applying.controller import Apply
-from headgate.api.backtests.controller import Backtests
+from headgate.api.admission_checks import CheckReports
+from headgate.api.apply import Apply
+from headgate.api.backtests_ import Backtests
 from headgate.api.callers import authenticated
-from headgate.api.checks.controller import CheckReports
-from headgate.api.clinic.controller import ClinicPage
-from headgate.api.cycles.controller import Cycles
-from headgate.api.documentation import docs_page, docs_script, docs_style, openapi_document
-from headgate.api.events.controller import Events
+from headgate.api.cycles_ import Cycles
+from headgate.api.events_ import Events, EventStream
 from headgate.api.executors.controller import Executors
-from headgate.api.history.controller import History
+from headgate.api.headers import add_headers
+from headgate.api.history_ import History
 from headgate.api.nearest_names import no_such_object
-from headgate.api.nodes.controller import NodeActions
+from headgate.api.nodes_ import NodeActions
 from headgate.api.objects.controller import controllers as object_controllers
-from headgate.api.overview.controller import LintPage, OverviewPage
-from headgate.api.past import read_at
-from headgate.api.positions import check_media_type, reach_position
-from headgate.api.preemptions.controller import Preemptions
-from headgate.api.problem_pages import all_problems, one_problem
+from headgate.api.overview_ import LintPage, OverviewPage
+from headgate.api.parameters import reject_unknown_parameters
+from headgate.api.positions import check_media_type, reach_position, read_at
+from headgate.api.preemptions_ import Preemptions
 from headgate.api.problems import exception_handlers
-from headgate.api.queues.controller import Queues
-from headgate.api.queues.controller import actions as queue_actions
-from headgate.api.response_headers import add_headers
+from headgate.api.queues_ import Queues
+from headgate.api.queues_ import actions as queue_actions
 from headgate.api.services import application_services
-from headgate.api.simulations.controller import Simulations
-from headgate.api.stream.controller import EventStream
-from headgate.api.system.controller import System, is_alive, is_ready, metrics
-from headgate.api.tokens.controller import Access, Tokens
-from headgate.api.topologies.controller import TopologyMaps
-from headgate.api.unknown_parameters import reject_unknown_parameters
-from headgate.api.user_interface import user_interface
+from headgate.api.simulations_ import Simulations
+from headgate.api.stuck_workloads import ClinicPage
+from headgate.api.system_ import System, is_alive, is_ready, metrics
+from headgate.api.tokens_ import Access, Tokens
+from headgate.api.topologies_ import TopologyMaps
+from headgate.api.web_pages import (
+    all_problems,
+    docs_page,
+    docs_script,
+    docs_style,
+    one_problem,
+    openapi_document,
+    user_interface,
+)
+from headgate.api.workloads.actions import WorkloadProtection
 from headgate.api.workloads.actions import router as workload_actions
 from headgate.api.workloads.controller import AllWorkloads, Workloads
-from headgate.api.workloads.protection import WorkloadProtection
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.live_state.live_reader import LiveReader

@@ -7,8 +7,8 @@ from litestar import Request
 from litestar.datastructures import Headers
 from litestar.types import ASGIApp, Receive, Scope, Send
 
+from headgate.api.headers import request_id_of
 from headgate.api.problems import FORBIDDEN, UNAUTHORIZED, ApiFailure
-from headgate.api.request_ids import request_id_of
 from headgate.application.access.identity import Identity, Right
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Unavailable

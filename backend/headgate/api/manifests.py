@@ -1,16 +1,17 @@
-"""Between manifests and use cases: what is wanted, and how it is answered."""
+"""Manifests in requests and responses: parsed to desired objects, rendered from states."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from headgate.adapters.manifests.desired import Desired, as_written, named
-from headgate.adapters.manifests.parse import DEFAULT_NAMESPACE
+from headgate.adapters.manifests.desired import Desired, Refused, as_written, named
+from headgate.adapters.manifests.documents import Document, read_documents
+from headgate.adapters.manifests.parse import DEFAULT_NAMESPACE, parse, parse_object
 from headgate.adapters.manifests.render import Extras, render
 from headgate.adapters.manifests.rendering.queues import QueueStatus
 from headgate.api.callers import Caller, services_of
-from headgate.api.documents import parsed_object
 from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID, ApiFailure
 from headgate.api.schemas import ProblemError
@@ -27,6 +28,39 @@ from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueu
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
 from headgate.domain.workloads.state import Workload
+
+MAX_INLINE_BYTES = 16 * 1024
+"""So much is read within a few milliseconds; changing threads would take longer."""
+
+
+async def parsed(request: Caller, body: bytes) -> tuple[Desired | Refused, ...]:
+    """Every object of a body, as `parse` reads them."""
+    work = partial(parse, body, content_type=_content_type(request))
+    return work() if _is_short(body) else await services_of(request).reading.do(work)
+
+
+async def parsed_object(
+    request: Caller, body: bytes, kind: str, namespace: str = DEFAULT_NAMESPACE
+) -> Desired:
+    """The one object of a body, as `parse_object` reads it."""
+    content_type = _content_type(request)
+    work = partial(parse_object, body, kind, content_type=content_type, namespace=namespace)
+    return work() if _is_short(body) else await services_of(request).reading.do(work)
+
+
+async def documents_of(request: Caller, body: bytes) -> tuple[Document, ...]:
+    """The documents of a body as plain values, as `read_documents` reads them."""
+    work = partial(read_documents, body, _content_type(request))
+    return work() if _is_short(body) else await services_of(request).reading.do(work)
+
+
+def _content_type(request: Caller) -> str:
+    return str(request.headers.get("content-type", ""))
+
+
+def _is_short(body: bytes) -> bool:
+    return len(body) <= MAX_INLINE_BYTES
+
 
 PRIORITY = "priority"
 ENDING_LENGTH = 5

@@ -6,6 +6,7 @@
 import json
 import sys
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import msgspec
@@ -16,8 +17,18 @@ from litestar.routes import HTTPRoute
 
 from headgate.api.parameters import AT, MIN_POSITION
 from headgate.api.problems import BY_STATUS, MEDIA_TYPE
-from headgate.api.version import VERSION
 from headgate.api.workloads.schemas import WorkloadBatch
+
+
+def _installed() -> str:
+    try:
+        return version("headgate")
+    except PackageNotFoundError:
+        return "0"
+
+
+VERSION = _installed()
+
 
 TAGS = {
     "Workload": "Submit work, see where it stands and why",

@@ -1,8 +1,22 @@
-"""Query and header parameters that many handlers take."""
+"""Query and header parameters: declared, parsed, and rejected where unknown."""
 
-from typing import Annotated, Literal
+import re
+from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
+from functools import cache
+from typing import Annotated, Any, Literal
 
+from litestar import Request
+from litestar.handlers import HTTPRouteHandler
 from litestar.params import HeaderParameter, QueryParameter
+
+from headgate.api.problems import INVALID_REQUEST, UNKNOWN_PARAMETER, ApiFailure
+from headgate.api.schemas import ProblemError
+from headgate.application.queries.views import EPOCH
+from headgate.domain.rejection import InvalidRequest, Violation
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.pointers import child
+from headgate.domain.values.selectors import LabelSelector, Operator, Requirement
 
 DryRun = Annotated[
     Literal["All"] | None,
@@ -73,3 +87,123 @@ def whole_number(text: str) -> int | None:
 def listed(text: str | None) -> tuple[str, ...]:
     """The words of a parameter that takes several, separated by commas."""
     return tuple(word.strip() for word in (text or "").split(",") if word.strip())
+
+
+def instant_or_none(text: str | None, pointer: str) -> Instant | None:
+    """The instant a text names; raises `InvalidRequest` with a pointer."""
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+        if found.tzinfo is not None:
+            # In UTC first: what no clock can show there could not be shown again either.
+            return (found.astimezone(UTC) - EPOCH) // timedelta(microseconds=1)
+    except (ValueError, OverflowError) as failure:
+        raise _refused(text, pointer) from failure
+    raise _refused(text, pointer)
+
+
+def _refused(text: str, pointer: str) -> InvalidRequest:
+    violation = Violation(
+        pointer=pointer,
+        rule="It is a time with its offset, as RFC 3339 has it.",
+        remedy="Write it like 2026-09-24T12:00:00Z.",
+    )
+    return InvalidRequest(
+        f"{text!r} is no time.", remedy="Correct the time.", violations=(violation,)
+    )
+
+
+_KEY = r"[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?"
+
+
+_VALUE = r"[-A-Za-z0-9_.]*"
+
+
+_EQUALS = re.compile(rf"({_KEY})\s*(==|=|!=)\s*({_VALUE})")
+
+
+_SET = re.compile(rf"({_KEY})\s+(in|notin)\s*\(([^()]*)\)")
+
+
+_EXISTS = re.compile(rf"(!?)\s*({_KEY})")
+
+
+_PARTS = re.compile(r",(?![^(]*\))")
+
+
+def label_selector(text: str | None) -> LabelSelector | None:
+    """The selector a text stands for; None where there is none to apply."""
+    if not text or not text.strip():
+        return None
+    requirements = [_requirement(part.strip(), text) for part in _PARTS.split(text)]
+    return LabelSelector(match_expressions=tuple(requirements))
+
+
+def equalities(selector: LabelSelector | None) -> dict[str, str]:
+    """The part of a selector that compares for equality, which the database can search by."""
+    if selector is None:
+        return {}
+    return {
+        requirement.key: requirement.values[0]
+        for requirement in selector.match_expressions
+        if requirement.operator == "In" and len(requirement.values) == 1
+    }
+
+
+def _requirement(part: str, text: str) -> Requirement:
+    if found := _EQUALS.fullmatch(part):
+        key, sign, value = found.groups()
+        operator: Operator = "NotIn" if sign == "!=" else "In"
+        return Requirement(key=key, operator=operator, values=(value,))
+    if found := _SET.fullmatch(part):
+        key, word, listed = found.groups()
+        values = tuple(value.strip() for value in listed.split(","))
+        return Requirement(key=key, operator="In" if word == "in" else "NotIn", values=values)
+    if found := _EXISTS.fullmatch(part):
+        absent, key = found.groups()
+        return Requirement(key=key, operator="DoesNotExist" if absent else "Exists")
+    error = ProblemError(
+        pointer="/labelSelector",
+        rule=f"{part[:80]!r} is no requirement on a label.",
+        remedy="Write it like a=b, a!=b, a in (b,c), a notin (b,c), a or !a.",
+    )
+    raise ApiFailure(
+        INVALID_REQUEST, f"The label selector {text[:80]!r} cannot be read.", errors=(error,)
+    )
+
+
+EVERYWHERE = ("at", "minPosition")
+"""What every address takes, before its handler is asked."""
+
+
+def reject_unknown_parameters(request: Request[Any, Any, Any]) -> None:
+    """Refuse a request with a query parameter that its address does not know."""
+    if not request.scope["query_string"]:
+        return
+    handler = request.route_handler
+    assert isinstance(handler, HTTPRouteHandler), "only requests of HTTP come here"
+    known = known_parameters(handler, tuple(request.path_params))
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        errors = tuple(_error(name, known) for name in dict.fromkeys(unknown))
+        detail = f"There is no query parameter {unknown[0]:.80} here."
+        raise ApiFailure(UNKNOWN_PARAMETER, detail, errors=errors)
+
+
+@cache
+def known_parameters(handler: HTTPRouteHandler, path_parameters: tuple[str, ...]) -> list[str]:
+    """The query parameters that an address takes, in order of names."""
+    places: Any = dict.fromkeys(path_parameters)
+    declared = handler.create_kwargs_model(path_parameters=places).expected_query_params
+    return sorted({*(parameter.field_alias for parameter in declared), *EVERYWHERE})
+
+
+def _error(name: str, known: list[str]) -> ProblemError:
+    near = get_close_matches(name, known, 1)
+    hint = f"Did you mean {near[0]}? " if near else ""
+    return ProblemError(
+        pointer=child("", name[:80]),
+        rule="It is one of the query parameters of this address.",
+        remedy=f"{hint}Known are {', '.join(known)}.",
+    )

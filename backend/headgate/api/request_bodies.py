@@ -1,4 +1,4 @@
-"""Request bodies that the handler reads itself, as the OpenAPI document shows them."""
+"""Bodies that handlers parse themselves, as the OpenAPI document describes them."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,3 +38,35 @@ def _operation(body: RequestBody) -> type[Operation]:
             self.request_body = body
 
     return OperationWithBody
+
+
+EXAMPLE_WORKLOAD = {
+    "apiVersion": "kueue.x-k8s.io/v1beta2",
+    "kind": "Workload",
+    "metadata": {"name": "train-7", "namespace": "team-a", "labels": {"project": "vision"}},
+    "spec": {
+        "queueName": "training",
+        "priorityClassRef": {
+            "group": "kueue.x-k8s.io",
+            "kind": "WorkloadPriorityClass",
+            "name": "high",
+        },
+        "podSets": [
+            {
+                "name": "main",
+                "count": 4,
+                "topologyRequest": {"required": "cloud.provider.com/topology-rack"},
+                "template": {
+                    "spec": {
+                        "containers": [
+                            {
+                                "name": "trainer",
+                                "resources": {"requests": {"cpu": "8", "nvidia.com/gpu": "8"}},
+                            }
+                        ]
+                    }
+                },
+            }
+        ],
+    },
+}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import structlog
 
-from headgate.api.version import VERSION
+from headgate.api.openapi import VERSION
 from headgate.application.access.identity import TokenCache
 from headgate.application.access.redaction import NamespaceRedaction
 from headgate.application.application_services import ApplicationServices

@@ -1,1 +1,1 @@
-"""Whoever runs the pods: what to run, and what became of it."""
+"""What executors read and report: assignments, evictions and the state of pods."""

@@ -7,7 +7,16 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller
-from headgate.api.executors import placing, reading, writing
+from headgate.api.executors.assignments import assignments, evictions, pod_places
+from headgate.api.executors.reports import (
+    EvictionTarget,
+    batch,
+    finished,
+    pods_gone,
+    pods_ready,
+    reclaimable,
+    report_eviction,
+)
 from headgate.api.executors.schemas import (
     AssignmentPage,
     EvictionPage,
@@ -52,7 +61,7 @@ class Executors(Controller):
         self, request: Caller, limit: Limit = 500, after: Continue = None
     ) -> Answer:
         """By name; what changes afterwards comes over the stream."""
-        return await reading.assignments(request, limit=limit, after=after)
+        return await assignments(request, limit=limit, after=after)
 
     @get(
         "/evictions",
@@ -68,7 +77,7 @@ class Executors(Controller):
         after: Continue = None,
     ) -> Answer:
         """For handlers that save work first: theirs alone, if they name themselves."""
-        return await reading.evictions(request, handler, limit=limit, after=after)
+        return await evictions(request, handler, limit=limit, after=after)
 
     @post(
         f"{WORKLOAD}/pods-ready",
@@ -82,7 +91,7 @@ class Executors(Controller):
         self, request: Caller, namespace: Name, name: Name, data: JSONBody[PodsReadyReport]
     ) -> Answer:
         """Saying the same twice is one fact."""
-        return await writing.pods_ready(request, f"{namespace}/{name}", data)
+        return await pods_ready(request, f"{namespace}/{name}", data)
 
     @post(
         f"{WORKLOAD}/pods-gone",
@@ -96,7 +105,7 @@ class Executors(Controller):
         self, request: Caller, namespace: Name, name: Name, data: JSONBody[PodsGoneReport]
     ) -> Answer:
         """On a host that fails, is cordoned or expels pods, others are sought at once then."""
-        return await writing.pods_gone(request, f"{namespace}/{name}", data)
+        return await pods_gone(request, f"{namespace}/{name}", data)
 
     @post(
         f"{WORKLOAD}/pod-places",
@@ -110,7 +119,7 @@ class Executors(Controller):
         self, request: Caller, namespace: Name, name: Name, data: JSONBody[ObservedPods]
     ) -> Answer:
         """No domain gets more pods than assigned; nothing is recorded."""
-        return await placing.pod_places(request, f"{namespace}/{name}", data)
+        return await pod_places(request, f"{namespace}/{name}", data)
 
     @post(
         f"{WORKLOAD}/reclaimable",
@@ -124,7 +133,7 @@ class Executors(Controller):
         self, request: Caller, namespace: Name, name: Name, data: JSONBody[ReclaimableReport]
     ) -> Answer:
         """Their quota is free from then on, their hosts with the end of the whole workload."""
-        return await writing.reclaimable(request, f"{namespace}/{name}", data)
+        return await reclaimable(request, f"{namespace}/{name}", data)
 
     @post(
         f"{WORKLOAD}/finished",
@@ -138,7 +147,7 @@ class Executors(Controller):
         self, request: Caller, namespace: Name, name: Name, data: JSONBody[FinishedReport]
     ) -> Answer:
         """Quota and hosts are free from then on."""
-        return await writing.finished(request, f"{namespace}/{name}", data)
+        return await finished(request, f"{namespace}/{name}", data)
 
     @post(
         f"{WORKLOAD}/evictions/{{eviction:str}}/acknowledge",
@@ -157,8 +166,8 @@ class Executors(Controller):
         data: JSONBody[EvictionReport],
     ) -> Answer:
         """The first acknowledgement counts."""
-        target = writing.EvictionTarget(f"{namespace}/{name}", eviction, "acknowledged")
-        return await writing.eviction(request, target, data)
+        target = EvictionTarget(f"{namespace}/{name}", eviction, "acknowledged")
+        return await report_eviction(request, target, data)
 
     @post(
         f"{WORKLOAD}/evictions/{{eviction:str}}/progress",
@@ -177,8 +186,8 @@ class Executors(Controller):
         data: JSONBody[EvictionReport],
     ) -> Answer:
         """The message is kept in the log."""
-        target = writing.EvictionTarget(f"{namespace}/{name}", eviction, "progressed")
-        return await writing.eviction(request, target, data)
+        target = EvictionTarget(f"{namespace}/{name}", eviction, "progressed")
+        return await report_eviction(request, target, data)
 
     @post(
         f"{WORKLOAD}/evictions/{{eviction:str}}/stopping",
@@ -197,8 +206,8 @@ class Executors(Controller):
         data: JSONBody[EvictionReport],
     ) -> Answer:
         """Quota is free from then on where the Configuration says OnTerminating, hosts never."""
-        target = writing.EvictionTarget(f"{namespace}/{name}", eviction, "stopping")
-        return await writing.eviction(request, target, data)
+        target = EvictionTarget(f"{namespace}/{name}", eviction, "stopping")
+        return await report_eviction(request, target, data)
 
     @post(
         f"{WORKLOAD}/evictions/{{eviction:str}}/stopped",
@@ -217,8 +226,8 @@ class Executors(Controller):
         data: JSONBody[EvictionReport],
     ) -> Answer:
         """Quota and hosts are free from then on."""
-        target = writing.EvictionTarget(f"{namespace}/{name}", eviction, "stopped")
-        return await writing.eviction(request, target, data)
+        target = EvictionTarget(f"{namespace}/{name}", eviction, "stopped")
+        return await report_eviction(request, target, data)
 
     @post(
         "/reports:batch",
@@ -235,4 +244,4 @@ class Executors(Controller):
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
         """Taken in order, each by itself: 200 if none was rejected, 207 if some, 422 if all."""
-        return await writing.batch(request, data, idempotency_key)
+        return await batch(request, data, idempotency_key)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from headgate.api.schemas import Free, Position, Problem, RequestBody, Schema, Timestamp
+from headgate.api.schemas import Position, Problem, RequestBody, Schema, Timestamp
 from headgate.api.workloads.schemas import (
     Admission,
     CheckState,
@@ -191,15 +191,3 @@ class ReportOutcomes(Schema, kw_only=True, frozen=True):
 
     position: Position
     results: list[ReportOutcome]
-
-
-class Heartbeat(RequestBody, kw_only=True, frozen=True):
-    """What a node says of itself; quantities are Kubernetes quantities.
-
-    After `leaseSeconds` without another heartbeat it counts as not ready; 0 is never.
-    """
-
-    ready: bool
-    allocatable: Free
-    used_by_others: Free = {}
-    lease_seconds: int = 0

@@ -7,10 +7,10 @@ import msgspec
 
 from headgate.api.answers import Answer, answer, not_modified
 from headgate.api.callers import Caller, services_of
-from headgate.api.label_selectors import label_selector
 from headgate.api.manifests import manifest_of
 from headgate.api.objects.kinds import ObjectKind
 from headgate.api.paging import after_token, collect_page, continue_token
+from headgate.api.parameters import label_selector
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices

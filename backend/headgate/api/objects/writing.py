@@ -9,7 +9,7 @@ from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import object_writer, read_wanted, with_written_pointers
 from headgate.api.objects.kinds import ObjectKind
-from headgate.api.simulations.trying import tried
+from headgate.api.simulations_ import simulated
 from headgate.application.commands import configure_objects
 from headgate.application.commands.apply_objects import change_to
 from headgate.domain.rejection import Rejection
@@ -35,7 +35,7 @@ async def create(request: Caller, target: Target, body: bytes, key: str | None) 
     wanted, desired = await read_wanted(request, body, target.kind.name)
     if target.dry_run == "Admission":
         change = change_to(services_of(request), origin_of(request).actor, wanted)
-        return await tried(request, [change], desired)
+        return await simulated(request, [change], desired)
     call = await command_request(
         request, object_writer(request, target.kind.name, 201), target.options(key)
     )
@@ -53,7 +53,7 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
     services = services_of(request)
     if target.dry_run == "Admission":
         change = change_to(services, origin_of(request).actor, wanted)
-        return await tried(request, [change], desired)
+        return await simulated(request, [change], desired)
     call = await command_request(
         request, object_writer(request, target.kind.name), target.options()
     )
@@ -70,7 +70,7 @@ async def delete(request: Caller, target: Target) -> Answer:
     stream = stream_of(target.kind.stream_kind, target.name, namespace)
     services = services_of(request)
     if target.dry_run == "Admission":
-        return await tried(request, [configure_objects.deletion_of_object(stream)], None)
+        return await simulated(request, [configure_objects.deletion_of_object(stream)], None)
     call = await command_request(
         request, object_writer(request, target.kind.name), target.options()
     )

@@ -1,1 +1,1 @@
-"""Workloads: submit, read, act on, explain."""
+"""Workloads: submitted, read, changed, acted on and explained."""

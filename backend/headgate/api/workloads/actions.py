@@ -1,18 +1,23 @@
-"""Hold, release, requeue, activate, deactivate and cancel a workload."""
+"""Actions on one workload: hold, requeue, activate, cancel, protection and gates among them."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from litestar import Router, post
+import msgspec
+from litestar import Controller, Router, post
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody, PathParameter
 
 from headgate.api.answers import Answer, response
-from headgate.api.callers import Caller
-from headgate.api.command_requests import CommandOptions
+from headgate.api.callers import Caller, services_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
+from headgate.api.manifests import object_writer
 from headgate.api.parameters import DryRun, IdempotencyHeader
-from headgate.api.workloads import writing
+from headgate.api.schemas import RequestBody
+from headgate.api.workloads.changes import act_on_workload
 from headgate.api.workloads.schemas import Action, WorkloadObject
+from headgate.application.commands import protect_workloads
 from headgate.application.commands.act_on_workloads import Verb
+from headgate.domain.workloads.commands import SetPreemptionGate
 
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
 
@@ -43,7 +48,7 @@ def _handler(verb: Verb) -> HTTPRouteHandler:
         dry_run: DryRun = None,
     ) -> Answer:
         options = CommandOptions(reason=data.reason, key=idempotency_key, is_dry_run=bool(dry_run))
-        return await writing.act(request, name, verb, data, options)
+        return await act_on_workload(request, name, verb, data, options)
 
     return act
 
@@ -55,3 +60,83 @@ def router() -> Router:
         tags=["Workload"],
         route_handlers=[_handler(verb) for verb in SUMMARIES],
     )
+
+
+KIND = "Workload"
+
+
+class ProtectionWanted(RequestBody, kw_only=True, frozen=True):
+    """A class or a number; with neither, its own priority protects it again."""
+
+    preemption_priority_class_name: Annotated[str, msgspec.Meta(max_length=253)] = ""
+    preemption_priority: int | None = None
+    reason: Annotated[str, msgspec.Meta(max_length=1024, examples=["saving a checkpoint"])] = ""
+
+
+class GateWanted(RequestBody, kw_only=True, frozen=True):
+    """Where a gate is to stand."""
+
+    name: Annotated[str, msgspec.Meta(max_length=316, examples=["example.com/data-ready"])]
+    position: Literal["Open", "Closed"]
+
+
+class WorkloadProtection(Controller):
+    """Protection and gates of one workload."""
+
+    path = "/namespaces/{namespace:str}/workloads/{name:str}"
+    tags = ["Workload"]
+
+    @post(
+        "/protection",
+        operation_id="protectWorkload",
+        summary="Change the priority that protects a workload from preemption",
+        status_code=200,
+        responses=response(WorkloadObject),
+        opt={"right": "submit"},
+    )
+    async def protect(
+        self,
+        request: Caller,
+        namespace: Name,
+        name: Name,
+        data: JSONBody[ProtectionWanted],
+        idempotency_key: IdempotencyHeader = None,
+        dry_run: DryRun = None,
+    ) -> Answer:
+        """Never below its priority, nor farther above it than maxProtectionDelta allows."""
+        options = CommandOptions(reason=data.reason, key=idempotency_key, is_dry_run=bool(dry_run))
+        call = await command_request(request, object_writer(request, KIND), options)
+        wanted = protect_workloads.Protection(
+            workload=f"{namespace}/{name}",
+            class_name=data.preemption_priority_class_name,
+            priority=data.preemption_priority,
+            reason=data.reason,
+        )
+        return answer_command(await protect_workloads.protect(services_of(request), call, wanted))
+
+    @post(
+        "/preemption-gates",
+        operation_id="setPreemptionGate",
+        summary="Open or close a gate that keeps a workload from preempting",
+        status_code=200,
+        responses=response(WorkloadObject),
+        opt={"right": "submit"},
+    )
+    async def set_gate(
+        self,
+        request: Caller,
+        namespace: Name,
+        name: Name,
+        data: JSONBody[GateWanted],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        """While one is closed nobody is evicted for it; an eviction of its own closes all."""
+        call = await command_request(
+            request, object_writer(request, KIND), CommandOptions(key=idempotency_key)
+        )
+        command = SetPreemptionGate(gate=data.name, open=data.position == "Open")
+        return answer_command(
+            await protect_workloads.set_gate(
+                services_of(request), call, f"{namespace}/{name}", command
+            )
+        )

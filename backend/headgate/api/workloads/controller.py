@@ -16,10 +16,16 @@ from headgate.api.parameters import (
     Selector,
     SubmitDryRun,
 )
-from headgate.api.request_bodies import request_body
-from headgate.api.simulations import trying
-from headgate.api.workloads import batch, reading, writing
-from headgate.api.workloads.examples import WORKLOAD
+from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_body
+from headgate.api.simulations_ import simulate_submit
+from headgate.api.workloads.changes import Target, delete_workload, replace, submit, submit_batch
+from headgate.api.workloads.queries import (
+    WorkloadFilter,
+    explanation,
+    list_workloads,
+    read,
+    timeline,
+)
 from headgate.api.workloads.schemas import (
     SubmitOutcomes,
     WorkloadBatch,
@@ -86,8 +92,8 @@ class AllWorkloads(Controller):
         contains: Contains = None,
     ) -> Answer:
         """Filters are combined; labels may be compared for equality and more."""
-        wanted = reading.Wanted(phases, queue_name, cluster_queue, contains, selector)
-        return await reading.list_workloads(request, wanted, limit=limit, after=after)
+        wanted = WorkloadFilter(phases, queue_name, cluster_queue, contains, selector)
+        return await list_workloads(request, wanted, limit=limit, after=after)
 
     @post(
         "/workloads:batch",
@@ -102,7 +108,7 @@ class AllWorkloads(Controller):
         self, request: Caller, body: RawBody, idempotency_key: IdempotencyHeader = None
     ) -> Answer:
         """Each is decided by itself: 200 if all were taken, 207 if some, 422 if none."""
-        return await batch.submit_batch(request, body, idempotency_key)
+        return await submit_batch(request, body, idempotency_key)
 
 
 class Workloads(Controller):
@@ -128,13 +134,13 @@ class Workloads(Controller):
         contains: Contains = None,
     ) -> Answer:
         """Filters are combined; labels may be compared for equality and more."""
-        wanted = reading.Wanted(phases, queue_name, cluster_queue, contains, selector)
-        return await reading.list_workloads(request, wanted, limit=limit, after=after)
+        wanted = WorkloadFilter(phases, queue_name, cluster_queue, contains, selector)
+        return await list_workloads(request, wanted, limit=limit, after=after)
 
     @post(
         operation_id="submitWorkload",
         summary="Submit a workload",
-        operation_class=request_body(WorkloadObject, example=WORKLOAD),
+        operation_class=request_body(WorkloadObject, example=EXAMPLE_WORKLOAD),
         responses=response(WrittenWorkload, status=201),
         opt={"right": "submit"},
     )
@@ -147,8 +153,8 @@ class Workloads(Controller):
     ) -> Answer:
         """It is in the log when the answer comes; whether it finds a place shows in its status."""
         if dry_run == "Admission":
-            return await trying.simulate_submit(request, body)
-        return await writing.submit(request, body, idempotency_key, dry_run=bool(dry_run))
+            return await simulate_submit(request, body)
+        return await submit(request, body, idempotency_key, dry_run=bool(dry_run))
 
     @get(
         "/{name:str}",
@@ -158,7 +164,7 @@ class Workloads(Controller):
     )
     async def read(self, request: Caller, name: Name, if_none_match: IfNoneMatch = None) -> Answer:
         """The workload as it stands, with its phase and conditions."""
-        return await reading.read(request, name, if_none_match)
+        return await read(request, name, if_none_match)
 
     @put(
         "/{name:str}",
@@ -179,8 +185,8 @@ class Workloads(Controller):
     ) -> Answer:
         """What may be changed depends on its stage."""
         expected = expected_version(if_match, required=True)
-        target = writing.Target(name, expected, reason, dry_run)
-        return await writing.replace(request, target, body)
+        target = Target(name, expected, reason, dry_run)
+        return await replace(request, target, body)
 
     @delete(
         "/{name:str}",
@@ -199,8 +205,8 @@ class Workloads(Controller):
         reason: Reason = "",
     ) -> Answer:
         """Answers with the workload as it was last."""
-        target = writing.Target(name, expected_version(if_match), reason, dry_run)
-        return await writing.delete(request, target)
+        target = Target(name, expected_version(if_match), reason, dry_run)
+        return await delete_workload(request, target)
 
     @get(
         "/{name:str}/explanation",
@@ -212,7 +218,7 @@ class Workloads(Controller):
         self, request: Caller, name: Name, history: Reasons = MOST_REASONS
     ) -> Answer:
         """Recorded by the scheduler, or derived where it had no need to look."""
-        return await reading.explanation(request, name, history)
+        return await explanation(request, name, history)
 
     @get(
         "/{name:str}/timeline",
@@ -229,4 +235,4 @@ class Workloads(Controller):
         detail: TimelineDetail = "Brief",
     ) -> Answer:
         """One entry for each event of its stream."""
-        return await reading.timeline(request, name, limit=limit, after=after, detail=detail)
+        return await timeline(request, name, limit=limit, after=after, detail=detail)

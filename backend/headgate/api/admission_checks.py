@@ -1,0 +1,153 @@
+"""Reports of the controllers of admission checks, about workloads and about themselves."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from litestar import Controller, post
+from litestar.params import JSONBody, PathParameter
+
+from headgate.api.answers import Answer, response
+from headgate.api.callers import Caller, services_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
+from headgate.api.executors.schemas import Message
+from headgate.api.manifests import object_writer
+from headgate.api.objects.policy_shapes import AdmissionCheckObject
+from headgate.api.schemas import RequestBody
+from headgate.api.workloads.schemas import WorkloadObject
+from headgate.application.commands import reports
+from headgate.application.commands.configure_objects import tell_check
+from headgate.domain.checks.commands import ReportCheck
+from headgate.domain.values.selectors import TaintEffect, Toleration
+from headgate.domain.workloads.commands import ReportCheckState
+from headgate.domain.workloads.events import CheckStateName
+from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
+
+MAX_REQUEUE_AFTER_SECONDS = 31_536_000
+
+
+class ToleratedTaint(RequestBody, kw_only=True, frozen=True):
+    """What taint the pods tolerate besides."""
+
+    key: str = ""
+    operator: Literal["Exists", "Equal"] = "Equal"
+    value: str = ""
+    effect: TaintEffect | None = None
+    toleration_seconds: int | None = None
+
+
+class PodSetChange(RequestBody, kw_only=True, frozen=True):
+    """What is added to the template of one pod set before its pods start."""
+
+    name: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    node_selector: dict[str, str] = {}
+    tolerations: list[ToleratedTaint] = []
+
+
+class CheckStateReport(RequestBody, kw_only=True, frozen=True):
+    """Whether a workload may be admitted; `requeueAfterSeconds` matters to Retry alone.
+
+    `podSetUpdates` are merged with those of other checks when it starts; where they contradict
+    each other or the pod template it fails for good.
+    """
+
+    uid: str
+    state: CheckStateName
+    message: Message = ""
+    requeue_after_seconds: (
+        Annotated[int, msgspec.Meta(ge=0, le=MAX_REQUEUE_AFTER_SECONDS)] | None
+    ) = None
+    pod_set_updates: list[PodSetChange] = []
+
+
+class CheckReport(RequestBody, kw_only=True, frozen=True):
+    """Whether its controller serves the check."""
+
+    active: bool
+
+
+Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
+Check = Annotated[str, PathParameter(description="The check's name", max_length=253)]
+REPORTS = {"right": "report"}
+
+
+class CheckReports(Controller):
+    """Reports of the controllers of admission checks."""
+
+    path = "/"
+    tags = ["AdmissionCheck"]
+
+    @post(
+        "/namespaces/{namespace:str}/workloads/{name:str}/admissionchecks/{check:str}",
+        operation_id="reportCheckState",
+        summary="Report whether a check lets a workload be admitted",
+        status_code=200,
+        responses=response(WorkloadObject),
+        opt=REPORTS,
+    )
+    async def check_state(
+        self,
+        request: Caller,
+        namespace: Name,
+        name: Name,
+        check: Check,
+        data: JSONBody[CheckStateReport],
+    ) -> Answer:
+        """Ready by all checks: it is admitted. Retry: evicted at once. Rejected: deactivated."""
+        return await check_state(request, f"{namespace}/{name}", check, data)
+
+    @post(
+        "/admissionchecks/{name:str}/report",
+        operation_id="reportCheck",
+        summary="Report whether a check is served by its controller",
+        status_code=200,
+        responses=response(AdmissionCheckObject),
+        opt=REPORTS,
+    )
+    async def check(self, request: Caller, name: Check, data: JSONBody[CheckReport]) -> Answer:
+        """ClusterQueues that ask for a check that nobody serves admit nothing."""
+        return await check(request, name, data)
+
+
+async def check_state(request: Caller, workload: str, check: str, data: CheckStateReport) -> Answer:
+    """One check has its say about one workload."""
+    command = ReportCheckState(
+        uid=data.uid,
+        check=check,
+        state=data.state,
+        message=data.message,
+        requeue_after_seconds=data.requeue_after_seconds,
+        pod_set_updates=tuple(_update(update) for update in data.pod_set_updates),
+    )
+    call = await command_request(request, object_writer(request, "Workload"), CommandOptions())
+    return answer_command(await reports.report(services_of(request), call, (workload, command)))
+
+
+def _update(told: PodSetChange) -> PodSetUpdate:
+    tolerations = (
+        Toleration(
+            key=t.key,
+            operator=t.operator,
+            value=t.value,
+            effect=t.effect,
+            seconds=t.toleration_seconds,
+        )
+        for t in told.tolerations
+    )
+    return PodSetUpdate(
+        name=told.name,
+        labels=told.labels,
+        annotations=told.annotations,
+        node_selector=told.node_selector,
+        tolerations=tuple(tolerations),
+    )
+
+
+async def check(request: Caller, name: str, data: CheckReport) -> Answer:
+    """A check is served, or no longer."""
+    call = await command_request(
+        request, object_writer(request, "AdmissionCheck"), CommandOptions()
+    )
+    command = ReportCheck(active=data.active)
+    return answer_command(await tell_check(services_of(request), call, name, command))

@@ -1,0 +1,144 @@
+"""`POST /v1/apply`: creates or changes any number of objects of any kind."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import msgspec
+from litestar import Controller, post
+from litestar.params import RawBody
+
+from headgate.api.answers import Answer, response
+from headgate.api.callers import Caller, services_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
+from headgate.api.manifest_entries import Entry, entry_of, failure_of, status_of, warnings_of
+from headgate.api.manifests import parsed
+from headgate.api.parameters import IdempotencyHeader, Reason, SubmitDryRun
+from headgate.api.problems import FORBIDDEN, INVALID_REQUEST, ApiFailure, problem_of
+from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
+from headgate.api.schemas import Position, Problem, Schema
+from headgate.api.simulations_ import SimulationRequest, simulate
+from headgate.application.commands.apply_objects import apply as apply_objects
+from headgate.application.commands.requests import CommandResult, Written
+from headgate.application.cooperative import Cooperative, each, run_yielding
+from headgate.application.queries.overview.advice import AdviceView, advice_about
+from headgate.application.scheduling_loop.position_marks import OPEN_POSITION, OPEN_RESOURCE_VERSION
+from headgate.domain.configured import Absent
+
+
+class ApplyResult(Schema, kw_only=True, frozen=True):
+    """What became of one object."""
+
+    kind: str
+    namespace: str = ""
+    name: str
+    outcome: Literal["created", "changed", "unchanged", "rejected"]
+    resource_version: str | None = None
+    problem: Problem | None = None
+
+
+class ApplyResults(Schema, kw_only=True, frozen=True):
+    """What became of each object, in the order given.
+
+    `warnings` tell what is allowed in the configured objects among them and hardly meant, and which
+    workloads are taken and kept out by the queue they name.
+    """
+
+    position: Position
+    results: list[ApplyResult]
+    warnings: list[AdviceView] = []
+
+
+class Apply(Controller):
+    """Create or change, object by object."""
+
+    path = "/apply"
+    tags = ["Apply"]
+
+    @post(
+        operation_id="apply",
+        summary="Create or change any number of objects",
+        status_code=200,
+        operation_class=request_documents(EXAMPLE_WORKLOAD),
+        responses=response(ApplyResults),
+        opt={"right": "submit"},
+    )
+    async def apply(
+        self,
+        request: Caller,
+        body: RawBody,
+        dry_run: SubmitDryRun = None,
+        idempotency_key: IdempotencyHeader = None,
+        reason: Reason = "",
+    ) -> Answer:
+        """YAML or JSON documents, a list, or a `List`; 200 if all, 207 if some, 422 if none.
+
+        An object that says its `metadata.resourceVersion` is changed only from that one. With
+        `dryRun=Admission` the answer is that of `/v1/simulations`: what all of it would lead to.
+        """
+        if dry_run == "Admission":
+            return await simulate(request, SimulationRequest(body))
+        options = CommandOptions(
+            reason=reason, key=idempotency_key, is_dry_run=bool(dry_run), tells_failures=True
+        )
+        return await apply(request, body, options)
+
+
+async def apply(request: Caller, body: bytes, options: CommandOptions) -> Answer:
+    """Apply every document of a body."""
+    found = await parsed(request, body)
+    entries = await run_yielding(each(_allowed(request, entry_of(request, one)) for one in found))
+    if not entries:
+        raise ApiFailure(INVALID_REQUEST, "The body holds no object.", remedy="Send at least one.")
+
+    services = services_of(request)
+
+    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
+        outcomes = yield from each(_outcomes(entries, results, dry_run=options.is_dry_run))
+        advised = advice_about(services.reader.cell.config, results)
+        kept_out = yield from warnings_of(request, entries, results)
+        content = {
+            "position": OPEN_POSITION,
+            "results": outcomes,
+            "warnings": [*advised, *kept_out],
+        }
+        return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
+
+    call = await command_request(request, write, options)
+    wanted = [entry.wanted for entry in entries if entry.wanted is not None]
+    return answer_command(await apply_objects(services, call, wanted))
+
+
+def _allowed(request: Caller, entry: Entry) -> Entry:
+    """Submitters apply workloads and nothing else."""
+    if entry.wanted is None or entry.kind == "Workload" or request.user.may("configure"):
+        return entry
+    failure = ApiFailure(
+        FORBIDDEN, f"A token of role {request.user.role} may not configure a {entry.kind}."
+    )
+    return Entry(entry.kind, entry.namespace, entry.name, failure=failure)
+
+
+def _outcomes(
+    entries: Sequence[Entry], results: Sequence[CommandResult], *, dry_run: bool
+) -> Iterator[dict[str, Any]]:
+    tried = iter(results)
+    for entry in entries:
+        yield _outcome(entry, next(tried) if entry.wanted else None, dry_run=dry_run)
+
+
+def _outcome(entry: Entry, changed: CommandResult | None, *, dry_run: bool) -> dict[str, Any]:
+    outcome: dict[str, Any] = {
+        "kind": entry.kind,
+        "namespace": entry.namespace,
+        "name": entry.name,
+    }
+    failure = failure_of(entry, changed)
+    if failure is not None or changed is None:
+        assert failure is not None, "what was not tried has a reason"
+        return {**outcome, "outcome": "rejected", "problem": problem_of(failure)}
+    if not changed.events:
+        version = str(changed.position)
+        return {**outcome, "outcome": "unchanged", "resourceVersion": version}
+    word = "created" if isinstance(changed.before, Absent) else "changed"
+    version_after = {} if dry_run else {"resourceVersion": OPEN_RESOURCE_VERSION}
+    return {**outcome, "outcome": word, **version_after}

@@ -1,0 +1,146 @@
+"""What executors read: assignments, evictions in progress, and the place of each pod."""
+
+import asyncio
+from bisect import bisect_right
+
+from headgate.adapters.manifests.rendering.preemption_settings import (
+    rendered_eviction,
+    rendered_shrinking,
+)
+from headgate.adapters.manifests.rendering.workloads import (
+    rendered_admission,
+    rendered_checks,
+    rendered_unhealthy_nodes,
+    rendered_updates,
+    workload_spec,
+)
+from headgate.api.answers import Answer, answer
+from headgate.api.callers import Caller, services_of
+from headgate.api.executors.schemas import ObservedPod, ObservedPods
+from headgate.api.paging import after_token, continue_token
+from headgate.domain.cell import Cell
+from headgate.domain.streams import workload_stream
+from headgate.domain.workloads.decide.preconditions import require_same_uid
+from headgate.domain.workloads.pods.pod_ranks import ExecutorPod, assign_ranks
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.state import Eviction, Workload, is_admitted, phase_of
+from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
+from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
+
+QUESTION = "assignments"
+
+
+async def assignments(request: Caller, *, limit: int, after: str | None) -> Answer:
+    """A page of assignments, by name."""
+    cell = services_of(request).reader.cell
+    scope = request.user.namespaces
+    keys = [key for key in _holders(cell) if scope is None or key.partition("/")[0] in scope]
+    start = bisect_right(keys, after_token(after, QUESTION, str) or "")
+    chosen = keys[start : start + limit]
+    body = {
+        "position": cell.position,
+        "items": [_assignment(cell.workloads[key]) for key in chosen],
+    }
+    if start + limit < len(keys):
+        body["continue"] = continue_token(chosen[-1], QUESTION)
+    return answer(body, position=cell.position)
+
+
+async def evictions(
+    request: Caller, handler: str | None, *, limit: int, after: str | None
+) -> Answer:
+    """A page of evictions that are under way, by workload; of one handler, or of all."""
+    cell = services_of(request).reader.cell
+    scope = request.user.namespaces
+    question = f"evictions|{handler}"
+    keys = [
+        key
+        for key in _holders(cell)
+        if (scope is None or key.partition("/")[0] in scope)
+        and any(_is_for(each, handler) for each in ongoing_evictions(cell.workloads[key]))
+    ]
+    start = bisect_right(keys, after_token(after, question, str) or "")
+    chosen = keys[start : start + limit]
+    body = {
+        "position": cell.position,
+        "items": [each for key in chosen for each in _open_evictions(cell.workloads[key], handler)],
+    }
+    if start + limit < len(keys):
+        body["continue"] = continue_token(chosen[-1], question)
+    return answer(body, position=cell.position)
+
+
+def _is_for(eviction: Eviction, handler: str | None) -> bool:
+    return handler is None or eviction.handler == handler
+
+
+def _open_evictions(workload: Workload, handler: str | None) -> list[dict[str, object]]:
+    assert workload.admission is not None, "it holds quota"
+    body: dict[str, object] = {
+        "workload": workload.key,
+        "uid": workload.uid,
+        "clusterQueue": workload.admission.cluster_queue,
+    }
+    if workload.eviction is not None:
+        return [body | {"eviction": rendered_eviction(workload.eviction)}]
+    return [
+        body | rendered_shrinking(each)
+        for each in workload.pod_evictions
+        if _is_for(each.eviction, handler)
+    ]
+
+
+def _holders(cell: Cell) -> list[str]:
+    """Everyone who holds quota, in order of name."""
+    return sorted(
+        key
+        for key, workload in cell.workloads.items()
+        if workload.admission is not None and has_quota_reservation(workload)
+    )
+
+
+def _assignment(workload: Workload) -> dict[str, object]:
+    assert workload.admission is not None, "it holds quota"
+    body: dict[str, object] = {
+        "workload": workload.key,
+        "uid": workload.uid,
+        "phase": phase_of(workload),
+        "admission": rendered_admission(workload.admission),
+        "podSets": workload_spec(workload.spec)["podSets"],
+    }
+    if workload.annotations:
+        body["annotations"] = workload.annotations
+    if workload.checks:
+        body["admissionChecks"] = rendered_checks(workload)
+    if workload.checks and is_admitted(workload):
+        body["podSetUpdates"] = rendered_updates(merged_pod_set_updates(workload))
+    if workload.unhealthy_nodes:
+        body["unhealthyNodes"] = rendered_unhealthy_nodes(workload)
+    if workload.eviction is not None:
+        body["eviction"] = rendered_eviction(workload.eviction)
+    if workload.pod_evictions:
+        body["shrinking"] = [rendered_shrinking(each) for each in workload.pod_evictions]
+    return body
+
+
+async def pod_places(request: Caller, workload: str, data: ObservedPods) -> Answer:
+    """The places of the waiting pods that can have one now."""
+    models = services_of(request).models
+    (loaded,) = await asyncio.to_thread(models.load, [workload_stream(workload)])
+    state = require_same_uid(loaded.state, data.uid)
+    found = assign_ranks(state, data.pod_set, [_pod(seen) for seen in data.pods])
+    places = [
+        {"pod": place.pod, "nodeSelector": dict(zip(place.levels, place.values, strict=True))}
+        for place in found
+    ]
+    return answer({"position": loaded.position, "places": places}, position=loaded.position)
+
+
+def _pod(seen: ObservedPod) -> ExecutorPod:
+    return ExecutorPod(
+        name=seen.name,
+        labels=seen.labels,
+        annotations=seen.annotations,
+        values=tuple(seen.values),
+        has_ended=seen.has_ended,
+    )

@@ -1,0 +1,174 @@
+"""Reports of executors about one workload, and about many at once."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from headgate.api.answers import Answer, answer
+from headgate.api.callers import Caller, services_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
+from headgate.api.executors.schemas import (
+    EvictionReport,
+    FinishedReport,
+    PodsGoneReport,
+    PodsReadyReport,
+    ReclaimableReport,
+    Report,
+    ReportBatch,
+)
+from headgate.api.manifest_entries import status_of
+from headgate.api.manifests import object_writer
+from headgate.api.parameters import instant_or_none
+from headgate.api.problems import problem_of
+from headgate.application.commands import reports
+from headgate.application.commands.reports import ReportCommand
+from headgate.application.commands.requests import CommandResult, Written
+from headgate.application.cooperative import Cooperative, each, run_yielding
+from headgate.application.scheduling_loop.position_marks import OPEN_POSITION
+from headgate.domain.workloads.commands import (
+    AcknowledgeEviction,
+    ReportEvictionProgress,
+    ReportFinished,
+    ReportPodsGone,
+    ReportPodsReady,
+    ReportReclaimable,
+    ReportStopped,
+    ReportStopping,
+)
+
+KIND = "Workload"
+
+
+class EvictionTarget(msgspec.Struct, frozen=True):
+    """Which eviction of which workload, and what is told of it."""
+
+    workload: str
+    eviction: str
+    step: Literal["acknowledged", "progressed", "stopping", "stopped"]
+
+
+async def pods_ready(request: Caller, workload: str, data: PodsReadyReport) -> Answer:
+    """All pods are ready, or no longer all of them are."""
+    command = ReportPodsReady(uid=data.uid, ready=data.ready, message=data.message)
+    return await _report(request, workload, command)
+
+
+async def pods_gone(request: Caller, workload: str, data: PodsGoneReport) -> Answer:
+    """No pod is alive on these hosts any more."""
+    return await _report(request, workload, ReportPodsGone(uid=data.uid, hosts=tuple(data.hosts)))
+
+
+async def reclaimable(request: Caller, workload: str, data: ReclaimableReport) -> Answer:
+    """Pods that ended for good need no quota any more."""
+    return await _report(request, workload, ReportReclaimable(uid=data.uid, pods=data.pods))
+
+
+async def finished(request: Caller, workload: str, data: FinishedReport) -> Answer:
+    """The pods are done."""
+    command = ReportFinished(uid=data.uid, succeeded=data.succeeded, message=data.message)
+    return await _report(request, workload, command)
+
+
+async def report_eviction(request: Caller, target: EvictionTarget, data: EvictionReport) -> Answer:
+    """An eviction was taken over, goes on, or is through."""
+    command = _eviction_command(target, data, releases_quota=releases_quota(request))
+    return await _report(request, target.workload, command)
+
+
+def releases_quota(request: Caller) -> bool:
+    """Whether quota is free as soon as pods are being killed."""
+    configuration = services_of(request).reader.cell.config.configuration
+    return configuration.quota_release == "OnTerminating"
+
+
+async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
+    """Every report, in order."""
+    free_early = releases_quota(request)
+    told = [
+        (report.workload, _command(report, releases_quota=free_early)) for report in data.reports
+    ]
+
+    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
+        outcomes = yield from each(_outcomes(data.reports, results))
+        content = {"position": OPEN_POSITION, "results": outcomes}
+        return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
+
+    services = services_of(request)
+    call = await command_request(request, write, CommandOptions(key=key, tells_failures=True))
+    if key is not None:
+        return answer_command(await reports.report_together(services, call, told))
+    results, position = await reports.report_each(services, call, told)
+    outcomes = await run_yielding(each(_outcomes(data.reports, results)))
+    content = {"position": position, "results": outcomes}
+    return answer(content, position=position, status=status_of(outcomes))
+
+
+async def _report(request: Caller, workload: str, command: ReportCommand) -> Answer:
+    call = await command_request(request, object_writer(request, KIND), CommandOptions())
+    told = (workload, command)
+    return answer_command(await reports.report(services_of(request), call, told))
+
+
+def _eviction_command(
+    target: EvictionTarget, data: EvictionReport, *, releases_quota: bool
+) -> ReportCommand:
+    match target.step:
+        case "acknowledged":
+            return AcknowledgeEviction(
+                uid=data.uid,
+                eviction=target.eviction,
+                handler=data.handler,
+                expected_end_at=instant_or_none(data.expected_end_at, "/expectedEndAt"),
+            )
+        case "progressed":
+            return ReportEvictionProgress(uid=data.uid, eviction=target.eviction, note=data.message)
+        case "stopping":
+            return ReportStopping(
+                uid=data.uid, eviction=target.eviction, releases_quota=releases_quota
+            )
+        case "stopped":
+            return ReportStopped(uid=data.uid, eviction=target.eviction)
+
+
+def _command(report: Report, *, releases_quota: bool) -> ReportCommand:
+    match report.type:
+        case "podsReady" | "podsNotReady":
+            ready = report.type == "podsReady"
+            return ReportPodsReady(uid=report.uid, ready=ready, message=report.message)
+        case "podsGone":
+            return ReportPodsGone(uid=report.uid, hosts=tuple(report.hosts))
+        case "reclaimable":
+            return ReportReclaimable(uid=report.uid, pods=report.pods)
+        case "finished" | "failed":
+            succeeded = report.type == "finished"
+            return ReportFinished(uid=report.uid, succeeded=succeeded, message=report.message)
+        case "stopping":
+            return ReportStopping(
+                uid=report.uid, eviction=report.eviction, releases_quota=releases_quota
+            )
+        case "stopped":
+            return ReportStopped(uid=report.uid, eviction=report.eviction)
+        case "acknowledged":
+            return AcknowledgeEviction(
+                uid=report.uid,
+                eviction=report.eviction,
+                handler=report.handler,
+                expected_end_at=instant_or_none(report.expected_end_at, "/expectedEndAt"),
+            )
+        case "progressed":
+            return ReportEvictionProgress(
+                uid=report.uid, eviction=report.eviction, note=report.message
+            )
+
+
+def _outcomes(told: Sequence[Report], results: Sequence[CommandResult]) -> Iterator[dict[str, Any]]:
+    return (_outcome(report, changed) for report, changed in zip(told, results, strict=True))
+
+
+def _outcome(report: Report, changed: CommandResult) -> dict[str, Any]:
+    if changed.failure is not None:
+        problem = problem_of(changed.failure)
+        return {"workload": report.workload, "outcome": "rejected", "problem": problem}
+    word = "recorded" if changed.events else "unchanged"
+    return {"workload": report.workload, "outcome": word}

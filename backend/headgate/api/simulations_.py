@@ -1,0 +1,170 @@
+"""`POST /v1/simulations`: the effects that changes would have; nothing is written."""
+
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+from litestar import Controller, post
+from litestar.params import QueryParameter, RawBody
+
+from headgate.adapters.manifests.desired import Desired
+from headgate.adapters.manifests.rendering.workloads import rendered_admission
+from headgate.api.answers import Answer, answer, response
+from headgate.api.callers import Caller, origin_of, require_namespace, services_of
+from headgate.api.manifest_entries import Entry, entry_of
+from headgate.api.manifests import parsed, read_wanted, with_written_pointers
+from headgate.api.parameters import listed, whole_number
+from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
+from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
+from headgate.api.schemas import ProblemError
+from headgate.application.access.redaction import allows
+from headgate.application.application_services import ApplicationServices
+from headgate.application.commands.apply_objects import change_to
+from headgate.application.commands.requests import StreamCommand
+from headgate.application.commands.submit_workloads import submission
+from headgate.application.cooperative import each, run_yielding
+from headgate.application.simulations.changes import cordoning, deletion, new_priority
+from headgate.application.simulations.simulate import Viewer
+from headgate.application.simulations.simulate import simulate as foresee
+from headgate.application.simulations.views import SimulationView
+from headgate.domain.rejection import Rejection
+
+Deletions = Annotated[
+    str | None,
+    QueryParameter(
+        name="delete",
+        description="Objects to leave out, by comma: `node/host-1`, `workload/team-a/train-7`",
+    ),
+]
+Priorities = Annotated[
+    str | None,
+    QueryParameter(name="priority", description="New priorities, by comma: `team-a/train-7:100`"),
+]
+Cordons = Annotated[
+    str | None, QueryParameter(name="cordon", description="Nodes that take nothing new, by comma")
+]
+
+
+class Simulations(Controller):
+    """What-if."""
+
+    path = "/simulations"
+    tags = ["Simulations"]
+
+    @post(
+        operation_id="simulate",
+        summary="What would happen if these objects were applied",
+        status_code=200,
+        operation_class=request_documents(EXAMPLE_WORKLOAD),
+        responses=response(SimulationView),
+        opt={"right": "read", "past": True},
+    )
+    async def simulate(
+        self,
+        request: Caller,
+        body: RawBody,
+        deletions: Deletions = None,
+        priorities: Priorities = None,
+        cordons: Cordons = None,
+    ) -> Answer:
+        """Objects as `/v1/apply` takes them; with `at` it is tried out in the past.
+
+        Real rules and real cycles on a fork of the state; nothing is written.
+        """
+        asked = SimulationRequest(body, deletions, priorities, cordons)
+        return await simulate(request, asked)
+
+
+class SimulationRequest(NamedTuple):
+    """What is to be tried, as it was written."""
+
+    body: bytes
+    deletions: str | None = None
+    priorities: str | None = None
+    cordons: str | None = None
+
+
+async def simulate(request: Caller, asked: SimulationRequest) -> Answer:
+    """What would happen if all of it were done, one after the other."""
+    services = services_of(request)
+    entries = await entries_of(request, asked.body)
+    changes = [
+        *await run_yielding(each(_change_of(request, entry) for entry in entries)),
+        *_other_changes(request, services, asked),
+    ]
+    if not changes:
+        remedy = "Send objects, or name what to delete, to cordon or to give another priority."
+        raise ApiFailure(INVALID_REQUEST, "There is nothing to try out.", remedy=remedy)
+    desired = entries[0].desired if len(changes) == len(entries) == 1 else None
+    return await simulated(request, changes, desired)
+
+
+async def simulate_submit(request: Caller, body: bytes) -> Answer:
+    """What would become of the workload of a body if it were submitted now."""
+    wanted, desired = await read_wanted(request, body, "Workload")
+    return await simulated(request, [submission(services_of(request), wanted)], desired)
+
+
+async def simulated(
+    request: Caller, changes: Sequence[StreamCommand], desired: Desired | None
+) -> Answer:
+    """The answer to what changes would lead to; `desired` is the one object behind them, if any."""
+    viewer = Viewer(request.user.namespaces, rendered_admission)
+    try:
+        view = await foresee(services_of(request), changes, viewer)
+    except Rejection as rejection:
+        raise with_written_pointers(rejection, desired) if desired else rejection from rejection
+    return answer(view, position=view.as_of.position)
+
+
+async def entries_of(request: Caller, body: bytes) -> list[Entry]:
+    """The documents of a body, none of them refused; raises the first failure."""
+    if not body.strip():
+        return []
+    found = await parsed(request, body)
+    entries = await run_yielding(each(entry_of(request, one) for one in found))
+    for entry in entries:
+        if entry.failure is not None:
+            raise entry.failure
+    return entries
+
+
+def _change_of(request: Caller, entry: Entry) -> StreamCommand:
+    assert entry.wanted is not None, "an entry without a failure says what is wanted"
+    return change_to(services_of(request), origin_of(request).actor, entry.wanted)
+
+
+def _other_changes(
+    request: Caller, services: ApplicationServices, asked: SimulationRequest
+) -> list[StreamCommand]:
+    changes = []
+    for stream in listed(asked.deletions):
+        _need(request, stream, "/delete")
+        changes.append(deletion(services, stream))
+    for text in listed(asked.priorities):
+        key, _, number = text.rpartition(":")
+        size = whole_number(number.removeprefix("-"))
+        if not key or size is None:
+            raise _malformed("/priority", f"{text!r} is not `namespace/name:number`.")
+        _need(request, f"workload/{key}", "/priority")
+        changes.append(new_priority(services, key, int(number)))
+    for node in listed(asked.cordons):
+        _need(request, f"node/{node}", "/cordon")
+        changes.append(cordoning(node))
+    return changes
+
+
+def _need(request: Caller, stream: str, pointer: str) -> None:
+    """What is to be changed must be there, and be the caller's to see."""
+    kind, _, key = stream.partition("/")
+    if not key:
+        raise _malformed(pointer, f"{stream!r} is not `kind/name`.")
+    if kind == "workload":
+        require_namespace(request.user, key.partition("/")[0])
+    is_known = services_of(request).reader.cell.version_of(stream) > 0
+    if not is_known or not allows(request.user.namespaces, stream):
+        raise ApiFailure(NOT_FOUND, f"There is no {stream}.")
+
+
+def _malformed(pointer: str, rule: str) -> ApiFailure:
+    error = ProblemError(pointer=pointer, rule=rule)
+    return ApiFailure(INVALID_REQUEST, "It cannot be tried out.", errors=(error,))

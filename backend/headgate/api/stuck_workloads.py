@@ -1,0 +1,254 @@
+"""`/v1/stuck-workloads` and `/v1/batches`: stuck workloads, and one action on many workloads."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+from litestar import Controller, get, post
+from litestar.params import JSONBody, PathParameter, QueryParameter
+
+from headgate.api.answers import Answer, answer, answer_view, response
+from headgate.api.callers import Caller, services_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
+from headgate.api.paging import Limit
+from headgate.api.parameters import (
+    IdempotencyHeader,
+    Selector,
+    instant_or_none,
+    label_selector,
+    listed,
+)
+from headgate.api.schemas import RequestBody, Timestamp
+from headgate.api.workloads.queries import loaded_workload, named_phases
+from headgate.application.bulk.acting import (
+    Bulk,
+    Chosen,
+    act_on_all,
+    act_on_all_once,
+    preview,
+)
+from headgate.application.bulk.batches import batch_of, undo, undoing
+from headgate.application.bulk.selection import Query
+from headgate.application.bulk.views import Batch, BulkResult
+from headgate.application.commands.act_on_workloads import Verb
+from headgate.application.commands.deciding import catch_up
+from headgate.application.commands.requests import CommandRequest, CommandResult, Written
+from headgate.application.cooperative import Cooperative
+from headgate.application.queries.workloads.clinic import case_with_forecast, clinic
+from headgate.application.queries.workloads.clinic_views import CaseView, Clinic
+from headgate.domain.rejection import InvalidObject, Violation
+from headgate.domain.workloads.state import Phase
+
+
+class BulkQuery(RequestBody, kw_only=True, frozen=True):
+    """Every condition must hold; what is left out holds always."""
+
+    namespace: str = ""
+    phases: list[Phase] = []
+    queue_name: str = ""
+    cluster_queue: str = ""
+    name: str = ""
+    causes: list[str] = []
+    label_selector: str = ""
+    since: Timestamp | None = None
+
+
+class ChosenWorkload(RequestBody, kw_only=True, frozen=True):
+    """A workload (`namespace/name`) as a preview named it; with its uid no later one is meant."""
+
+    workload: str
+    uid: str = ""
+
+
+class BulkAction(RequestBody, kw_only=True, frozen=True):
+    """An action on those that match `query`, or on the named ones.
+
+    `position` is the one of a preview: who has changed since is refused.
+    """
+
+    verb: Verb
+    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=1024, examples=["quota is back"])]
+    expires_at: Timestamp | None = None
+    query: BulkQuery | None = None
+    workloads: Annotated[list[ChosenWorkload], msgspec.Meta(max_length=10_000)] = []
+    position: int | None = None
+    dry_run: Literal["All"] | None = None
+
+
+class Undo(RequestBody, kw_only=True, frozen=True):
+    """Why a batch is taken back."""
+
+    reason: Annotated[str, msgspec.Meta(max_length=1024)] = ""
+
+
+Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
+BatchId = Annotated[str, PathParameter(description="The id of the batch", max_length=64)]
+Causes = Annotated[
+    str | None, QueryParameter(name="cause", description="Causes to show, separated by commas")
+]
+Phases = Annotated[
+    str | None, QueryParameter(name="phase", description="Inactive, Retrying or OnHold")
+]
+Place = Annotated[str, QueryParameter(name="namespace")]
+ClusterQueueName = Annotated[str, QueryParameter(name="clusterQueue")]
+Since = Annotated[
+    str | None, QueryParameter(name="since", description="Who has been so from then on (RFC 3339)")
+]
+Contains = Annotated[str, QueryParameter(name="name", description="A part of the name")]
+
+
+class ClinicPage(Controller):
+    """Whom somebody may have to help."""
+
+    path = "/"
+    tags = ["Clinic"]
+
+    @get(
+        "/clinic",
+        operation_id="readClinic",
+        summary="Workloads that are inactive, back off or are held, and what would help",
+        responses=response(Clinic),
+    )
+    async def read(
+        self,
+        request: Caller,
+        limit: Limit = 100,
+        namespace: Place = "",
+        phases: Phases = None,
+        cluster_queue: ClusterQueueName = "",
+        contains: Contains = "",
+        causes: Causes = None,
+        selector: Selector = None,
+        since: Since = None,
+    ) -> Answer:
+        """Who has been so the longest comes first."""
+        query = Query(
+            namespace=namespace,
+            phases=named_phases(phases),  # type: ignore[arg-type]
+            cluster_queue=cluster_queue,
+            name=contains,
+            causes=listed(causes),
+            selector=label_selector(selector),
+            since=instant_or_none(since.replace(" ", "+") if since else None, "/since"),
+        )
+        services = services_of(request)
+        await catch_up(services)
+        steps = clinic(services, query, request.user.namespaces, limit=limit)
+        return answer_view(await services.reader.while_still(steps))
+
+    @get(
+        "/namespaces/{namespace:str}/workloads/{name:str}/clinic",
+        operation_id="readCase",
+        summary="Why it is inactive, backs off or is held, and what would come of helping",
+        responses=response(CaseView),
+    )
+    async def case(self, request: Caller, name: Name) -> Answer:
+        """With a forecast, tried on the installation as it stands and taken back."""
+        services = services_of(request)
+        loaded = await loaded_workload(request, name)
+        await services.reader.reached(loaded.position, within_seconds=5.0)
+        key = f"{request.path_params['namespace']}/{name}"
+        found = case_with_forecast(services, key, request.user.namespaces)
+        return answer(found, position=services.reader.position)
+
+    @post(
+        "/batches",
+        operation_id="actOnWorkloads",
+        summary="Do the same to many workloads, or with dryRun see what would come of it",
+        status_code=200,
+        responses=response(BulkResult),
+        opt={"right": "submit"},
+    )
+    async def act(
+        self,
+        request: Caller,
+        data: JSONBody[BulkAction],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        """The set is frozen when it is asked for; each is decided by itself."""
+        services, bulk = services_of(request), _bulk(data)
+        call = await _call(request, data.reason, idempotency_key)
+        if data.dry_run:
+            return answer_view(await preview(services, call, bulk))
+        if call.key is not None:
+            return answer_command(await act_on_all_once(services, call, bulk))
+        done = await act_on_all(services, call, bulk)
+        return answer(done, position=services.reader.position)
+
+    @get(
+        "/batches/{batch:str}",
+        operation_id="readBatch",
+        summary="What a bulk action did to each, and how each stands now",
+        responses=response(Batch),
+    )
+    async def batch(self, request: Caller, batch: BatchId) -> Answer:
+        """As far as one may see it."""
+        return answer_view(await batch_of(services_of(request), batch, request.user.namespaces))
+
+    @post(
+        "/batches/{batch:str}/undo",
+        operation_id="undoBatch",
+        summary="Take back what a bulk action did, where that still stands",
+        status_code=200,
+        responses=response(BulkResult),
+        opt={"right": "submit"},
+    )
+    async def undo(
+        self,
+        request: Caller,
+        batch: BatchId,
+        data: JSONBody[Undo],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        """Who has moved on since is left alone."""
+        call = await _call(request, data.reason, idempotency_key)
+        services = services_of(request)
+        if call.key is not None:
+            bulk = await undoing(services, call, batch, data.reason)
+            return answer_command(await act_on_all_once(services, call, bulk))
+        undone = await undo(services, call, batch, data.reason)
+        return answer(undone, position=services.reader.position)
+
+
+async def _call(request: Caller, reason: str, key: str | None) -> CommandRequest:
+    """Who asks and why; bulk actions answer with views of their own."""
+    options = CommandOptions(reason=reason, key=key)
+    return await command_request(request, _nothing_written, options)
+
+
+def _nothing_written(_: Sequence[CommandResult]) -> Cooperative[Written]:
+    yield
+    return Written(status=200, body=b"")
+
+
+def _bulk(data: BulkAction) -> Bulk:
+    if (data.query is None) == (not data.workloads):
+        violation = Violation(
+            pointer="/query",
+            rule="A bulk action has either a query or workloads.",
+            remedy="Give one of the two.",
+        )
+        raise InvalidObject(
+            "Whom this is about is not clear.", remedy="Correct it.", violations=(violation,)
+        )
+    return Bulk(
+        verb=data.verb,
+        reason=data.reason,
+        expires_at=instant_or_none(data.expires_at, "/expiresAt"),
+        query=_query(data.query) if data.query is not None else None,
+        chosen=tuple(Chosen(one.workload, one.uid) for one in data.workloads),
+        position=data.position,
+    )
+
+
+def _query(data: BulkQuery) -> Query:
+    return Query(
+        namespace=data.namespace,
+        phases=tuple(data.phases),
+        queue_name=data.queue_name,
+        cluster_queue=data.cluster_queue,
+        name=data.name,
+        causes=tuple(data.causes),
+        selector=label_selector(data.label_selector),
+        since=instant_or_none(data.since, "/query/since"),
+    )

@@ -1,0 +1,130 @@
+"""`/v1/system`, read model rebuilds, `/metrics`, `/healthz` and `/readyz`."""
+
+import asyncio
+from typing import Annotated
+
+from litestar import Controller, Request, Response, get, post
+from litestar.datastructures import State
+from litestar.openapi import ResponseSpec
+from litestar.params import PathParameter
+
+from headgate.api.answers import Answer, answer, answer_view, response
+from headgate.api.callers import Caller, services_of
+from headgate.api.positions import PRESENT_ONLY, read_at
+from headgate.api.problems import NOT_FOUND, ApiFailure
+from headgate.api.schemas import Whole
+from headgate.application.metrics.exposition import exposition
+from headgate.application.queries.system import system
+from headgate.application.queries.system_views import SystemView
+
+
+class Health(Whole, kw_only=True, frozen=True):
+    """Whether the process can do its work, and if not why."""
+
+    status: str
+    detail: str
+    position: int
+
+
+class Rebuilding(Whole, kw_only=True, frozen=True):
+    """A read model is being built anew."""
+
+    name: str
+
+
+METRICS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class System(Controller):
+    """Positions and lags."""
+
+    path = "/"
+    tags = ["System"]
+
+    @get(
+        "/system",
+        operation_id="readSystem",
+        summary="Version, partitions, read models and their lags",
+        responses=response(SystemView),
+        opt={"live": PRESENT_ONLY},
+    )
+    async def read(self, request: Caller) -> Answer:
+        """Partitions with an idle position behind their last one have work to do."""
+        return answer_view(await system(services_of(request), request.user.namespaces))
+
+    @post(
+        "/readmodels/{name:str}/rebuild",
+        operation_id="rebuildReadModel",
+        summary="Build a read model anew from the log",
+        status_code=202,
+        responses=response(Rebuilding, status=202),
+        opt={"right": "configure"},
+    )
+    async def rebuild(
+        self, request: Caller, name: Annotated[str, PathParameter(max_length=100)]
+    ) -> Answer:
+        """Reads go on meanwhile; it stands at the log's position when it is done."""
+        services = services_of(request)
+        if name not in services.followers.names():
+            raise ApiFailure(NOT_FOUND, f"There is no read model {name!r}.")
+        services.rebuilds.start(name)
+        return answer(Rebuilding(name=name), position=services.reader.position, status=202)
+
+
+@get(
+    "/metrics",
+    operation_id="readMetrics",
+    summary="Figures for Prometheus, under the names Kueue uses where it has them",
+    media_type=METRICS,
+    tags=["System"],
+    before_request=read_at,
+    opt={"live": PRESENT_ONLY},
+    responses={
+        200: ResponseSpec(
+            str, description="Prometheus text", media_type=METRICS, generate_examples=False
+        )
+    },
+)
+async def metrics(request: Caller) -> Response[bytes]:
+    """Computed from the warm state."""
+    return Response(await exposition(services_of(request)), media_type=METRICS)
+
+
+@get(
+    "/healthz",
+    operation_id="isAlive",
+    summary="Whether the process is alive",
+    tags=["System"],
+    before_request=read_at,
+    opt={"live": PRESENT_ONLY},
+)
+async def is_alive() -> Health:
+    """Always, if it answers."""
+    return Health(status="ok", detail="", position=0)
+
+
+@get(
+    "/readyz",
+    operation_id="isReady",
+    summary="Whether the process can serve now",
+    tags=["System"],
+    before_request=read_at,
+    opt={"live": PRESENT_ONLY},
+    responses={503: ResponseSpec(Health, description="Not ready", generate_examples=False)},
+)
+async def is_ready(request: Request[None, None, State]) -> Response[Health]:
+    """Not while the log is being folded, nor while it cannot be reached."""
+    services = services_of(request)
+    position = services.reader.position
+    if not services.reader.ready:
+        return _not_ready("The log is still being read.", position)
+    try:
+        await asyncio.to_thread(services.log.head)
+    except Exception as failure:  # noqa: BLE001 - whatever it is, the process is not ready
+        return _not_ready(f"The log cannot be reached: {type(failure).__name__}.", position)
+    return Response(Health(status="ok", detail="", position=position))
+
+
+def _not_ready(detail: str, position: int) -> Response[Health]:
+    body = Health(status="unavailable", detail=detail, position=position)
+    return Response(body, status_code=503, headers={"Retry-After": "2"})

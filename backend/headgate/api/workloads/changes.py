@@ -1,0 +1,243 @@
+"""Submits, replaces, deletes and acts on workloads, one at a time or in a batch."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from headgate.adapters.manifests.desired import Desired
+from headgate.adapters.manifests.parse import parse_value
+from headgate.api.answers import Answer, answer
+from headgate.api.callers import Caller, origin_of, services_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
+from headgate.api.manifest_entries import Entry, entry_of, failure_of, status_of, warnings_of
+from headgate.api.manifests import (
+    documents_of,
+    object_writer,
+    read_wanted,
+    with_written_pointers,
+)
+from headgate.api.parameters import instant_or_none
+from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of
+from headgate.api.schemas import ProblemError
+from headgate.api.simulations_ import simulated
+from headgate.api.workloads.schemas import Action
+from headgate.application.commands import act_on_workloads, submit_workloads
+from headgate.application.commands.act_on_workloads import Verb
+from headgate.application.commands.apply_objects import change_to
+from headgate.application.commands.deciding import catch_up
+from headgate.application.commands.requests import CommandResult, DesiredObject, Writer, Written
+from headgate.application.cooperative import Cooperative, each, run_yielding
+from headgate.application.queries.overview.advice import AdviceView
+from headgate.application.queries.workloads.warnings import warnings_about
+from headgate.application.scheduling_loop.position_marks import OPEN_POSITION
+from headgate.application.simulations.changes import deletion
+from headgate.domain.rejection import InvalidObject, Rejection
+from headgate.domain.streams import workload_stream
+
+KIND = "Workload"
+
+
+class Target(msgspec.Struct, frozen=True):
+    """Which workload, at which version, why, and whether it is only tried."""
+
+    name: str
+    expected: int | None = None
+    reason: str = ""
+    dry_run: Literal["All", "Admission"] | None = None
+
+    def options(self) -> CommandOptions:
+        """What the request says of itself."""
+        return CommandOptions(reason=self.reason, is_dry_run=self.dry_run == "All")
+
+
+def workload_writer(request: Caller, desired: Desired, status: int = 200) -> Writer:
+    """Answers with the workload, and with warnings where its queues keep it out."""
+    write_workload = object_writer(request, KIND, status)
+
+    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
+        written = yield from write_workload(results)
+        places = [(changed, desired.places) for changed in results]
+        cell = services_of(request).reader.cell
+        warnings = yield from warnings_about(cell, places, request.user.namespaces)
+        if not warnings:
+            return written
+        told = b',"warnings":' + msgspec.json.encode(warnings) + b"}"
+        return Written(status=status, body=written.body.removesuffix(b"}") + told)
+
+    return write
+
+
+async def submit(request: Caller, body: bytes, key: str | None, *, dry_run: bool) -> Answer:
+    """Submit the workload a body asks for."""
+    wanted, desired = await read_wanted(request, body, KIND)
+    call = await command_request(
+        request, workload_writer(request, desired, 201), CommandOptions(key=key, is_dry_run=dry_run)
+    )
+    try:
+        handled = await submit_workloads.submit(services_of(request), call, wanted)
+    except Rejection as rejection:
+        raise with_written_pointers(rejection, desired) from rejection
+    return answer_command(handled, location=f"{request.scope['path'].rstrip('/')}/{wanted.name}")
+
+
+async def replace(request: Caller, target: Target, body: bytes) -> Answer:
+    """Give the workload the spec a body asks for."""
+    wanted, desired = await read_wanted(request, body, KIND)
+    services = services_of(request)
+    if target.dry_run == "Admission":
+        change = change_to(services, origin_of(request).actor, wanted)
+        return await simulated(request, [change], desired)
+    call = await command_request(request, workload_writer(request, desired), target.options())
+    try:
+        handled = await submit_workloads.replace(services, call, wanted, target.expected)
+    except Rejection as rejection:
+        raise with_written_pointers(rejection, desired) from rejection
+    return answer_command(handled)
+
+
+async def delete_workload(request: Caller, target: Target) -> Answer:
+    """Delete the workload, stopping it first if it runs."""
+    key = f"{request.path_params['namespace']}/{target.name}"
+    services = services_of(request)
+    if target.dry_run == "Admission":
+        return await simulated(request, [deletion(services, workload_stream(key))], None)
+    call = await command_request(request, object_writer(request, KIND), target.options())
+    handled = await act_on_workloads.delete(services, call, key, target.expected)
+    return answer_command(handled)
+
+
+async def act_on_workload(
+    request: Caller, name: str, verb: Verb, data: Action, options: CommandOptions
+) -> Answer:
+    """Do something to the workload, or see what it would be then."""
+    call = await command_request(request, object_writer(request, KIND), options)
+    action = act_on_workloads.Action(
+        workload=f"{request.path_params['namespace']}/{name}",
+        verb=verb,
+        reason=data.reason,
+        expires_at=instant_or_none(data.expires_at, "/expiresAt"),
+    )
+    return answer_command(await act_on_workloads.act(services_of(request), call, action))
+
+
+MAX_ITEMS = 10_000
+
+
+ITEMS_PER_APPEND = 200
+
+
+SHAPE_OF_BODY = 'A batch is an object like {"items": [ ... ]}.'
+
+
+async def submit_batch(request: Caller, body: bytes, key: str | None) -> Answer:
+    """Submit every item; the answer tells of each, in order."""
+    items = await _items(request, body)
+    if key is None:
+        return await _submit_in_parts(request, items)
+    return await _submit_together(request, items, key)
+
+
+async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> Answer:
+    entries = await run_yielding(each(_entry(request, value) for value in items))
+
+    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
+        outcomes = yield from each(outcomes_of(entries, results))
+        content = {
+            "position": OPEN_POSITION,
+            "results": outcomes,
+            "warnings": (yield from warnings_of(request, entries, results)),
+        }
+        return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
+
+    call = await command_request(request, write, CommandOptions(key=key, tells_failures=True))
+    services = services_of(request)
+    handled = await submit_workloads.submit_together(services, call, _wanted_by(entries))
+    return answer_command(handled)
+
+
+async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
+    """While one part is being written the next is read, and other requests have their turn."""
+    services, origin = services_of(request), origin_of(request)
+    parts: list[list[Entry]] = []
+    writing: list[asyncio.Task[tuple[list[CommandResult], int]]] = []
+    for start in range(0, len(items), ITEMS_PER_APPEND):
+        part = items[start : start + ITEMS_PER_APPEND]
+        entries = await run_yielding(each(_entry(request, value) for value in part))
+        submits = submit_workloads.submit_each(services, origin, _wanted_by(entries))
+        parts.append(entries)
+        writing.append(asyncio.create_task(submits))
+        await asyncio.sleep(0)
+    written = await asyncio.gather(*writing)
+    position = max((position for _, position in written), default=services.reader.position)
+    told = (
+        outcome
+        for entries, (results, _) in zip(parts, written, strict=True)
+        for outcome in outcomes_of(entries, results)
+    )
+    outcomes = await run_yielding(each(told))
+    content = {
+        "position": position,
+        "results": outcomes,
+        "warnings": await _newest_warnings(request, parts, [results for results, _ in written]),
+    }
+    return answer(content, position=position, status=status_of(outcomes))
+
+
+async def _newest_warnings(
+    request: Caller, parts: Sequence[list[Entry]], results: Sequence[list[CommandResult]]
+) -> list[AdviceView]:
+    """A queue that was made only just before is seen before anybody is warned of its absence."""
+    entries = [entry for part in parts for entry in part]
+    changes = [changed for part in results for changed in part]
+    found = await run_yielding(warnings_of(request, entries, changes))
+    if found:
+        await catch_up(services_of(request))
+        found = await run_yielding(warnings_of(request, entries, changes))
+    return found
+
+
+def _wanted_by(entries: Sequence[Entry]) -> list[DesiredObject]:
+    return [entry.wanted for entry in entries if entry.wanted is not None]
+
+
+def outcomes_of(
+    entries: Sequence[Entry], results: Sequence[CommandResult]
+) -> Iterator[dict[str, Any]]:
+    """What became of each entry; `results` are those of the entries that were tried."""
+    tried = iter(results)
+    for entry in entries:
+        yield _outcome(entry, next(tried) if entry.wanted else None)
+
+
+def _entry(request: Caller, value: Any) -> Entry:  # noqa: ANN401 - any JSON value
+    entry = entry_of(request, parse_value(value))
+    if entry.wanted is None or entry.kind == "Workload":
+        return entry
+    failure = InvalidObject(
+        f"A {entry.kind} is no workload.", remedy="Send it to /v1/apply or to its own address."
+    )
+    return Entry(entry.kind, entry.namespace, entry.name, failure=failure)
+
+
+def _outcome(entry: Entry, changed: CommandResult | None) -> dict[str, Any]:
+    failure = failure_of(entry, changed)
+    outcome: dict[str, Any] = {"namespace": entry.namespace, "name": entry.name}
+    if failure is not None:
+        return {**outcome, "outcome": "rejected", "problem": problem_of(failure)}
+    created = changed is not None and bool(changed.events)
+    return {**outcome, "outcome": "created" if created else "unchanged"}
+
+
+async def _items(request: Caller, body: bytes) -> list[Any]:
+    documents = await documents_of(request, body)
+    value = documents[0].value if len(documents) == 1 else None
+    items = value.get("items") if isinstance(value, dict) else None
+    if not isinstance(items, list):
+        error = ProblemError(pointer="/items", rule=SHAPE_OF_BODY, remedy="Send items.")
+        raise ApiFailure(INVALID_REQUEST, SHAPE_OF_BODY, errors=(error,))
+    if len(items) > MAX_ITEMS:
+        error = ProblemError(pointer="/items", rule=f"At most {MAX_ITEMS} at once.")
+        raise ApiFailure(INVALID_REQUEST, f"There are {len(items)} items.", errors=(error,))
+    return items

@@ -1,0 +1,165 @@
+"""Reads workloads: one, pages of a list, the explanation and the timeline of one."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeAlias
+
+import msgspec
+
+from headgate.api.answers import Answer, answer, answer_view, not_modified
+from headgate.api.callers import Caller, require_namespace, services_of
+from headgate.api.manifests import manifest_of
+from headgate.api.paging import after_token, collect_page, continue_token
+from headgate.api.parameters import equalities, label_selector, listed
+from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
+from headgate.api.schemas import ProblemError
+from headgate.api.workloads.schemas import PHASES
+from headgate.application.application_services import ApplicationServices
+from headgate.application.ports import Loaded, WorkloadQuery
+from headgate.application.queries.nearest import meant
+from headgate.application.queries.workloads import timelines
+from headgate.application.queries.workloads.explanations import explanation_view
+from headgate.application.queries.workloads.timelines import Detail
+from headgate.domain.configured import Absent
+from headgate.domain.scheduling.matching import matches_selector
+from headgate.domain.streams import workload_stream
+
+API_VERSION = "kueue.x-k8s.io/v1beta2"
+
+WorkloadKey: TypeAlias = tuple[int, str] | None
+"""When a workload was submitted, and its key."""
+
+
+class WorkloadFilter(msgspec.Struct, frozen=True):
+    """Filters of a list, as they were written."""
+
+    phases: str | None = None
+    queue_name: str | None = None
+    cluster_queue: str | None = None
+    contains: str | None = None
+    selector: str | None = None
+
+
+async def read(request: Caller, name: str, if_none_match: str | None) -> Answer:
+    """One workload as it stands."""
+    services = services_of(request)
+    loaded = await loaded_workload(request, name)
+    position = max(loaded.position, services.reader.position)
+    unmodified = not_modified(loaded.version, if_none_match, position=position)
+    if unmodified is not None:
+        return unmodified
+    scope = request.user.namespaces
+    body = manifest_of(services, "Workload", loaded.state, loaded.position, scope)
+    return answer(body, position=position, version=loaded.version)
+
+
+async def explanation(request: Caller, name: str, reasons: int) -> Answer:
+    """Why it waits, with so many of the reasons it was given last."""
+    services = services_of(request)
+    loaded = await loaded_workload(request, name)
+    await services.reader.reached(loaded.position, within_seconds=1.0)
+    view = await explanation_view(services, loaded.state, request.user.namespaces, reasons)
+    return answer(view, position=view.as_of.position)
+
+
+async def timeline(
+    request: Caller, name: str, *, limit: int, after: str | None, detail: Detail
+) -> Answer:
+    """A page of what happened to it, newest first; also of one that is gone."""
+    key = f"{request.path_params['namespace']}/{name}"
+    question = f"timeline|{key}"
+    before = after_token(after, question, int)
+    wanted = timelines.Wanted(limit=limit, before=before, detail=detail)
+    scope = request.user.namespaces
+    page, following = await timelines.timeline(services_of(request), key, scope, wanted)
+    if following is not None:
+        page = msgspec.structs.replace(page, continue_=continue_token(following, question))
+    return answer_view(page)
+
+
+async def list_workloads(
+    request: Caller, wanted: WorkloadFilter, *, limit: int, after: str | None
+) -> Answer:
+    """A page of workloads, newest first."""
+    services = services_of(request)
+    namespaces = _namespaces(request)
+    selector = label_selector(wanted.selector)
+    query = WorkloadQuery(
+        namespaces=namespaces,
+        phases=named_phases(wanted.phases),
+        local_queue=wanted.queue_name or "",
+        cluster_queue=wanted.cluster_queue or "",
+        name_contains=wanted.contains or "",
+        labels=equalities(selector),
+    )
+    question = repr((namespaces, msgspec.structs.astuple(wanted)))
+    start = after_token(after, question, tuple[int, str])
+    position = services.reader.position
+    found, more = await collect_page(
+        _rows(services, query),
+        lambda row: selector is None or matches_selector(row.state.labels, selector),
+        _key_of,
+        start,
+        limit,
+    )
+    metadata = {"resourceVersion": str(position)}
+    if more:
+        metadata["continue"] = continue_token(_key_of(found[-1]), question)
+    scope = request.user.namespaces
+    items = [manifest_of(services, "Workload", one.state, one.position, scope) for one in found]
+    body = {
+        "apiVersion": API_VERSION,
+        "kind": "WorkloadList",
+        "metadata": metadata,
+        "items": items,
+    }
+    return answer(body, position=position)
+
+
+def _namespaces(request: Caller) -> tuple[str, ...] | None:
+    """The namespaces to look into: the one of the path, or all that may be seen."""
+    namespace = request.path_params.get("namespace")
+    if namespace is not None:
+        require_namespace(request.user, str(namespace))
+        return (str(namespace),)
+    scope = request.user.namespaces
+    return None if scope is None else tuple(sorted(scope))
+
+
+def named_phases(text: str | None) -> tuple[str, ...]:
+    """The phases a parameter names; refused if one of them is none."""
+    phases = listed(text)
+    unknown = [phase for phase in phases if phase not in PHASES]
+    if unknown:
+        error = ProblemError(
+            pointer="/phase",
+            rule=f"{unknown[0][:80]!r} is no phase.",
+            remedy=f"Phases are {', '.join(PHASES)}.",
+        )
+        raise ApiFailure(INVALID_REQUEST, "There is no such phase.", errors=(error,))
+    return phases
+
+
+def _rows(
+    services: ApplicationServices, query: WorkloadQuery
+) -> Callable[[WorkloadKey, int], list[Loaded]]:
+    def read(after: WorkloadKey, limit: int) -> list[Loaded]:
+        asked = msgspec.structs.replace(query, after=after, limit=limit)
+        return services.models.workloads(asked)
+
+    return read
+
+
+def _key_of(row: Loaded) -> WorkloadKey:
+    return row.state.created_at, row.state.key
+
+
+async def loaded_workload(request: Caller, name: str) -> Loaded:
+    """The workload of the path as it was last written."""
+    key = f"{request.path_params['namespace']}/{name}"
+    services, stream = services_of(request), workload_stream(key)
+    (loaded,) = await asyncio.to_thread(services.models.load, [stream])
+    if isinstance(loaded.state, Absent):
+        remedy = meant(services.reader.cell, stream, request.user.namespaces)
+        raise ApiFailure(NOT_FOUND, f"There is no workload {key}.", remedy=remedy)
+    return loaded
