@@ -23,10 +23,9 @@ from headgate.application.queries.queues.tree import queue_tree
 from headgate.application.time_travel.services_at import PointInTime, services_at
 from headgate.bootstrap import migrate, open_platform
 from headgate.domain.facts import DomainEvent
-from headgate.domain.queues.events import ClusterQueueCreated, LocalQueueCreated
-from headgate.domain.queues.specs import ClusterQueueSpec, LocalQueueSpec
-from headgate.domain.topology.events import ResourceFlavorCreated
-from headgate.domain.topology.specs import ResourceFlavorSpec
+from headgate.domain.kinds.cluster_queue import ClusterQueueCreated, ClusterQueueSpec
+from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
+from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.admission import Admission, PodSetAssignment
 from headgate.domain.workloads.events import (

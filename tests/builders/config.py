@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from headgate.domain.config import Config
+from headgate.domain.object_set import ObjectSet
 from tests.builders.policies import a_namespace
 from tests.builders.queues import a_cluster_queue, a_local_queue
 from tests.builders.topology import a_flavor
 
 
-def a_config(**fields: Any) -> Config:
+def a_config(**fields: Any) -> ObjectSet:
     """The ClusterQueue `gpu` with the flavor `default` and the door `team-a/lq`, unless told."""
     usual: dict[str, Any] = {
         "cluster_queues": by_name(a_cluster_queue()),
@@ -16,7 +16,7 @@ def a_config(**fields: Any) -> Config:
         "resource_flavors": by_name(a_flavor()),
         "namespaces": by_name(a_namespace()),
     }
-    return Config(**usual | fields)
+    return ObjectSet(**usual | fields)
 
 
 def by_name(*objects: Any) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from headgate.domain.budgets.specs import DisruptionBudgetSpec
-from headgate.domain.checks.specs import AdmissionCheckSpec
-from headgate.domain.configuration.specs import ConfigurationSpec
-from headgate.domain.configured import Configured
-from headgate.domain.namespaces.specs import NamespaceSpec
-from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
+from headgate.domain.kinds.admission_check import AdmissionCheckSpec
+from headgate.domain.kinds.configuration import ConfigurationSpec
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
+from headgate.domain.kinds.namespace import NamespaceSpec
+from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
 from headgate.domain.values.selectors import LabelSelector
 from tests.builders.instants import T0
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from headgate.domain.decider import Decider
+from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.rejection import Rejection
 from headgate.domain.values.instants import Instant
 from tests.builders.instants import T0
@@ -13,9 +14,9 @@ from tests.builders.instants import T0
 class Scenario:
     """One aggregate through a story; the state is folded from what was given and what followed."""
 
-    def __init__(self, decider: Decider[Any, Any, Any]) -> None:
+    def __init__(self, decider: Decider[Any, Any, Any] | Kind[Any]) -> None:
         self.decider = decider
-        self.state = decider.initial_state
+        self.state: Any = decider.initial_state
         self.at: Instant = T0
 
     def given(self, *events: Any) -> "Scenario":
@@ -36,7 +37,7 @@ class Scenario:
 
     def when(self, command: Any) -> tuple[Any, ...]:
         """What follows from the command; the story goes on after it."""
-        events = self.decider.decide(self.state, command, self.at)
+        events: tuple[Any, ...] = self.decider.decide(self.state, command, self.at)
         self.given(*events)
         return events
 

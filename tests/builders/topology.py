@@ -2,13 +2,10 @@
 
 from typing import Any
 
-from headgate.domain.configured import Configured
-from headgate.domain.topology.specs import (
-    HOSTNAME_LABEL,
-    NodeSpec,
-    ResourceFlavorSpec,
-    TopologySpec,
-)
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
+from headgate.domain.nodes.state import NodeSpec
 from tests.builders.instants import T0
 
 BLOCK = "cloud/block"

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headgate.domain.configured import Absent
+from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.workloads.admission import Admission, PodSetAssignment
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,

@@ -8,21 +8,21 @@ from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.kinds import version_written
 from headgate.adapters.manifests.parse import parse_value
 from headgate.domain.cell import Cell
-from headgate.domain.checks.events import AdmissionCheckCreated, AdmissionCheckReported
-from headgate.domain.configuration.events import ConfigurationCreated
 from headgate.domain.facts import DomainEvent, Origin, Recorded
-from headgate.domain.limits.events import LimitRangeCreated, RuntimeClassCreated
-from headgate.domain.namespaces.events import NamespaceCreated
-from headgate.domain.priorities.events import WorkloadPriorityClassCreated
-from headgate.domain.queues.events import (
-    ClusterQueueChanged,
-    ClusterQueueCreated,
-    CohortCreated,
-    LocalQueueCreated,
-)
+from headgate.domain.kinds.admission_check import AdmissionCheckCreated, AdmissionCheckReported
+from headgate.domain.kinds.cluster_queue import ClusterQueueChanged, ClusterQueueCreated
+from headgate.domain.kinds.cohort import CohortCreated
+from headgate.domain.kinds.configuration import ConfigurationCreated
+from headgate.domain.kinds.limit_range import LimitRangeCreated
+from headgate.domain.kinds.local_queue import LocalQueueCreated
+from headgate.domain.kinds.namespace import NamespaceCreated
+from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated
+from headgate.domain.kinds.runtime_class import RuntimeClassCreated
+from headgate.domain.kinds.topology import TopologyCreated
+from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassCreated
+from headgate.domain.nodes.events import NodeCreated
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.streams import stream_of
-from headgate.domain.topology.events import NodeCreated, ResourceFlavorCreated, TopologyCreated
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadDeleted
 from tests.conformance.completing import COMPLETED, with_readiness

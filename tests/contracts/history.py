@@ -2,8 +2,7 @@
 
 from headgate.application.ports import AppendUnit, NewEvent
 from headgate.domain.facts import DomainEvent, Origin
-from headgate.domain.queues.events import LocalQueueCreated
-from headgate.domain.queues.specs import LocalQueueSpec
+from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
 from headgate.domain.rounds.events import (
     RoundAborted,
     RoundCommitted,

@@ -6,26 +6,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.cell import Cell
-from headgate.domain.checks.events import AdmissionCheckDeleted, AdmissionCheckReported
-from headgate.domain.queues.activity import cluster_queue_activity, local_queue_activity
-from headgate.domain.queues.events import (
+from headgate.domain.kinds.admission_check import AdmissionCheckDeleted, AdmissionCheckReported
+from headgate.domain.kinds.cluster_queue import (
+    AdmissionCheckRule,
     ClusterQueueDeleted,
     ClusterQueueDeletionRequested,
     ClusterQueueResumed,
     ClusterQueueStopped,
+)
+from headgate.domain.kinds.local_queue import (
     LocalQueueChanged,
     LocalQueueDeleted,
     LocalQueueResumed,
+    LocalQueueSpec,
     LocalQueueStopped,
 )
-from headgate.domain.queues.flips import active_since
-from headgate.domain.queues.specs import AdmissionCheckRule, LocalQueueSpec, Stop
-from headgate.domain.topology.events import (
+from headgate.domain.kinds.queue_activity import (
+    active_since,
+    cluster_queue_activity,
+    local_queue_activity,
+)
+from headgate.domain.kinds.queue_stop import Stop
+from headgate.domain.kinds.resource_flavor import (
     ResourceFlavorChanged,
     ResourceFlavorDeleted,
-    TopologyDeleted,
+    ResourceFlavorSpec,
 )
-from headgate.domain.topology.specs import ResourceFlavorSpec
+from headgate.domain.kinds.topology import TopologyDeleted
 from headgate.domain.values.instants import Instant
 from tests.builders.world import World, quotas
 

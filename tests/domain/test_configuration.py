@@ -4,16 +4,12 @@ from typing import Any
 
 import pytest
 
-from headgate.domain.config import Config
-from headgate.domain.configuration.decide import CONFIGURATION
-from headgate.domain.configuration.events import (
+from headgate.domain.kinds.configuration import (
+    CONFIGURATION,
+    AdmissionFairSharing,
     ConfigurationChanged,
     ConfigurationCreated,
     ConfigurationDeleted,
-)
-from headgate.domain.configuration.rules import configuration_violations
-from headgate.domain.configuration.specs import (
-    AdmissionFairSharing,
     ConfigurationSpec,
     FairSharing,
     PreemptionRules,
@@ -21,9 +17,11 @@ from headgate.domain.configuration.specs import (
     Retention,
     TopologyRules,
     Transformation,
+    configuration_violations,
 )
-from headgate.domain.configuring import Change, Create, RequestDeletion
-from headgate.domain.queues.specs import WaitForPodsReady
+from headgate.domain.kinds.object_commands import Change, Create, RequestDeletion
+from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import InvalidObject
 from tests.builders.policies import a_configuration
 from tests.builders.scenario import Scenario, pointers
@@ -48,8 +46,8 @@ def test_there_is_only_the_one_named_default() -> None:
 
 
 def test_the_defaults_hold_where_none_is_written() -> None:
-    assert Config().configuration == ConfigurationSpec()
-    written = Config(configurations={"default": a_configuration(fair_sharing=FairSharing())})
+    assert ObjectSet().configuration == ConfigurationSpec()
+    written = ObjectSet(configurations={"default": a_configuration(fair_sharing=FairSharing())})
     assert written.configuration == FAIR
 
 

@@ -2,21 +2,17 @@
 
 from msgspec.structs import replace
 
-from headgate.domain.configured import Absent
-from headgate.domain.configuring import Change, Create, FinishDeletion, RequestDeletion
-from headgate.domain.namespaces.decide import NAMESPACE
-from headgate.domain.namespaces.events import NamespaceCreated
-from headgate.domain.namespaces.specs import NamespaceSpec
-from headgate.domain.queues.decide import CLUSTER_QUEUE, COHORT
-from headgate.domain.queues.events import (
+from headgate.domain.kinds.cluster_queue import (
+    CLUSTER_QUEUE,
     ClusterQueueChanged,
     ClusterQueueCreated,
     ClusterQueueDeleted,
     ClusterQueueDeletionRequested,
-    CohortCreated,
-    CohortDeleted,
 )
-from headgate.domain.queues.specs import CohortSpec
+from headgate.domain.kinds.cohort import COHORT, CohortCreated, CohortDeleted, CohortSpec
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.kinds.namespace import NAMESPACE, NamespaceCreated, NamespaceSpec
+from headgate.domain.kinds.object_commands import Change, Create, FinishDeletion, RequestDeletion
 from headgate.domain.rejection import AlreadyExists, InUse, InvalidObject, NotFound
 from tests.builders.instants import T0, after
 from tests.builders.queues import a_cluster_queue, a_cluster_queue_spec

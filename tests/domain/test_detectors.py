@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from headgate.application.queries.overview.detectors import DRIFT_EVENTS, drifting, findings
 from headgate.application.queries.workloads.expected import expected_start
 from headgate.application.queries.workloads.explanations import explanation_of
-from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.workloads.events import WorkloadHeld
 from headgate.domain.workloads.specs import TopologyRequest
 from tests.builders.world import World, quotas

@@ -1,22 +1,20 @@
 """What is allowed in a configuration and most likely not meant, told with the numbers."""
 
-from typing import Any
-
 import pytest
-
-from headgate.domain.config import Config
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
+from headgate.domain.kinds.cluster_queue import cluster_queue_violations
+from headgate.domain.kinds.resource_groups import FlavorQuotas
+from headgate.domain.kinds.resource_groups import ResourceGroup
+from headgate.domain.kinds.resource_groups import ResourceQuota
 from headgate.domain.lint.advice import Advice
 from headgate.domain.lint.capacity import capacity_of_flavors
 from headgate.domain.lint.lint import lint
-from headgate.domain.queues.rules import cluster_queue_violations
-from headgate.domain.queues.specs import (
-    ClusterQueueSpec,
-    FlavorQuotas,
-    ResourceGroup,
-    ResourceQuota,
-)
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.values.quantities import MAX_AMOUNT
-from tests.builders.world import World, quotas
+from tests.builders.world import World
+from tests.builders.world import quotas
+from typing import Any
+
 
 GI = 1 << 30
 
@@ -28,7 +26,7 @@ def a_world(*flavors: str) -> World:
     return world
 
 
-def told(config: Config) -> list[tuple[str, str, str]]:
+def told(config: ObjectSet) -> list[tuple[str, str, str]]:
     return [(found.rule, found.kind, found.name) for found in lint(config)]
 
 

@@ -4,14 +4,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headgate.domain.queues.activity import (
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
+from headgate.domain.kinds.queue_activity import (
     cluster_queue_activity,
     cohort_cycle,
     local_queue_activity,
 )
-from headgate.domain.queues.specs import AdmissionCheckRule
+from headgate.domain.kinds.references import referrers_of
 from headgate.domain.scheduling.lines.standing import cluster_queue_obstacle
-from headgate.domain.uses import users_of
 from tests.builders.config import a_config, by_name
 from tests.builders.instants import T0
 from tests.builders.policies import a_budget, a_check
@@ -138,7 +138,7 @@ def test_a_cluster_queue_is_used_by_workloads_that_hold_its_quota() -> None:
         "team-a/two": a_workload("two"),
         "team-a/three": with_cluster_queue(running("three"), "other"),
     }
-    assert users_of(a_config(), workloads, "clusterqueue", "gpu") == ("workload/team-a/one",)
+    assert referrers_of(a_config(), workloads, "clusterqueue", "gpu") == ("workload/team-a/one",)
 
 
 def test_flavors_topologies_and_checks_are_used_by_what_names_them() -> None:
@@ -146,17 +146,17 @@ def test_flavors_topologies_and_checks_are_used_by_what_names_them() -> None:
         cluster_queues=by_name(a_cluster_queue(admission_checks=(AdmissionCheckRule(name="c"),))),
         resource_flavors=by_name(a_flavor(topology_name="racks")),
     )
-    assert users_of(config, {}, "resourceflavor", "default") == ("clusterqueue/gpu",)
-    assert users_of(config, {}, "resourceflavor", "other") == ()
-    assert users_of(config, {}, "topology", "racks") == ("resourceflavor/default",)
-    assert users_of(config, {}, "admissioncheck", "c") == ("clusterqueue/gpu",)
-    assert users_of(config, {}, "cohort", "all") == ()
+    assert referrers_of(config, {}, "resourceflavor", "default") == ("clusterqueue/gpu",)
+    assert referrers_of(config, {}, "resourceflavor", "other") == ()
+    assert referrers_of(config, {}, "topology", "racks") == ("resourceflavor/default",)
+    assert referrers_of(config, {}, "admissioncheck", "c") == ("clusterqueue/gpu",)
+    assert referrers_of(config, {}, "cohort", "all") == ()
 
 
 def test_a_namespace_is_used_by_everything_in_it() -> None:
     config = a_config(disruption_budgets=by_name(a_budget()))
     workloads = {"team-a/one": a_workload("one"), "team-ab/two": a_workload("two")}
-    assert users_of(config, workloads, "namespace", "team-a") == (
+    assert referrers_of(config, workloads, "namespace", "team-a") == (
         "localqueue/team-a/lq",
         "disruptionbudget/team-a/budget",
         "workload/team-a/one",

@@ -5,25 +5,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from headgate.domain.configuring import Change, Create
-from headgate.domain.queues.decide import CLUSTER_QUEUE, COHORT, LOCAL_QUEUE
-from headgate.domain.queues.rules import (
-    cluster_queue_violations,
-    cohort_violations,
-    local_queue_violations,
-)
-from headgate.domain.queues.specs import (
+from headgate.domain.kinds.cluster_queue import (
+    CLUSTER_QUEUE,
     AdmissionCheckRule,
-    BorrowWithinCohort,
-    ClusterQueuePreemption,
-    CohortSpec,
     FlavorFungibility,
-    FlavorQuotas,
-    LocalQueueSpec,
-    RequeuingStrategy,
-    ResourceGroup,
-    WaitForPodsReady,
+    cluster_queue_violations,
 )
+from headgate.domain.kinds.cohort import COHORT, CohortSpec, cohort_violations
+from headgate.domain.kinds.local_queue import LOCAL_QUEUE, LocalQueueSpec, local_queue_violations
+from headgate.domain.kinds.object_commands import Change, Create
+from headgate.domain.kinds.queue_preemption import BorrowWithinCohort, ClusterQueuePreemption
+from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.selectors import LabelSelector, Requirement
 from tests.builders.queues import (

@@ -6,8 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.configuration.quota_amounts import quota_amounts
-from headgate.domain.configuration.specs import ResourceRules, Transformation
+from headgate.domain.kinds.configuration import ResourceRules, Transformation, quota_amounts
 
 GPU = "nvidia.com/gpu"
 MEMORY = "example.com/gpu-memory"

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from headgate.domain.configuring import Change, Create
 from headgate.domain.decider import Decider
-from headgate.domain.queues.commands import ResumeQueue, StopQueue
-from headgate.domain.queues.decide import CLUSTER_QUEUE, LOCAL_QUEUE
-from headgate.domain.queues.events import (
+from headgate.domain.kinds.cluster_queue import (
+    CLUSTER_QUEUE,
     ClusterQueueChanged,
     ClusterQueueResumed,
     ClusterQueueStopped,
 )
-from headgate.domain.queues.specs import Stop
+from headgate.domain.kinds.local_queue import LOCAL_QUEUE
+from headgate.domain.kinds.object_commands import Change, Create
+from headgate.domain.kinds.queue_stop import ResumeQueue, Stop, StopQueue
 from headgate.domain.rejection import InvalidObject, NotFound
 from tests.builders.instants import T0, after
 from tests.builders.queues import a_cluster_queue, a_cluster_queue_spec, a_local_queue

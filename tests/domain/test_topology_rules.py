@@ -4,21 +4,29 @@ from typing import Any
 
 import pytest
 
-from headgate.domain.budgets.rules import budget_violations
-from headgate.domain.budgets.specs import DisruptionBudgetSpec
-from headgate.domain.checks.commands import ReportCheck
-from headgate.domain.checks.decide import ADMISSION_CHECK
-from headgate.domain.checks.events import AdmissionCheckReported
-from headgate.domain.checks.specs import AdmissionCheckSpec
-from headgate.domain.configuring import Change, Create
-from headgate.domain.priorities.rules import priority_class_violations
-from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
+from headgate.domain.kinds.admission_check import (
+    ADMISSION_CHECK,
+    AdmissionCheckReported,
+    AdmissionCheckSpec,
+    ReportCheck,
+)
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec, budget_violations
+from headgate.domain.kinds.object_commands import Change, Create
+from headgate.domain.kinds.resource_flavor import (
+    RESOURCE_FLAVOR,
+    ResourceFlavorSpec,
+    resource_flavor_violations,
+)
+from headgate.domain.kinds.topology import TOPOLOGY, TopologySpec, topology_violations
+from headgate.domain.kinds.workload_priority_class import (
+    WorkloadPriorityClassSpec,
+    priority_class_violations,
+)
+from headgate.domain.nodes.commands import CordonNode, ReportNode, UncordonNode
+from headgate.domain.nodes.decide import NODE
+from headgate.domain.nodes.events import NodeCordoned, NodeReported, NodeUncordoned
+from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.rejection import InvalidObject, NotFound
-from headgate.domain.topology.commands import CordonNode, ReportNode, UncordonNode
-from headgate.domain.topology.decide import NODE, RESOURCE_FLAVOR, TOPOLOGY
-from headgate.domain.topology.events import NodeCordoned, NodeReported, NodeUncordoned
-from headgate.domain.topology.rules import resource_flavor_violations, topology_violations
-from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
 from headgate.domain.values.selectors import LabelSelector, Taint, Toleration
 from tests.builders.policies import a_check
 from tests.builders.scenario import Scenario, pointers

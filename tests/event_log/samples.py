@@ -2,7 +2,7 @@
 
 import types
 from collections.abc import Callable
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
@@ -29,8 +29,9 @@ class _Numbers:
         if kind in (int, str, bool, Any):
             return self._plain(kind, name)
         assert issubclass(kind, msgspec.Struct), f"no sample for {kind}"
-        hints = get_type_hints(kind)
-        return kind(**{field: self.sample(hints[field], field) for field in kind.__struct_fields__})
+        # msgspec fills the type variables of generic events in.
+        fields = msgspec.structs.fields(kind)
+        return kind(**{field.name: self.sample(field.type, field.name) for field in fields})
 
     def _plain(self, kind: Any, name: str) -> object:
         self._last += 1

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse
 from headgate.adapters.manifests.render import render
-from headgate.domain.configuration.specs import ConfigurationSpec
-from headgate.domain.queues.specs import WaitForPodsReady
+from headgate.domain.kinds.configuration import ConfigurationSpec
+from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from tests.builders.policies import a_configuration
 
 FULL = ConfigurationSpec(wait_for_pods_ready=WaitForPodsReady())

@@ -6,25 +6,23 @@ import pytest
 
 from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.parse import parse, parse_object
-from headgate.domain.budgets.specs import DisruptionBudgetSpec
-from headgate.domain.checks.specs import AdmissionCheckSpec, CheckParameters
-from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
-from headgate.domain.queues.specs import (
+from headgate.domain.kinds.admission_check import AdmissionCheckSpec, CheckParameters
+from headgate.domain.kinds.cluster_queue import (
     AdmissionCheckRule,
-    BorrowWithinCohort,
-    ClusterQueuePreemption,
     ClusterQueueSpec,
-    CohortSpec,
     FlavorFungibility,
-    FlavorQuotas,
-    LocalQueueSpec,
-    RequeuingStrategy,
-    ResourceGroup,
-    ResourceQuota,
-    WaitForPodsReady,
 )
+from headgate.domain.kinds.cohort import CohortSpec
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
+from headgate.domain.kinds.local_queue import LocalQueueSpec
+from headgate.domain.kinds.queue_preemption import BorrowWithinCohort, ClusterQueuePreemption
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
+from headgate.domain.kinds.topology import TopologySpec
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
+from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.rejection import InvalidObject
-from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
 from headgate.domain.values.selectors import LabelSelector, Requirement, Taint, Toleration
 from tests.manifests.reading import a_manifest, read, refused
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from headgate.adapters.manifests.desired import as_written, named
 from headgate.domain.rejection import InvalidObject, Violation
-from headgate.domain.spec_rules import spec_violations
+from headgate.domain.workloads.rules.spec import workload_violations
 from headgate.domain.workloads.specs import PriorityClassReference, SliceLayer, TopologyRequest
 from tests.manifests.reading import a_manifest, read, refused
 from tests.manifests.workloads import TEMPLATE
@@ -54,7 +54,7 @@ def test_a_job_is_a_workload_of_the_pods_that_run_at_once() -> None:
 
 def test_what_is_wrong_with_a_job_is_told_where_it_stands_in_the_job() -> None:
     found = read(JOB.replace('"size": 3', '"size": 4').replace("lq", "No!"))
-    problem = InvalidObject("x", remedy="", violations=spec_violations(found.kind, found.spec))
+    problem = InvalidObject("x", remedy="", violations=workload_violations(found.spec))
     annotations = "/spec/template/metadata/annotations"
     assert [v.pointer for v in as_written(problem, found).violations] == [
         "/metadata/labels/kueue.x-k8s.io~1queue-name",

@@ -6,7 +6,7 @@ import pytest
 
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse
-from headgate.domain.configuration.specs import (
+from headgate.domain.kinds.configuration import (
     AdmissionFairSharing,
     ConfigurationSpec,
     FairSharing,
@@ -16,7 +16,7 @@ from headgate.domain.configuration.specs import (
     TopologyRules,
     Transformation,
 )
-from headgate.domain.queues.specs import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from tests.manifests.reading import a_manifest, read, refused
 
 OURS = "headgate.dev/v1"

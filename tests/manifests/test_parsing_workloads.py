@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from headgate.domain.spec_rules import spec_violations
+from headgate.domain.workloads.rules.spec import workload_violations
 from headgate.domain.workloads.specs import (
     EvictionPolicy,
     PriorityClassReference,
@@ -255,6 +255,6 @@ def test_gates_and_a_policy_for_leaving_are_read() -> None:
         grace_period_seconds=90, require_ack=True, handler="ckpt", on_deadline="Wait"
     )
     careless = spec_of(evictionPolicy={"requireAck": True})
-    assert [found.pointer for found in spec_violations("Workload", careless)] == [
+    assert [found.pointer for found in workload_violations(careless)] == [
         "/spec/evictionPolicy/requireAck"
     ]

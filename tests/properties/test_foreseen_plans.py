@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.configuration.specs import FairSharing
+from headgate.domain.kinds.configuration import FairSharing
 from headgate.domain.scheduling.evaluation.capacity_view import Seats
 from headgate.domain.scheduling.evaluation.targets import (
     PlacementDemand,

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.configuration.specs import AdmissionFairSharing
+from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.scheduling.ordering.consumption import (
     ONE,
     WHOLE,

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from headgate.domain.configuration.specs import AdmissionFairSharing, FairSharing
-from headgate.domain.queues.specs import ResourceGroup
+from headgate.domain.kinds.configuration import AdmissionFairSharing, FairSharing
+from headgate.domain.kinds.resource_groups import ResourceGroup
 from tests.builders.world import World, quotas
 
 Limits = tuple[int, int | None, int | None]

@@ -11,7 +11,7 @@ from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.backtests.jobs import Backtest, OverlayFact
 from headgate.application.backtests.runner import BacktestLimits, BacktestRunner, run_backtest_slice
 from headgate.application.time_travel.historical_states import HistoricalStates
-from headgate.domain.queues.events import ClusterQueueChanged
+from headgate.domain.kinds.cluster_queue import ClusterQueueChanged
 from headgate.event_log.codec import encode
 from tests.builders.world import quotas
 from tests.rehearsal.test_unchanged import day, state_at

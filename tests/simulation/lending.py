@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from headgate.domain.cell import Cell
-from headgate.domain.queues.specs import ResourceGroup, ResourceQuota
+from headgate.domain.kinds.resource_groups import ResourceGroup, ResourceQuota
 
 Free: TypeAlias = dict[tuple[str, str], int]
 """By ClusterQueue and flavor."""

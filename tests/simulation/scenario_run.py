@@ -2,51 +2,44 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
-
-from msgspec.structs import replace
-
-from headgate.domain.namespaces.events import NamespaceCreated
-from headgate.domain.namespaces.specs import NamespaceSpec
-from headgate.domain.queues.events import (
-    ClusterQueueCreated,
-    ClusterQueueResumed,
-    ClusterQueueStopped,
-    LocalQueueCreated,
-)
-from headgate.domain.queues.specs import (
-    ClusterQueuePreemption,
-    ClusterQueueSpec,
-    LocalQueueSpec,
-    RequeuingStrategy,
-    Stop,
-    StopPolicy,
-    WaitForPodsReady,
-)
+from headgate.domain.kinds.cluster_queue import ClusterQueueCreated
+from headgate.domain.kinds.cluster_queue import ClusterQueueResumed
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
+from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
+from headgate.domain.kinds.configured_object import ObjectEvent
+from headgate.domain.kinds.local_queue import LocalQueueCreated
+from headgate.domain.kinds.local_queue import LocalQueueSpec
+from headgate.domain.kinds.namespace import NamespaceCreated
+from headgate.domain.kinds.namespace import NamespaceSpec
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_stop import Stop
+from headgate.domain.kinds.queue_stop import StopPolicy
+from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.kinds.topology import HOSTNAME_LABEL
+from headgate.domain.kinds.topology import TopologyCreated
+from headgate.domain.kinds.topology import TopologySpec
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy
+from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
+from headgate.domain.nodes.events import NodeCordoned
+from headgate.domain.nodes.events import NodeCreated
+from headgate.domain.nodes.events import NodeDeleted
+from headgate.domain.nodes.events import NodeDrainStarted
+from headgate.domain.nodes.events import NodeReported
+from headgate.domain.nodes.events import NodeUncordoned
+from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.rounds.state import is_open
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.topology.events import (
-    NodeCordoned,
-    NodeCreated,
-    NodeDeleted,
-    NodeDrainStarted,
-    NodeEvent,
-    NodeReported,
-    NodeUncordoned,
-    ResourceFlavorCreated,
-    TopologyCreated,
-)
-from headgate.domain.topology.specs import (
-    HOSTNAME_LABEL,
-    NodeSpec,
-    ResourceFlavorSpec,
-    TopologySpec,
-)
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads import commands as c
-from headgate.domain.workloads.state import Workload, phase_of
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import phase_of
+from msgspec.structs import replace
 from tests.builders.world import quotas
-from tests.simulation.cluster import SECONDS, Cluster
+from tests.simulation.cluster import Cluster
+from tests.simulation.cluster import SECONDS
+from typing import TypeAlias
+
 
 HOSTS = {f"h{number}": (f"b{number % 2}", f"r{number % 4}") for number in range(8)}
 WAITS = WaitForPodsReady(
@@ -178,7 +171,7 @@ def _report(cluster: Cluster) -> None:
 def _order_a_node(cluster: Cluster) -> None:
     """An admin cordons or drains a host, or puts it back into service."""
     name = cluster.chance.choice(sorted(HOSTS))
-    orders: list[NodeEvent] = [NodeCordoned(), NodeDrainStarted(), NodeUncordoned()]
+    orders: list[ObjectEvent] = [NodeCordoned(), NodeDrainStarted(), NodeUncordoned()]
     order = cluster.chance.choice(orders)
     if name in cluster.witness.cell.config.nodes:
         cluster.record((f"node/{name}", order))

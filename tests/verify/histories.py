@@ -8,18 +8,17 @@ from msgspec.structs import replace
 from headgate.application.verify.findings import Finding
 from headgate.application.verify.history import GRACE, History
 from headgate.domain.facts import Origin, Recorded
-from headgate.domain.queues import events as q
-from headgate.domain.queues.specs import (
-    ClusterQueueSpec,
-    CohortSpec,
-    FlavorQuotas,
-    LocalQueueSpec,
-    ResourceGroup,
-    ResourceQuota,
-)
+from headgate.domain.kinds import cluster_queue as q
+from headgate.domain.kinds import cohort, resource_flavor
+from headgate.domain.kinds import local_queue as lq
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
+from headgate.domain.kinds.cohort import CohortSpec
+from headgate.domain.kinds.local_queue import LocalQueueSpec
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
+from headgate.domain.nodes import events as t
+from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.rounds import events as r
-from headgate.domain.topology import events as t
-from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec
 from headgate.domain.workloads import events as w
 from headgate.domain.workloads.admission import (
     Admission,
@@ -51,7 +50,7 @@ def queue(
 
 
 def door(name: str, cluster_queue: str) -> Fact:
-    created = q.LocalQueueCreated(
+    created = lq.LocalQueueCreated(
         uid=name, name=name, namespace="team", spec=LocalQueueSpec(cluster_queue=cluster_queue)
     )
     return f"localqueue/team/{name}", created
@@ -62,8 +61,11 @@ def settings() -> list[Fact]:
     host = NodeSpec(allocatable={"cpu": 8_000, "pods": 10})
     flavor = ResourceFlavorSpec(node_labels={"kind": "plain"}, topology_name="t")
     return [
-        ("cohort/all", q.CohortCreated(uid="c", name="all", spec=CohortSpec())),
-        ("resourceflavor/plain", t.ResourceFlavorCreated(uid="f", name="plain", spec=flavor)),
+        ("cohort/all", cohort.CohortCreated(uid="c", name="all", spec=CohortSpec())),
+        (
+            "resourceflavor/plain",
+            resource_flavor.ResourceFlavorCreated(uid="f", name="plain", spec=flavor),
+        ),
         ("node/h1", t.NodeCreated(uid="n", name="h1", labels=labels, spec=host)),
         queue("one", 4_000),
         queue("two", 4_000, lending=1_000),

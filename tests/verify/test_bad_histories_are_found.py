@@ -3,10 +3,11 @@
 import pytest
 
 from headgate.application.verify.history import GRACE
-from headgate.domain.queues import events as q
-from headgate.domain.queues.specs import Stop
+from headgate.domain.kinds import cluster_queue as q
+from headgate.domain.kinds import local_queue as lq
+from headgate.domain.kinds.queue_stop import Stop
+from headgate.domain.nodes import events as t
 from headgate.domain.rounds import events as r
-from headgate.domain.topology import events as t
 from headgate.domain.workloads import events as w
 from tests.verify.histories import (
     A,
@@ -61,7 +62,7 @@ STOP = (
 )
 STOPPED_DOOR = (
     "localqueue/team/one",
-    q.LocalQueueStopped(policy="Hold", stop=Stop(owner="ada", reason="x", stopped_at=1)),
+    lq.LocalQueueStopped(policy="Hold", stop=Stop(owner="ada", reason="x", stopped_at=1)),
 )
 LOST = ("node/h1", t.NodeReported(ready=False, allocatable={"cpu": 8_000, "pods": 10}))
 SMALLER = ("node/h1", t.NodeReported(ready=True, allocatable={"cpu": 500, "pods": 10}))

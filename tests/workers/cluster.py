@@ -7,20 +7,13 @@ from headgate.application.commands.units import unit_of
 from headgate.application.ports import Appended, EventLog
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent, Origin
-from headgate.domain.namespaces.events import NamespaceCreated
-from headgate.domain.namespaces.specs import NamespaceSpec
-from headgate.domain.queues.events import ClusterQueueCreated, LocalQueueCreated
-from headgate.domain.queues.specs import (
-    ClusterQueueSpec,
-    FlavorQuotas,
-    LocalQueueSpec,
-    ResourceGroup,
-    ResourceQuota,
-)
+from headgate.domain.kinds.cluster_queue import ClusterQueueCreated, ClusterQueueSpec
+from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
+from headgate.domain.kinds.namespace import NamespaceCreated, NamespaceSpec
+from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
+from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.streams import stream_of, workload_stream
-from headgate.domain.topology.events import ResourceFlavorCreated
-from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.events import WorkloadSubmitted
 from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec

@@ -9,7 +9,7 @@ from headgate.api.callers import services_of
 from headgate.api.objects.kinds import KINDS
 from headgate.api.problems import NOT_FOUND, answer_failure
 from headgate.application.queries.nearest import meant
-from headgate.domain.configured import Absent
+from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import stream_of
 

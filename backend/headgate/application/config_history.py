@@ -12,19 +12,15 @@ from headgate.application.commands.configure_objects import deletion_of_object
 from headgate.application.commands.requests import DesiredObject, StreamCommand
 from headgate.application.commands.units import configures
 from headgate.application.ports import EventFilter
-from headgate.domain.checks.events import AdmissionCheckReported
-from headgate.domain.config import CONFIGURED_EVOLVE
-from headgate.domain.configured import Absent, Configured
 from headgate.domain.facts import Recorded
-from headgate.domain.queues.events import (
-    ClusterQueueResumed,
-    ClusterQueueStopped,
-    LocalQueueResumed,
-    LocalQueueStopped,
-)
+from headgate.domain.kinds.admission_check import AdmissionCheckReported
+from headgate.domain.kinds.cluster_queue import ClusterQueueResumed, ClusterQueueStopped
+from headgate.domain.kinds.configured_object import Absent, Configured
+from headgate.domain.kinds.local_queue import LocalQueueResumed, LocalQueueStopped
+from headgate.domain.kinds.registry import KINDS_BY_STREAM, evolve_state
+from headgate.domain.nodes.events import NodeCordoned, NodeDrainStarted, NodeUncordoned
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.streams import kind_and_key
-from headgate.domain.topology.events import NodeCordoned, NodeDrainStarted, NodeUncordoned
 
 NOT_REVERTED = ("node",)
 """What nodes report is in their spec and is no configuration: apply the wanted part instead."""
@@ -76,7 +72,7 @@ async def reverting(
     """
     kind, _ = kind_and_key(stream)
     events = await asyncio.to_thread(services.log.read_stream, stream)
-    if kind not in CONFIGURED_EVOLVE or not events:
+    if kind not in KINDS_BY_STREAM or not events:
         raise NotFound(f"There was never a {stream}.", remedy="Name it as `kind/name`.")
     if kind in NOT_REVERTED:
         remedy = "Apply the node as it should be, or uncordon it."
@@ -119,7 +115,7 @@ def _revisions(
 def _streams(question: Question) -> tuple[str, ...]:
     if question.stream:
         return (question.stream,)
-    kinds = (question.kind,) if question.kind else tuple(CONFIGURED_EVOLVE)
+    kinds = (question.kind,) if question.kind else tuple(KINDS_BY_STREAM)
     return tuple(f"{kind}/" for kind in kinds)
 
 
@@ -145,4 +141,5 @@ def _with_states(services: ApplicationServices, found: Sequence[Recorded]) -> li
 
 def _evolved(state: Absent | Configured[Any], recorded: Recorded) -> Absent | Configured[Any]:
     kind, _ = kind_and_key(recorded.stream)
-    return CONFIGURED_EVOLVE[kind](state, recorded.event, recorded.at)
+    after: Absent | Configured[Any] = evolve_state(kind, state, recorded.event, recorded.at)
+    return after

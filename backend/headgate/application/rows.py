@@ -3,8 +3,8 @@
 from typing import Any
 
 from headgate.application.ports import Row
-from headgate.domain.configured import Absent, Configured
-from headgate.domain.queues.specs import LocalQueueSpec
+from headgate.domain.kinds.configured_object import Absent, Configured
+from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.rounds.state import Round
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant

@@ -6,31 +6,21 @@ from typing import Any
 
 import msgspec
 
-from headgate.domain.config import CONFIGURED_EVOLVE, Config
-from headgate.domain.configured import Absent
-from headgate.domain.evolving import evolve_state
 from headgate.domain.facts import DomainEvent, Recorded
-from headgate.domain.queues.events import (
-    ClusterQueueResumed,
-    ClusterQueueStopped,
-    LocalQueueResumed,
-    LocalQueueStopped,
+from headgate.domain.kinds.configured_object import Absent, StatusEvent
+from headgate.domain.kinds.queue_activity import (
+    ACTIVITY_KINDS,
+    active_since_after,
+    queue_activities,
 )
-from headgate.domain.queues.flips import CONCERNING, activities, with_flips
+from headgate.domain.kinds.registry import KINDS_BY_STREAM, evolve_state
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.lines.usage_history import Before, UsageHistory
 from headgate.domain.scheduling.partition.keys import INSTALLATION, Layout, partition_layout
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partitioning import Partitioning
 from headgate.domain.streams import kind_and_key, workload_stream
-from headgate.domain.topology.events import (
-    NodeCordoned,
-    NodeDrainStarted,
-    NodeFellSilent,
-    NodeLeaseRenewed,
-    NodeReported,
-    NodeUncordoned,
-)
 from headgate.domain.untold import Untold
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
@@ -40,25 +30,11 @@ KEPT_ENDED_ROUNDS = 1_000
 
 ABSENT = Absent()
 
-REPORTS = (
-    NodeReported,
-    NodeLeaseRenewed,
-    NodeFellSilent,
-    NodeCordoned,
-    NodeDrainStarted,
-    NodeUncordoned,
-    ClusterQueueStopped,
-    ClusterQueueResumed,
-    LocalQueueStopped,
-    LocalQueueResumed,
-)
-"""Facts about configured objects that are not configuration: they do not move `config_position`."""
-
 
 class _Dump(msgspec.Struct, kw_only=True):
     position: int
     config_position: int
-    config: Config
+    config: ObjectSet
     workloads: dict[str, Workload]
     rounds: dict[str, Round]
     versions: dict[str, int]
@@ -109,7 +85,7 @@ class Cell:
     def __init__(self) -> None:
         self.position = 0
         self.config_position = 0
-        self.config = Config()
+        self.config = ObjectSet()
         self.workloads: dict[str, Workload] = {}
         self.rounds: dict[str, Round] = {}
         self.versions: dict[str, int] = {}
@@ -289,11 +265,11 @@ class Cell:
         self.position += 1
         self.changed_at = max(at, self.changed_at)
         kind, key = kind_and_key(stream)
-        if kind in CONFIGURED_EVOLVE and not isinstance(event, REPORTS):
+        if kind in KINDS_BY_STREAM and not isinstance(event, StatusEvent):
             self.config_position, self._layout = self.position, None
         states = self._states(kind)
         before = ABSENT if (found := states.get(key)) is None else found
-        was_active = activities(self.config, kind, key) if kind in CONCERNING else {}
+        was_active = queue_activities(self.config, kind, key) if kind in ACTIVITY_KINDS else {}
         try:
             after = evolve_state(kind, before, event, at)
         except Exception as error:  # noqa: BLE001 - one poison event must not stop all others
@@ -306,8 +282,8 @@ class Cell:
             after = None
         else:
             states[key] = after
-        if kind in CONCERNING:
-            self.config.active_since = with_flips(self.config, kind, key, was_active, at)
+        if kind in ACTIVITY_KINDS:
+            self.config.active_since = active_since_after(self.config, kind, key, was_active, at)
         if after is not found and self._partitioning is not None:
             self._index(kind, key, found)
         return self._account(kind, found, after, at)

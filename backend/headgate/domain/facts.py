@@ -4,30 +4,12 @@ from typing import TypeAlias
 
 import msgspec
 
-from headgate.domain.budgets.events import BudgetEvent
-from headgate.domain.checks.events import CheckEvent
-from headgate.domain.configuration.events import ConfigurationEvent
-from headgate.domain.limits.events import LimitEvent
-from headgate.domain.namespaces.events import NamespaceEvent
-from headgate.domain.priorities.events import PriorityEvent
-from headgate.domain.queues.events import QueueEvent
+from headgate.domain.kinds.configured_object import ObjectEvent
 from headgate.domain.rounds.events import RoundEvent
-from headgate.domain.topology.events import TopologyEvent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadEvent
 
-DomainEvent: TypeAlias = (
-    QueueEvent
-    | TopologyEvent
-    | PriorityEvent
-    | CheckEvent
-    | BudgetEvent
-    | NamespaceEvent
-    | ConfigurationEvent
-    | LimitEvent
-    | WorkloadEvent
-    | RoundEvent
-)
+DomainEvent: TypeAlias = ObjectEvent | WorkloadEvent | RoundEvent
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,26 +11,19 @@ from headgate.domain.values.names import (
 )
 from headgate.domain.values.pointers import child
 
-LARGEST_ANNOTATIONS_BYTES = 256 * 1024
+MAX_ANNOTATIONS_BYTES = 256 * 1024
 
 _LABELS = "/metadata/labels"
 _ANNOTATIONS = "/metadata/annotations"
 
 
-def _broken_rule_of_the_only_name(text: str) -> str | None:
-    return None if text == "default" else "is no Configuration: the only one is named default"
-
-
-_NAME_RULES: dict[str, Callable[[str], str | None]] = {
-    "Namespace": broken_rule_of_dns_label,
-    "Configuration": _broken_rule_of_the_only_name,
-}
-
-
-def identity_violations(kind: str, name: str, namespace: str) -> tuple[Violation, ...]:
-    """What is wrong with the name and namespace of a new object."""
-    name_rule = _NAME_RULES.get(kind, broken_rule_of_name)
-    found = [violation_of("/metadata/name", name, name_rule)]
+def identity_violations(
+    name: str,
+    namespace: str,
+    broken_rule: Callable[[str], str | None] = broken_rule_of_name,
+) -> tuple[Violation, ...]:
+    """Broken rules of the name and namespace of a new object."""
+    found = [violation_of("/metadata/name", name, broken_rule)]
     if namespace:
         found.append(violation_of("/metadata/namespace", namespace, broken_rule_of_dns_label))
     return tuple(violation for violation in found if violation)
@@ -64,7 +57,7 @@ def violation_of(
     )
 
 
-def refuse(kind: str, name: str, violations: Iterable[Violation]) -> None:
+def raise_if_invalid(kind: str, name: str, violations: Iterable[Violation]) -> None:
     """Raise `InvalidObject` with every violation, if there is any."""
     found = tuple(violations)
     if not found:
@@ -83,13 +76,35 @@ def _annotation_violations(annotations: Mapping[str, str]) -> Iterator[Violation
         if found:
             yield found
     size = sum(len(key) + len(value) for key, value in annotations.items())
-    if size > LARGEST_ANNOTATIONS_BYTES:
+    if size > MAX_ANNOTATIONS_BYTES:
         yield Violation(
             pointer=_ANNOTATIONS,
-            rule=f"All annotations together have at most {LARGEST_ANNOTATIONS_BYTES} characters.",
+            rule=f"All annotations together have at most {MAX_ANNOTATIONS_BYTES} characters.",
             remedy=f"Shorten them: they have {size}.",
         )
 
 
 def _shown(text: str) -> str:
     return repr(text) if len(text) <= 80 else f"{text[:77]!r}..."  # noqa: PLR2004
+
+
+def optional_name_violations(pointer: str, name: str) -> Iterator[Violation]:
+    """Broken rules of the name of another object; an empty name breaks none."""
+    found = violation_of(pointer, name, broken_rule_of_name) if name else None
+    if found:
+        yield found
+
+
+def amount_violations(pointer: str, amounts: Mapping[str, int]) -> Iterator[Violation]:
+    """What is wrong with amounts by resource: names that are none, amounts below zero."""
+    for resource, amount in amounts.items():
+        place = child(pointer, resource)
+        found = violation_of(place, resource, broken_rule_of_label_key)
+        if found:
+            yield found
+        if amount < 0:
+            yield Violation(
+                pointer=place,
+                rule=f"The amount of {resource} is at least 0.",
+                remedy="Give an amount that is not negative.",
+            )

@@ -1,23 +1,5 @@
 """Names of the streams of the log: one per object and one per preemption round."""
 
-from typing import Literal
-
-ConfiguredKind = Literal[
-    "clusterqueue",
-    "cohort",
-    "localqueue",
-    "resourceflavor",
-    "topology",
-    "node",
-    "workloadpriorityclass",
-    "admissioncheck",
-    "disruptionbudget",
-    "namespace",
-    "configuration",
-    "limitrange",
-    "runtimeclass",
-]
-
 
 def stream_of(kind: str, name: str, namespace: str = "") -> str:
     """The stream of an object: `kind/name`, in a namespace `kind/namespace/name`."""

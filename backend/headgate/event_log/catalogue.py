@@ -3,8 +3,15 @@
 from typing import get_args
 
 from headgate.domain.facts import DomainEvent
+from headgate.domain.kinds.registry import KINDS
+from headgate.domain.rounds.events import RoundEvent
+from headgate.domain.workloads.events import WorkloadEvent
 
-EVENT_CLASSES: tuple[type[DomainEvent], ...] = get_args(DomainEvent)
+EVENT_CLASSES: tuple[type[DomainEvent], ...] = (
+    *(event for kind in KINDS for event in kind.events),
+    *get_args(WorkloadEvent),
+    *get_args(RoundEvent),
+)
 
 SCHEMA_VERSIONS: dict[str, int] = {}
 """Stored names whose shape has changed, with the current version; all others are at version 1."""

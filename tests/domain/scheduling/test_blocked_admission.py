@@ -1,12 +1,8 @@
 """`blockAdmission`: one workload's pods become ready before the next one starts, anywhere."""
 
-from headgate.domain.queues.events import ClusterQueueStopped
-from headgate.domain.queues.specs import (
-    AdmissionCheckRule,
-    RequeuingStrategy,
-    Stop,
-    WaitForPodsReady,
-)
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule, ClusterQueueStopped
+from headgate.domain.kinds.queue_stop import Stop
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadPodsReady

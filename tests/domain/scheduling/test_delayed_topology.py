@@ -3,17 +3,20 @@
 Reference topology.md §2 (Delayed) and §7.2.
 """
 
-from msgspec.structs import replace
-
-from headgate.domain.checks.events import AdmissionCheckCreated
-from headgate.domain.checks.specs import AdmissionCheckSpec
-from headgate.domain.queues.specs import AdmissionCheckRule
+from headgate.domain.kinds.admission_check import AdmissionCheckCreated
+from headgate.domain.kinds.admission_check import AdmissionCheckSpec
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.specs import REPLACES, TopologyRequest
+from headgate.domain.workloads.specs import REPLACES
+from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import is_admitted
-from tests.builders.world import World, names, quotas
+from msgspec.structs import replace
+from tests.builders.world import World
+from tests.builders.world import names
+from tests.builders.world import quotas
+
 
 PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 RACK = TopologyRequest(required="rack")

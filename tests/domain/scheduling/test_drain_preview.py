@@ -1,11 +1,14 @@
 """A drain is foretold without changing anything, and comes out as foretold."""
 
-from headgate.domain.configuration.specs import TopologyRules
-from headgate.domain.scheduling.drain_preview import PodMove, preview_drain
-from headgate.domain.topology.events import NodeDrainStarted
+from headgate.domain.kinds.configuration import TopologyRules
+from headgate.domain.nodes.events import NodeDrainStarted
+from headgate.domain.scheduling.drain_preview import PodMove
+from headgate.domain.scheduling.drain_preview import preview_drain
 from headgate.domain.workloads.specs import TopologyRequest
-from tests.builders.world import World, quotas
+from tests.builders.world import World
+from tests.builders.world import quotas
 from tests.properties.state_digest import state_digest_text
+
 
 RACK = TopologyRequest(required="rack")
 

@@ -1,12 +1,15 @@
 """The worked examples of who is protected from whom (reference preemption.md §7)."""
 
-from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.workloads.commands import ChangeProtection
 from headgate.domain.workloads.events import WorkloadHeld
 from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.state import phase_of
-from tests.builders.rounds import only_round, streams_with
-from tests.builders.world import World, quotas
+from tests.builders.rounds import only_round
+from tests.builders.rounds import streams_with
+from tests.builders.world import World
+from tests.builders.world import quotas
+
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 

@@ -3,20 +3,22 @@
 import pytest
 from msgspec.structs import replace
 
-from headgate.domain.configuration.events import ConfigurationCreated
-from headgate.domain.configuration.specs import ConfigurationSpec, TopologyRules
-from headgate.domain.queues.specs import AdmissionCheckRule
-from headgate.domain.topology.events import (
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
+from headgate.domain.kinds.configuration import (
+    ConfigurationCreated,
+    ConfigurationSpec,
+    TopologyRules,
+)
+from headgate.domain.kinds.configured_object import ObjectEvent
+from headgate.domain.kinds.resource_flavor import ResourceFlavorChanged, ResourceFlavorSpec
+from headgate.domain.nodes.events import (
     NodeChanged,
     NodeCordoned,
     NodeDeleted,
     NodeDrainStarted,
-    NodeEvent,
     NodeReported,
     NodeUncordoned,
-    ResourceFlavorChanged,
 )
-from headgate.domain.topology.specs import ResourceFlavorSpec
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.commands import ReportPodsGone
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadPlaced
@@ -53,7 +55,7 @@ def running(
     return key
 
 
-def tell(world: World, host: str, event: NodeEvent, wait: int = A_MINUTE) -> list[Fact]:
+def tell(world: World, host: str, event: ObjectEvent, wait: int = A_MINUTE) -> list[Fact]:
     world.record(f"node/{host}", event)
     made = world.settle()
     world.wait(wait)

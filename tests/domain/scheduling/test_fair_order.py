@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from headgate.domain.configuration.specs import FairSharing
+from headgate.domain.kinds.configuration import FairSharing
 from headgate.domain.scheduling.ordering.turns import Entry, Standing, classical_turns, fair_turns
 from tests.builders.world import World, quotas
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from headgate.application.queries.overview.detectors import findings
-from headgate.domain.queues.specs import ClusterQueuePreemption, FlavorFungibility
+from headgate.domain.kinds.cluster_queue import FlavorFungibility
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
 from headgate.domain.workloads.events import WorkloadSubmitted
 from headgate.domain.workloads.explanation import Blocker, Explanation

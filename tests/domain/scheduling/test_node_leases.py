@@ -1,9 +1,9 @@
 """A node that promised to be heard of and falls silent is not ready, by the database clock."""
 
+from headgate.domain.nodes.commands import ReportNode
+from headgate.domain.nodes.decide import NODE
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.partition.keys import INSTALLATION
-from headgate.domain.topology.commands import ReportNode
-from headgate.domain.topology.decide import NODE
 from headgate.domain.workloads.specs import TopologyRequest
 from tests.builders.world import World, names, quotas
 

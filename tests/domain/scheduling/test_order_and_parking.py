@@ -1,7 +1,7 @@
 """Who is looked at first, who blocks whom, and when those who did not fit are looked at again."""
 
 from headgate.application.queries.queues.lines import line_of
-from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadHeld
 from tests.builders.world import World, names, quotas

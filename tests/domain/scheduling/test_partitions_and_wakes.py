@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
-from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.nodes.events import NodeReported
 from headgate.domain.scheduling.partition.wakes import wakes_of
-from headgate.domain.topology.events import NodeReported
 from headgate.domain.workloads.events import (
     WorkloadFinished,
     WorkloadHeld,

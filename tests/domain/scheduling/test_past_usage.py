@@ -3,8 +3,9 @@
 from headgate.application.queries.queues.consumption import consumed_by
 from headgate.application.queries.queues.lines import line_of
 from headgate.domain.cell import Cell
-from headgate.domain.configuration.specs import AdmissionFairSharing
-from headgate.domain.queues.specs import AdmissionCheckRule, ClusterQueuePreemption
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
+from headgate.domain.kinds.configuration import AdmissionFairSharing
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.workloads.events import WorkloadEvicted
 from tests.builders.world import World, quotas

@@ -1,8 +1,8 @@
 """Rounds from the decision to make room until the preemptor starts, or not."""
 
-from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.nodes.events import NodeReported
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.topology.events import NodeReported
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of

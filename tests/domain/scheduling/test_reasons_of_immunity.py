@@ -1,6 +1,6 @@
 """What work is told that may not be preempted, or may not preempt (preemption.md §6.4, §6.6)."""
 
-from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.workloads.explanation import Explanation
 from tests.builders.world import World, quotas
 

@@ -3,17 +3,16 @@
 import pytest
 from msgspec.structs import replace
 
-from headgate.domain.checks.events import AdmissionCheckDeleted, AdmissionCheckReported
-from headgate.domain.namespaces.events import NamespaceChanged, NamespaceCreated
-from headgate.domain.namespaces.specs import NamespaceSpec
-from headgate.domain.queues.events import CohortChanged, CohortDeleted
-from headgate.domain.queues.specs import AdmissionCheckRule, CohortSpec
-from headgate.domain.topology.events import (
-    NodeReported,
+from headgate.domain.kinds.admission_check import AdmissionCheckDeleted, AdmissionCheckReported
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
+from headgate.domain.kinds.cohort import CohortChanged, CohortDeleted, CohortSpec
+from headgate.domain.kinds.namespace import NamespaceChanged, NamespaceCreated, NamespaceSpec
+from headgate.domain.kinds.resource_flavor import (
     ResourceFlavorChanged,
     ResourceFlavorCreated,
+    ResourceFlavorSpec,
 )
-from headgate.domain.topology.specs import ResourceFlavorSpec
+from headgate.domain.nodes.events import NodeReported
 from headgate.domain.values.selectors import LabelSelector, Taint
 from headgate.domain.workloads.events import (
     ReservationDropped,

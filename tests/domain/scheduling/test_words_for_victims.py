@@ -1,10 +1,14 @@
 """What the conditions of a victim say, word for word as Kueue says it."""
 
-from headgate.domain.queues.specs import ClusterQueuePreemption
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.workloads.preemption_events import PreemptorReference
-from headgate.domain.workloads.preemption_message import preemption_message, without_uids
-from headgate.domain.workloads.state import ConditionType, condition
-from tests.builders.world import World, quotas
+from headgate.domain.workloads.preemption_message import preemption_message
+from headgate.domain.workloads.preemption_message import without_uids
+from headgate.domain.workloads.state import ConditionType
+from headgate.domain.workloads.state import condition
+from tests.builders.world import World
+from tests.builders.world import quotas
+
 
 RECLAIM = ClusterQueuePreemption(reclaim_within_cohort="Any")
 

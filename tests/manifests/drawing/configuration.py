@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from headgate.domain.configuration.specs import (
+from headgate.domain.kinds.configuration import (
     AdmissionFairSharing,
     ConfigurationSpec,
     FairSharing,

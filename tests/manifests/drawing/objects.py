@@ -4,19 +4,17 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from headgate.domain.budgets.specs import DisruptionBudgetSpec
-from headgate.domain.checks.specs import AdmissionCheckSpec, CheckParameters
-from headgate.domain.configured import Configured
-from headgate.domain.limits.specs import (
-    LimitRangeItem,
-    LimitRangeSpec,
-    RuntimeClassSpec,
-    RuntimeScheduling,
-)
-from headgate.domain.namespaces.specs import NamespaceSpec
-from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
-from headgate.domain.queues.specs import LocalQueueSpec
-from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
+from headgate.domain.kinds.admission_check import AdmissionCheckSpec, CheckParameters
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
+from headgate.domain.kinds.limit_range import LimitRangeItem, LimitRangeSpec
+from headgate.domain.kinds.local_queue import LocalQueueSpec
+from headgate.domain.kinds.namespace import NamespaceSpec
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.kinds.runtime_class import RuntimeClassSpec, RuntimeScheduling
+from headgate.domain.kinds.topology import TopologySpec
+from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
+from headgate.domain.nodes.state import NodeSpec
 from tests.builders.instants import T0
 from tests.manifests.drawing.configuration import configuration_specs
 from tests.manifests.drawing.queues import cluster_queue_specs, cohort_specs

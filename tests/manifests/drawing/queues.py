@@ -2,20 +2,20 @@
 
 from hypothesis import strategies as st
 
-from headgate.domain.queues.specs import (
+from headgate.domain.kinds.cluster_queue import (
     AdmissionCheckRule,
+    ClusterQueueSpec,
+    FlavorFungibility,
+)
+from headgate.domain.kinds.cohort import CohortSpec
+from headgate.domain.kinds.queue_preemption import (
     BorrowWithinCohort,
     ClusterQueuePreemption,
-    ClusterQueueSpec,
-    CohortSpec,
-    FlavorFungibility,
-    FlavorQuotas,
     MinimumRuntime,
     PreemptionRate,
-    ResourceGroup,
-    ResourceQuota,
     SoftEviction,
 )
+from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
 from tests.manifests.drawing.values import (
     AMOUNTS,
     MAYBE_AMOUNT,

@@ -2,7 +2,8 @@
 
 from hypothesis import strategies as st
 
-from headgate.domain.queues.specs import RequeuingStrategy, StopPolicy, WaitForPodsReady
+from headgate.domain.kinds.queue_stop import StopPolicy
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.values.selectors import LabelSelector, Requirement, Taint, Toleration
 
 NAMES = st.from_regex(r"[a-z]([a-z0-9]{0,8}[a-z0-9])?", fullmatch=True)

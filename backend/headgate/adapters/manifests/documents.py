@@ -11,9 +11,9 @@ import msgspec
 from headgate.adapters.manifests.yaml_documents import SyntaxProblem, yaml_documents
 from headgate.domain.rejection import InvalidObject, Violation
 
-LARGEST_BYTES = 16 * 1024 * 1024
-DEEPEST_NESTING = 60
-LARGEST_INTEGER = 2**63 - 1
+MAX_BODY_BYTES = 16 * 1024 * 1024
+MAX_NESTING = 60
+MAX_INTEGER = 2**63 - 1
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -28,8 +28,8 @@ def read_documents(body: bytes, content_type: str = "") -> tuple[Document, ...]:
 
     What does not say that it is JSON is YAML, of which JSON is a part: it is only read faster.
     """
-    if len(body) > LARGEST_BYTES:
-        raise _unreadable(f"A body has at most {LARGEST_BYTES} bytes; this one has {len(body)}.")
+    if len(body) > MAX_BODY_BYTES:
+        raise _unreadable(f"A body has at most {MAX_BODY_BYTES} bytes; this one has {len(body)}.")
     try:
         text = body.decode()
     except UnicodeDecodeError as problem:
@@ -53,8 +53,8 @@ def _json_value(text: str) -> Any:
     try:
         value = _DECODER.decode(text)
     except RecursionError as problem:
-        raise _unreadable(f"Values are nested at most {DEEPEST_NESTING} deep.") from problem
-    if text.count("{") + text.count("[") > DEEPEST_NESTING:
+        raise _unreadable(f"Values are nested at most {MAX_NESTING} deep.") from problem
+    if text.count("{") + text.count("[") > MAX_NESTING:
         _check_depth(value)
     if "\\u" in text:
         _check_characters(value)
@@ -84,7 +84,7 @@ def _finite(text: str) -> float:
 
 
 def _limited(text: str) -> int:
-    if len(text) > 20 or abs(int(text)) > LARGEST_INTEGER:  # noqa: PLR2004  (64 bits and a sign)
+    if len(text) > 20 or abs(int(text)) > MAX_INTEGER:  # noqa: PLR2004  (64 bits and a sign)
         raise _unreadable(f"{text[:40]} is too large an integer.")
     return int(text)
 
@@ -99,11 +99,11 @@ _DECODER = json.JSONDecoder(
 
 def _check_depth(value: Any) -> None:
     level = [value]
-    for _ in range(DEEPEST_NESTING):
+    for _ in range(MAX_NESTING):
         level = [inner for outer in level for inner in _inner_values(outer)]
         if not level:
             return
-    raise _unreadable(f"Values are nested at most {DEEPEST_NESTING} deep.")
+    raise _unreadable(f"Values are nested at most {MAX_NESTING} deep.")
 
 
 def _inner_values(value: Any) -> Iterator[Any]:

@@ -3,29 +3,27 @@
 import math
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Any
-
 from headgate.domain.rejection import Violation
 from headgate.domain.values.pointers import child
-from headgate.domain.values.quantities import (
-    MAX_AMOUNT,
-    NotAQuantity,
-    amount_of,
-    exceeds_max_amount,
-    milli_of,
-)
+from headgate.domain.values.quantities import MAX_AMOUNT
+from headgate.domain.values.quantities import NotAQuantity
+from headgate.domain.values.quantities import amount_of
+from headgate.domain.values.quantities import exceeds_max_amount
+from headgate.domain.values.quantities import milli_of
+from typing import Any
+
 
 Problems = list[Violation]
 
-LARGEST_INTEGER = 2**31 - 1
+MAX_INT32 = 2**31 - 1
 
 
 class Fields:
     """A mapping of which each field is asked for by name and type.
 
     Problems go to a list shared by the whole document and the reading goes on with a default, so
-    that all of them are told at once. `close` names the fields that nobody asked for. A field that
-    is null is as good as absent, as in Kubernetes.
+    that all of them are told at once. `reject_unknown` names the fields that were
+    not asked for. A field that is null counts as absent, as in Kubernetes.
     """
 
     def __init__(self, values: dict[str, Any], pointer: str, problems: Problems) -> None:
@@ -33,7 +31,7 @@ class Fields:
         self.pointer = pointer
         self.problems = problems
         self._known: set[str] = set()
-        self._passed_over: tuple[str, ...] = ()
+        self._ignored_settings: tuple[str, ...] = ()
 
     def has(self, name: str) -> bool:
         """Whether the field is given."""
@@ -47,7 +45,7 @@ class Fields:
 
     def ignore(self, *names: str) -> None:
         """Fields that may be there and mean nothing to us."""
-        self._passed_over += names
+        self._ignored_settings += names
 
     def text(self, name: str, default: str = "") -> str:
         """A text."""
@@ -82,9 +80,9 @@ class Fields:
 
     def _of_32_bits(self, name: str, value: int) -> int | None:
         """The value if it is one of Kubernetes' int32, as all integers in Kueue's manifests are."""
-        if -LARGEST_INTEGER - 1 <= value <= LARGEST_INTEGER:
+        if -MAX_INT32 - 1 <= value <= MAX_INT32:
             return value
-        self.note(name, f"{name} is at most {LARGEST_INTEGER}.", "Give a number nearer to zero.")
+        self.note(name, f"{name} is at most {MAX_INT32}.", "Give a number nearer to zero.")
         return None
 
     def integer(self, name: str, default: int) -> int:
@@ -194,17 +192,17 @@ class Fields:
         pointer = child(self.pointer, name) if name else self.pointer
         self.problems.append(Violation(pointer=pointer, rule=rule, remedy=remedy))
 
-    def refuse_if_given(self, name: str, rule: str, remedy: str) -> None:
+    def reject_unsupported(self, name: str, rule: str, remedy: str) -> None:
         """Note a field that Kueue has and we do not serve."""
         if self.has(name) and self.values[name] not in ([], {}, ""):
             self.note(name, rule, remedy)
 
-    def close(self) -> None:
+    def reject_unknown(self) -> None:
         """Note every field that nobody asked for, with the name that may have been meant."""
         for name in self.values:
-            if name in self._known or name in self._passed_over:
+            if name in self._known or name in self._ignored_settings:
                 continue
-            known = sorted({*self._known, *self._passed_over})
+            known = sorted({*self._known, *self._ignored_settings})
             near = get_close_matches(name, known, 1)
             listed = ", ".join(known)
             remedy = f"Did you mean {near[0]}?" if near else f"Known here: {listed}."

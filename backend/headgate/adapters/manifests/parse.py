@@ -1,41 +1,47 @@
 """From the text of manifests to what is wanted: each document by itself, with all its problems."""
 
+import msgspec
 from collections.abc import Iterator
+from headgate.adapters.manifests.desired import Desired
+from headgate.adapters.manifests.desired import Refused
+from headgate.adapters.manifests.documents import Document
+from headgate.adapters.manifests.documents import read_documents
+from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.fields import Problems
+from headgate.adapters.manifests.kinds import KUEUE_CONFIGURATION
+from headgate.adapters.manifests.kinds import ManifestKind
+from headgate.adapters.manifests.parsing.configuration import read_configuration
+from headgate.adapters.manifests.parsing.jobs import Places
+from headgate.adapters.manifests.parsing.jobs import read_job
+from headgate.adapters.manifests.parsing.jobs import read_job_set
+from headgate.adapters.manifests.parsing.kind_of import read_kind
+from headgate.adapters.manifests.parsing.limits import read_limit_range
+from headgate.adapters.manifests.parsing.limits import read_runtime_class
+from headgate.adapters.manifests.parsing.metadata import Metadata
+from headgate.adapters.manifests.parsing.metadata import read_metadata
+from headgate.adapters.manifests.parsing.policies import read_admission_check
+from headgate.adapters.manifests.parsing.policies import read_budget
+from headgate.adapters.manifests.parsing.policies import read_namespace
+from headgate.adapters.manifests.parsing.policies import read_priority_class
+from headgate.adapters.manifests.parsing.queues import read_cluster_queue
+from headgate.adapters.manifests.parsing.queues import read_cohort
+from headgate.adapters.manifests.parsing.queues import read_local_queue
+from headgate.adapters.manifests.parsing.topology import read_node
+from headgate.adapters.manifests.parsing.topology import read_resource_flavor
+from headgate.adapters.manifests.parsing.topology import read_topology
+from headgate.adapters.manifests.parsing.workloads import read_workload
+from headgate.domain.kinds.registry import KINDS_BY_NAME
+from headgate.domain.metadata import identity_violations
+from headgate.domain.metadata import marking_violations
+from headgate.domain.rejection import InvalidObject
+from headgate.domain.rejection import Violation
+from headgate.domain.values.names import broken_rule_of_name
+from headgate.domain.values.pointers import lies_within
+from headgate.domain.values.pointers import moved
+from headgate.domain.workloads.decide.decider import SUBMITTED_AS
+from headgate.domain.workloads.rules.spec import workload_violations
 from typing import Any
 
-import msgspec
-
-from headgate.adapters.manifests.desired import Desired, Refused
-from headgate.adapters.manifests.documents import Document, read_documents
-from headgate.adapters.manifests.fields import Fields, Problems
-from headgate.adapters.manifests.kinds import KUEUE_CONFIGURATION, ManifestKind
-from headgate.adapters.manifests.parsing.configuration import read_configuration
-from headgate.adapters.manifests.parsing.jobs import Places, read_job, read_job_set
-from headgate.adapters.manifests.parsing.kind_of import read_kind
-from headgate.adapters.manifests.parsing.limits import read_limit_range, read_runtime_class
-from headgate.adapters.manifests.parsing.metadata import Metadata, read_metadata
-from headgate.adapters.manifests.parsing.policies import (
-    read_admission_check,
-    read_budget,
-    read_namespace,
-    read_priority_class,
-)
-from headgate.adapters.manifests.parsing.queues import (
-    read_cluster_queue,
-    read_cohort,
-    read_local_queue,
-)
-from headgate.adapters.manifests.parsing.topology import (
-    read_node,
-    read_resource_flavor,
-    read_topology,
-)
-from headgate.adapters.manifests.parsing.workloads import read_workload
-from headgate.domain.metadata import identity_violations, marking_violations
-from headgate.domain.rejection import InvalidObject, Violation
-from headgate.domain.spec_rules import spec_violations
-from headgate.domain.values.pointers import lies_within, moved
-from headgate.domain.workloads.decide.decider import SUBMITTED_AS
 
 DEFAULT_NAMESPACE = "default"
 MOST_OBJECTS = 20_000
@@ -139,7 +145,7 @@ def _parsed(document: Document, namespace: str) -> Desired | Refused:
         return _refused(document, problems, None, root.text("kind"))
     metadata = read_metadata(root, kind, namespace)
     spec, keeps, places = _spec(kind, root, metadata)
-    root.close()
+    root.reject_unknown()
     desired = Desired(
         kind=kind.becomes,
         namespace=metadata.namespace,
@@ -186,7 +192,7 @@ def _spec(kind: ManifestKind, root: Fields, metadata: Metadata) -> Read:
         read = (*read_node(spec, root.child_or_empty("status")), places)
     else:
         read = (*_SIMPLE[kind.name](spec), places)
-    spec.close()
+    spec.reject_unknown()
     return read
 
 
@@ -204,14 +210,16 @@ def _with_broken_rules(problems: Problems, desired: Desired) -> Problems:
         msgspec.structs.replace(problem, pointer=moved(problem.pointer, desired.places))
         for problem in problems
     ]
+    kind = KINDS_BY_NAME.get(desired.kind)
+    rule_of_name = kind.broken_rule_of_name if kind else broken_rule_of_name
     rules = (
         *(
-            identity_violations(desired.kind, desired.name, desired.namespace)
+            identity_violations(desired.name, desired.namespace, rule_of_name)
             if desired.name
             else ()
         ),
         *marking_violations(desired.labels, desired.annotations),
-        *spec_violations(desired.kind, desired.spec),
+        *(kind.rules(desired.spec) if kind else workload_violations(desired.spec)),
     )
     for rule in rules:
         pointer = moved(rule.pointer, desired.places)

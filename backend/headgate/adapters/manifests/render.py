@@ -29,10 +29,12 @@ from headgate.adapters.manifests.rendering.queues import (
     rendered_share,
 )
 from headgate.adapters.manifests.rendering.workloads import workload_spec, workload_status
-from headgate.domain.budgets.specs import DisruptionBudgetSpec
-from headgate.domain.configuration.specs import ResourceRules
-from headgate.domain.configured import Configured
-from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
+from headgate.domain.kinds.cohort import CohortSpec
+from headgate.domain.kinds.configuration import ResourceRules
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
+from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.scheduling.preemption.disruption_budgets import BudgetStatus
 from headgate.domain.workloads.state import Workload
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import yaml
 
-DEEPEST_NESTING = 60
-MOST_NODES = 2_000_000
+MAX_NESTING = 60
+MAX_NODES = 2_000_000
 """Nodes of all documents together, each alias counted as often as it is used."""
 
-LARGEST_INTEGER = 2**63 - 1
+MAX_INTEGER = 2**63 - 1
 
 _NULL = re.compile(r"~|null|Null|NULL|")
 _TRUE = re.compile(r"true|True|TRUE|yes|Yes|YES|on|On|ON")
@@ -91,8 +91,8 @@ class _Reading:
                 self._close(event)
 
     def _open(self, value: dict[Any, Any] | list[Any], event: Any) -> None:
-        if len(self.stack) >= DEEPEST_NESTING:
-            raise _problem(event, f"values are nested at most {DEEPEST_NESTING} deep")
+        if len(self.stack) >= MAX_NESTING:
+            raise _problem(event, f"values are nested at most {MAX_NESTING} deep")
         if event.tag not in {None, "!", f"{_TAG}map", f"{_TAG}seq"}:
             raise _problem(event, f"the tag {event.tag} is not known")
         self.stack.append(_Container(value, event.anchor))
@@ -113,8 +113,8 @@ class _Reading:
     def _put(self, value: Any, size: int, event: Any, anchor: str | None = None) -> None:
         anchor = anchor or (event.anchor if isinstance(event, yaml.ScalarEvent) else None)
         self.nodes += size if isinstance(event, yaml.AliasEvent) else 1
-        if self.nodes > MOST_NODES:
-            raise _problem(event, f"there are more than {MOST_NODES} values, aliases counted")
+        if self.nodes > MAX_NODES:
+            raise _problem(event, f"there are more than {MAX_NODES} values, aliases counted")
         if anchor:
             self.anchors[anchor] = (None if value is _MERGE else value, size)
         if not self.stack:
@@ -175,7 +175,7 @@ def _plain(text: str, event: Any) -> Any:
         return False
     if _INTEGER.fullmatch(text):
         number = _integer(text)
-        if abs(number) > LARGEST_INTEGER:
+        if abs(number) > MAX_INTEGER:
             raise _problem(event, f"{text} is too large an integer")
         return number
     if _FLOAT.fullmatch(text) and len(text) <= 64:  # noqa: PLR2004  (the longest quantity)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from headgate.adapters.memory.database import Columns, MemoryDatabase
 from headgate.application.ports import Loaded, Replayed, WorkloadQuery
 from headgate.application.rows import table_of
-from headgate.domain.configured import Absent
+from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 

@@ -5,22 +5,15 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from headgate.domain.facts import Recorded
+from headgate.domain.kinds.registry import KINDS_BY_STREAM, NAMESPACED_STREAMS
 from headgate.domain.streams import kind_and_key
 
 NamespaceScope: TypeAlias = frozenset[str] | None
 """The namespaces someone may see into; None means all of them."""
 
-IN_NAMESPACES = ("workload", "localqueue", "disruptionbudget", "limitrange")
-OPEN_KINDS = (
-    "clusterqueue",
-    "cohort",
-    "resourceflavor",
-    "topology",
-    "node",
-    "workloadpriorityclass",
-    "admissioncheck",
-    "configuration",
-    "runtimeclass",
+IN_NAMESPACES = ("workload", *NAMESPACED_STREAMS)
+OPEN_KINDS = tuple(
+    name for name in KINDS_BY_STREAM if name not in NAMESPACED_STREAMS and name != "namespace"
 )
 FOREIGN_WORKLOAD = "a workload of another team"
 UIDS = ("uid", "job_uid")

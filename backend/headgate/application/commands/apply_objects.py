@@ -14,8 +14,8 @@ from headgate.application.commands.requests import (
 )
 from headgate.application.commands.submit_workloads import change_of_spec, submission
 from headgate.application.cooperative import each, run_yielding
-from headgate.domain.configured import Absent
 from headgate.domain.facts import DomainEvent
+from headgate.domain.kinds.configured_object import Absent
 
 
 async def apply(

@@ -14,15 +14,15 @@ from headgate.application.commands.requests import (
     DesiredObject,
     StreamCommand,
 )
-from headgate.domain.checks.commands import ReportCheck
-from headgate.domain.configuring import Change as ChangeObject
-from headgate.domain.configuring import Create, RequestDeletion
-from headgate.domain.deciders import CONFIGURED_DECIDERS
 from headgate.domain.facts import DomainEvent
-from headgate.domain.queues.commands import ResumeQueue, StopQueue
+from headgate.domain.kinds.admission_check import ReportCheck
+from headgate.domain.kinds.object_commands import Change as ChangeObject
+from headgate.domain.kinds.object_commands import Create, RequestDeletion
+from headgate.domain.kinds.queue_stop import ResumeQueue, StopQueue
+from headgate.domain.kinds.references import referrers_of
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.nodes.commands import CordonNode, DrainNode, ReportNode, UncordonNode
 from headgate.domain.streams import kind_and_key
-from headgate.domain.topology.commands import CordonNode, DrainNode, ReportNode, UncordonNode
-from headgate.domain.uses import users_of
 
 NodeOrder = ReportNode | CordonNode | DrainNode | UncordonNode
 
@@ -84,7 +84,7 @@ def deletion_of_object(stream: str) -> StreamCommand:
 
     def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
         cell = situation.cell
-        users = users_of(cell.config, cell.workloads, *kind_and_key(stream))
+        users = referrers_of(cell.config, cell.workloads, *kind_and_key(stream))
         return _decided(stream, situation, RequestDeletion(users=users))
 
     return StreamCommand(stream=stream, decide=decide, reads_config=True)
@@ -128,4 +128,4 @@ def change_of_object(stream: str, command: object) -> StreamCommand:
 
 def _decided(stream: str, situation: DecisionContext, command: object) -> tuple[DomainEvent, ...]:
     kind, _ = kind_and_key(stream)
-    return CONFIGURED_DECIDERS[kind].decide(situation.state, command, situation.at)
+    return KINDS_BY_STREAM[kind].decide(situation.state, command, situation.at)

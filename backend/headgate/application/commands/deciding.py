@@ -14,9 +14,10 @@ from headgate.application.cooperative import Cooperative
 from headgate.application.failures import StaleVersion
 from headgate.application.ports import AppendUnit, Loaded
 from headgate.domain.cell import Cell
-from headgate.domain.config import CONFIGURED_EVOLVE, Config
-from headgate.domain.configured import Absent
 from headgate.domain.facts import Origin
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.streams import kind_and_key
@@ -139,7 +140,7 @@ def _refuse_stale(change: StreamCommand, loaded: Loaded) -> None:
 
 def _evolve_of(stream: str) -> Callable[[Any, Any, Instant], Any]:
     kind, _ = kind_and_key(stream)
-    return evolve_workload if kind == "workload" else CONFIGURED_EVOLVE[kind]
+    return evolve_workload if kind == "workload" else KINDS_BY_STREAM[kind].evolve
 
 
 def _loaded_after(changed: CommandResult) -> Loaded:
@@ -151,7 +152,7 @@ def _loaded_after(changed: CommandResult) -> Loaded:
     )
 
 
-def _learned(cell: Cell, config: Config, changed: CommandResult) -> Config:
+def _learned(cell: Cell, config: ObjectSet, changed: CommandResult) -> ObjectSet:
     """The configuration with an object as it was just decided; the cell's own stays as it is."""
     kind, key = kind_and_key(changed.stream)
     if kind == "workload":

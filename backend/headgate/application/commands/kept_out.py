@@ -4,17 +4,18 @@ from collections.abc import Sequence
 
 from headgate.application.commands.requests import CommandResult
 from headgate.application.cooperative import Cooperative
-from headgate.domain.config import FIELDS, Config
-from headgate.domain.configured import Absent
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lines.standing import Obstacle, queue_obstacle
 from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.state import Workload
 
 
-def config_after(config: Config, changes: Sequence[CommandResult]) -> Config:
+def config_after(config: ObjectSet, changes: Sequence[CommandResult]) -> ObjectSet:
     """The configuration once these changes are made."""
     made = {changed.stream: changed.after for changed in changes if changed.failure is None}
-    configured = [stream for stream in sorted(made) if kind_and_key(stream)[0] in FIELDS]
+    configured = [stream for stream in sorted(made) if kind_and_key(stream)[0] in KINDS_BY_STREAM]
     if not configured:
         return config
     after = config.copied()
@@ -27,7 +28,7 @@ def config_after(config: Config, changes: Sequence[CommandResult]) -> Config:
     return after
 
 
-def kept_out(config: Config, changed: CommandResult) -> Obstacle | None:
+def kept_out(config: ObjectSet, changed: CommandResult) -> Obstacle | None:
     """Why its queues let a workload not compete; None for all else, and for what may."""
     after = changed.after
     if changed.failure is not None or not isinstance(after, Workload):
@@ -38,7 +39,7 @@ def kept_out(config: Config, changed: CommandResult) -> Obstacle | None:
     return queue_obstacle(config, after)
 
 
-def keeps_any_out(config: Config, changes: Sequence[CommandResult]) -> Cooperative[bool]:
+def keeps_any_out(config: ObjectSet, changes: Sequence[CommandResult]) -> Cooperative[bool]:
     """Whether any of the workloads is kept out once all of the changes are made."""
     if not any(isinstance(changed.after, Workload) for changed in changes):
         return False

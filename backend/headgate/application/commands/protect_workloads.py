@@ -1,23 +1,23 @@
 """Change what protects a workload, and open and close its preemption gates."""
 
 import msgspec
-
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.execute import execute
-from headgate.application.commands.requests import (
-    CommandRequest,
-    CommandResponse,
-    DecisionContext,
-    StreamCommand,
-)
-from headgate.domain.configured import Absent
-from headgate.domain.metadata import refuse
+from headgate.application.commands.requests import CommandRequest
+from headgate.application.commands.requests import CommandResponse
+from headgate.application.commands.requests import DecisionContext
+from headgate.application.commands.requests import StreamCommand
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.rejection import Violation
 from headgate.domain.streams import workload_stream
-from headgate.domain.workloads.commands import Authority, ChangeProtection, SetPreemptionGate
+from headgate.domain.workloads.commands import Authority
+from headgate.domain.workloads.commands import ChangeProtection
+from headgate.domain.workloads.commands import SetPreemptionGate
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.protection import protection_bound
+
 
 POINTER = "/preemptionPriorityClassName"
 
@@ -41,7 +41,7 @@ async def protect(
         if isinstance(situation.state, Absent):
             return WORKLOAD.decide(situation.state, ChangeProtection(), situation.at)
         _refuse_unknown_class(wanted, situation)
-        classes = situation.config.priority_classes
+        classes = situation.config.workload_priority_classes
         spec = situation.state.spec
         named = classes[wanted.class_name].spec.value if wanted.class_name else wanted.priority
         command = ChangeProtection(
@@ -73,7 +73,7 @@ async def set_gate(
 
 def _refuse_unknown_class(wanted: Protection, situation: DecisionContext) -> None:
     found = []
-    if wanted.class_name and wanted.class_name not in situation.config.priority_classes:
+    if wanted.class_name and wanted.class_name not in situation.config.workload_priority_classes:
         found.append(
             Violation(
                 pointer=POINTER,
@@ -89,4 +89,4 @@ def _refuse_unknown_class(wanted: Protection, situation: DecisionContext) -> Non
                 remedy="Keep preemptionPriorityClassName or preemptionPriority.",
             )
         )
-    refuse("The protection of", wanted.workload, found)
+    raise_if_invalid("The protection of", wanted.workload, found)

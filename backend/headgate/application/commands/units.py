@@ -6,9 +6,9 @@ from typing import Any, Protocol
 from headgate.application.cooperative import Cooperative, at_once
 from headgate.application.ports import AppendUnit, NewEvent, Row
 from headgate.application.rows import rows_of
-from headgate.domain.cell import REPORTS
-from headgate.domain.config import CONFIGURED_EVOLVE
 from headgate.domain.facts import DomainEvent, Origin
+from headgate.domain.kinds.configured_object import StatusEvent
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 
@@ -82,7 +82,7 @@ def unit_in_steps(
 def configures(stream: str, event: DomainEvent) -> bool:
     """Whether a fact changes configuration, which refuses what was decided under the old one."""
     kind, _ = kind_and_key(stream)
-    return kind in CONFIGURED_EVOLVE and not isinstance(event, REPORTS)
+    return kind in KINDS_BY_STREAM and not isinstance(event, StatusEvent)
 
 
 def _new_event(stream: str, event: DomainEvent, wakes_of: WakesOf) -> NewEvent:

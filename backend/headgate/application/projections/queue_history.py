@@ -4,7 +4,7 @@ import msgspec
 
 from headgate.application.projections.projection import Count, ProjectionState, RowChange
 from headgate.domain.facts import Recorded
-from headgate.domain.queues.events import LocalQueueCreated
+from headgate.domain.kinds.local_queue import LocalQueueCreated
 from headgate.domain.streams import stream_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.events import (

@@ -23,8 +23,8 @@ from headgate.application.ports import (
 from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
 from headgate.application.projections.queue_history import QueueHistory
 from headgate.domain.cell import Cell
-from headgate.domain.configured import Absent
 from headgate.domain.facts import Recorded
+from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rounds.evolve import evolve as evolve_round
 from headgate.domain.rounds.state import RoundState
 from headgate.domain.scheduling.lines.standing import cluster_queue_of

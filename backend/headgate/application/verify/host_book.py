@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from headgate.application.verify.findings import Findings
 from headgate.application.verify.settings_book import SettingsBook
-from headgate.domain.topology.specs import HOSTNAME_LABEL, NodeSpec
+from headgate.domain.kinds.topology import HOSTNAME_LABEL
+from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.values.quantities import Requests
 from headgate.domain.values.selectors import Taint, Toleration
 from headgate.domain.workloads.admission import (

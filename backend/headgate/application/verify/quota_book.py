@@ -2,7 +2,7 @@
 
 from headgate.application.verify.findings import Findings
 from headgate.application.verify.settings_book import SettingsBook
-from headgate.domain.queues.specs import ResourceGroup, ResourceQuota
+from headgate.domain.kinds.resource_groups import ResourceGroup, ResourceQuota
 from headgate.domain.values.quantities import FlavorResource, FlavorUsage
 from headgate.domain.workloads.admission import Admission
 

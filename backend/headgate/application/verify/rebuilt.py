@@ -1,24 +1,17 @@
 """Read models built anew from the log, beside the live ones."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 from headgate.application.ports import Loaded, ReadModels
 from headgate.application.verify.findings import Findings
-from headgate.domain.config import CONFIGURED_EVOLVE
-from headgate.domain.configured import Absent
 from headgate.domain.facts import Recorded
-from headgate.domain.rounds.evolve import evolve as evolve_round
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.kinds.registry import evolve_state
 from headgate.domain.streams import kind_and_key
-from headgate.domain.workloads.evolve import evolve as evolve_workload
 
 BATCH = 500
-EVOLVE: Mapping[str, Any] = {
-    **CONFIGURED_EVOLVE,
-    "workload": evolve_workload,
-    "round": evolve_round,
-}
 
 
 class States:
@@ -33,7 +26,7 @@ class States:
         """Fold one event into its stream's state."""
         kind, _ = kind_and_key(recorded.stream)
         before = self.states.get(recorded.stream, Absent())
-        self.states[recorded.stream] = EVOLVE[kind](before, recorded.event, recorded.at)
+        self.states[recorded.stream] = evolve_state(kind, before, recorded.event, recorded.at)
         self.versions[recorded.stream] = recorded.version
         self.position = recorded.position
 

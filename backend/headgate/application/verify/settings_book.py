@@ -5,10 +5,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from headgate.domain.facts import DomainEvent
-from headgate.domain.queues import events as q
-from headgate.domain.queues.specs import ClusterQueueSpec, CohortSpec, LocalQueueSpec
-from headgate.domain.topology import events as t
-from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec
+from headgate.domain.kinds import cluster_queue as q
+from headgate.domain.kinds import local_queue as lq
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
+from headgate.domain.kinds.cohort import CohortSpec
+from headgate.domain.kinds.local_queue import LocalQueueSpec
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.nodes import events as t
+from headgate.domain.nodes.state import NodeSpec
 
 DELETED = "Deleted"
 
@@ -54,9 +58,9 @@ class SettingsBook:
 
 def _changed(spec: Any, event: DomainEvent) -> Any:  # noqa: ANN401 - any kind of spec
     match event:
-        case q.ClusterQueueStopped() | q.LocalQueueStopped():
+        case q.ClusterQueueStopped() | lq.LocalQueueStopped():
             return replace(spec, stop_policy=event.policy)
-        case q.ClusterQueueResumed() | q.LocalQueueResumed():
+        case q.ClusterQueueResumed() | lq.LocalQueueResumed():
             return replace(spec, stop_policy="None")
         case t.NodeReported():
             return replace(

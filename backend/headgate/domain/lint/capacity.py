@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from headgate.domain.config import Config
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.matching import node_is_of_flavor
 from headgate.domain.values.quantities import Requests
 
@@ -11,7 +11,7 @@ Capacity: TypeAlias = Mapping[str, Requests]
 """By flavor what all its nodes offer together; nothing where it has no node."""
 
 
-def capacity_of_flavors(config: Config) -> Capacity:
+def capacity_of_flavors(config: ObjectSet) -> Capacity:
     """Every flavor's capacity, in one pass over the nodes: those alike to all flavors are one."""
     keys = sorted({key for f in config.resource_flavors.values() for key in f.spec.node_labels})
     alike: dict[tuple[str, ...], Requests] = {}

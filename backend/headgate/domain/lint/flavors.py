@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from headgate.domain.config import Config
+from headgate.domain.kinds.resource_groups import ResourceGroup
 from headgate.domain.lint.advice import Advice
 from headgate.domain.lint.capacity import Capacity
 from headgate.domain.lint.quotas import lines_of
-from headgate.domain.queues.specs import ResourceGroup
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.pointers import child
 
 
-def flavor_advice(config: Config, capacity: Capacity) -> Iterator[Advice]:
+def flavor_advice(config: ObjectSet, capacity: Capacity) -> Iterator[Advice]:
     """What is odd about flavors, by themselves and in the groups that list them."""
     for name, flavor in sorted(config.resource_flavors.items()):
         if config.nodes and flavor.spec.node_labels and not capacity[name]:
@@ -30,7 +30,7 @@ def flavor_advice(config: Config, capacity: Capacity) -> Iterator[Advice]:
     yield from _empty_quotas(config)
 
 
-def _in_group(config: Config, queue: str, index: int, group: ResourceGroup) -> Iterator[Advice]:
+def _in_group(config: ObjectSet, queue: str, index: int, group: ResourceGroup) -> Iterator[Advice]:
     seen: dict[object, str] = {}
     for place, flavor in enumerate(group.flavors):
         pointer = child("/spec/resourceGroups", index, "flavors", place)
@@ -60,7 +60,7 @@ def _in_group(config: Config, queue: str, index: int, group: ResourceGroup) -> I
             )
 
 
-def _empty_quotas(config: Config) -> Iterator[Advice]:
+def _empty_quotas(config: ObjectSet) -> Iterator[Advice]:
     """Lines of nothing in queues that cannot borrow any either."""
     in_tree: dict[tuple[str, str, str], int] = {}
     lines = tuple(lines_of(config))

@@ -1,14 +1,14 @@
 """All advice about a configuration, as one pure function."""
 
-from headgate.domain.config import Config
 from headgate.domain.lint.advice import Advice
 from headgate.domain.lint.capacity import capacity_of_flavors
 from headgate.domain.lint.flavors import flavor_advice
 from headgate.domain.lint.queues import queue_advice
 from headgate.domain.lint.quotas import quota_advice
+from headgate.domain.object_set import ObjectSet
 
 
-def lint(config: Config) -> tuple[Advice, ...]:
+def lint(config: ObjectSet) -> tuple[Advice, ...]:
     """Everything that is worth a look, in order of kind, name and place; warnings come first."""
     capacity = capacity_of_flavors(config)
     found = (

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from headgate.domain.config import Config
 from headgate.domain.lint.advice import Advice
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.values.pointers import child
 
 
-def queue_advice(config: Config) -> Iterator[Advice]:
+def queue_advice(config: ObjectSet) -> Iterator[Advice]:
     """What is odd about ClusterQueues, LocalQueues and Cohorts apart from their amounts."""
     doors = {local.spec.cluster_queue for local in config.local_queues.values()}
     for name, queue in sorted(config.cluster_queues.items()):
@@ -36,7 +36,7 @@ def queue_advice(config: Config) -> Iterator[Advice]:
     yield from _circles(config)
 
 
-def _of_cluster_queue(config: Config, name: str, *, has_door: bool) -> Iterator[Advice]:
+def _of_cluster_queue(config: ObjectSet, name: str, *, has_door: bool) -> Iterator[Advice]:
     spec = config.cluster_queues[name].spec
     if not spec.resource_groups:
         yield Advice(
@@ -69,7 +69,7 @@ def _of_cluster_queue(config: Config, name: str, *, has_door: bool) -> Iterator[
             )
 
 
-def _circles(config: Config) -> Iterator[Advice]:
+def _circles(config: ObjectSet) -> Iterator[Advice]:
     for name in sorted(config.cohorts):
         path = [name]
         above = config.cohorts[name].spec.parent_name

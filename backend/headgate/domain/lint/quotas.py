@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-from headgate.domain.config import Config
+from headgate.domain.kinds.resource_groups import ResourceGroup
+from headgate.domain.kinds.resource_groups import ResourceQuota
 from headgate.domain.lint.advice import Advice
 from headgate.domain.lint.capacity import Capacity
-from headgate.domain.queues.specs import ResourceGroup, ResourceQuota
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.pointers import child
-from headgate.domain.values.quantities import FlavorUsage, quantity_of
+from headgate.domain.values.quantities import FlavorUsage
+from headgate.domain.values.quantities import quantity_of
+
 
 MANY_CORES_MILLI = 1_000_000
 FEW_BYTES = 1 << 20
@@ -39,7 +41,7 @@ class Line:
         )
 
 
-def quota_advice(config: Config, capacity: Capacity) -> Iterator[Advice]:
+def quota_advice(config: ObjectSet, capacity: Capacity) -> Iterator[Advice]:
     """What is odd about the amounts of ClusterQueues and Cohorts."""
     lines = tuple(lines_of(config))
     for line in lines:
@@ -48,7 +50,7 @@ def quota_advice(config: Config, capacity: Capacity) -> Iterator[Advice]:
     yield from _oversubscribed(lines, capacity)
 
 
-def lines_of(config: Config) -> Iterator[Line]:
+def lines_of(config: ObjectSet) -> Iterator[Line]:
     """Every line of quota there is."""
     for name, queue in sorted(config.cluster_queues.items()):
         yield from _lines("ClusterQueue", name, queue.spec.cohort_name, queue.spec.resource_groups)
@@ -92,7 +94,7 @@ def _unit_slips(line: Line, capacity: int) -> Iterator[Advice]:
             )
 
 
-def _unlimited_borrowing(config: Config, lines: tuple[Line, ...]) -> Iterator[Advice]:
+def _unlimited_borrowing(config: ObjectSet, lines: tuple[Line, ...]) -> Iterator[Advice]:
     """Where a queue may take everything that all others of its tree can lend."""
     offers: dict[str, FlavorUsage] = {}
     for line in lines:
@@ -147,7 +149,7 @@ def _lendable(quota: ResourceQuota) -> int:
     return quota.nominal_quota if quota.lending_limit is None else quota.lending_limit
 
 
-def _tree(config: Config, line: Line) -> str:
+def _tree(config: ObjectSet, line: Line) -> str:
     if line.kind == "Cohort":
         return f"cohort/{root_cohort(config, line.name)}"
     if line.cohort:

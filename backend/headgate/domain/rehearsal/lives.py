@@ -7,8 +7,8 @@ import hashlib
 
 import msgspec
 
-from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
@@ -49,7 +49,7 @@ class Lives(msgspec.Struct, kw_only=True):
     by_id: dict[str, Life] = {}
     ids: dict[str, str] = {}
 
-    def begin(self, config: Config, workloads: dict[str, Workload]) -> None:
+    def begin(self, config: ObjectSet, workloads: dict[str, Workload]) -> None:
         """Take in who is there when the stretch begins, unless it has ended already."""
         for key, workload in sorted(workloads.items()):
             if workload.finished_at is None:
@@ -61,7 +61,7 @@ class Lives(msgspec.Struct, kw_only=True):
                     reserved=digest(workload.admission) if workload.admission else "",
                 )
 
-    def observe(self, stream: str, event: DomainEvent, at: Instant, config: Config) -> None:
+    def observe(self, stream: str, event: DomainEvent, at: Instant, config: ObjectSet) -> None:
         """Take in the next fact."""
         kind, key = kind_and_key(stream)
         if kind != "workload":

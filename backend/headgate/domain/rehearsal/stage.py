@@ -10,9 +10,9 @@ from collections.abc import Iterable
 import msgspec
 
 from headgate.domain.cell import Cell
-from headgate.domain.config import CONFIGURED_EVOLVE
-from headgate.domain.configured import Absent
 from headgate.domain.facts import DomainEvent
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.rehearsal.conduct import ADMITTED, EVICTED, Line, scene_of
 from headgate.domain.rehearsal.lives import Lives
 from headgate.domain.rehearsal.orders import ask_again, follow
@@ -168,7 +168,7 @@ class Stage:
             return
         kind, _ = kind_and_key(step.stream)
         state = self.cell.state_of(step.stream)
-        if kind in CONFIGURED_EVOLVE:
+        if kind in KINDS_BY_STREAM:
             # An object that is there, or is not, only in the rehearsal is left as it is.
             is_first = hasattr(step.event, "uid")
             if is_first == isinstance(state, Absent):

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from headgate.domain.cell import REPORTS, Cell
-from headgate.domain.config import CONFIGURED_EVOLVE
+from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent, Recorded
+from headgate.domain.kinds.configured_object import StatusEvent
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.rehearsal.conduct import Conducts
 from headgate.domain.rehearsal.lives import Lives
 from headgate.domain.rehearsal.orders import CONSEQUENCES
@@ -60,7 +61,7 @@ class Replaced(NamedTuple):
 
     def covers(self, stream: str, event: DomainEvent) -> bool:
         """Whether a fact of the log is to be passed over; stops and reports of nodes never are."""
-        return stream in self.streams and not isinstance(event, REPORTS)
+        return stream in self.streams and not isinstance(event, StatusEvent)
 
 
 def take_apart(
@@ -144,7 +145,7 @@ class _Reading:
 
     def _is_consequence(self, kind: str, key: str, event: DomainEvent) -> bool:
         """Whether it followed by itself from something that is noted already."""
-        if kind in CONFIGURED_EVOLVE:
+        if kind in KINDS_BY_STREAM:
             return False
         if kind != "workload":
             return True

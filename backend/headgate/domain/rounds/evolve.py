@@ -4,7 +4,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from headgate.domain.configured import Absent
+from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rounds import events as e
 from headgate.domain.rounds.state import Round, RoundStage, RoundState
 from headgate.domain.values.instants import Instant

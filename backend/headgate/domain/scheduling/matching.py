@@ -6,7 +6,7 @@ The meaning is Kubernetes'; what counts for flavors is in queueing.md §3.4, for
 
 from collections.abc import Iterable, Mapping
 
-from headgate.domain.topology.specs import ResourceFlavorSpec
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.values.selectors import (
     LabelSelector,
     NodeSelectorTerm,

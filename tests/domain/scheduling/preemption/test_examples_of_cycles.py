@@ -1,9 +1,9 @@
 """The worked examples 13 to 15, 21, 23 and 28 of preemption.md §7: within and between cycles."""
 
-from headgate.domain.queues.specs import FlavorFungibility
+from headgate.domain.kinds.cluster_queue import FlavorFungibility
+from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED_BY_CYCLE_GUARD
-from headgate.domain.topology.specs import HOSTNAME_LABEL
 from headgate.domain.workloads.events import WorkloadFinished
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of

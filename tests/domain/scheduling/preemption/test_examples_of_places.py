@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from headgate.domain.budgets.events import DisruptionBudgetCreated
-from headgate.domain.budgets.specs import DisruptionBudgetSpec
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
+from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.rounds.state import Round
-from headgate.domain.topology.specs import HOSTNAME_LABEL
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.admission import (
     Admission,

@@ -1,6 +1,6 @@
 """The worked examples 10 to 12 and 22 of preemption.md §7: fair sharing."""
 
-from headgate.domain.configuration.specs import FairSharing, FairStrategy
+from headgate.domain.kinds.configuration import FairSharing, FairStrategy
 from tests.builders.cohorts import Cohorts, Victims, policies
 
 ANY = policies("LowerPriority", "Any")

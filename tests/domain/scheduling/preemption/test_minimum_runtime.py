@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from headgate.domain.queues.events import CohortCreated
-from headgate.domain.queues.specs import CohortSpec, MinimumRuntime
+from headgate.domain.kinds.cohort import CohortCreated, CohortSpec
+from headgate.domain.kinds.queue_preemption import MinimumRuntime
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadQuotaReserved

@@ -1,9 +1,9 @@
 """The Configuration's manifest: Kueue's fields and ours (reference queueing.md §1.8)."""
 
 from headgate.adapters.manifests.fields import Fields
-from headgate.adapters.manifests.parsing.synonyms import either
-from headgate.adapters.manifests.parsing.waiting import read_seconds, read_wait
-from headgate.domain.configuration.specs import (
+from headgate.adapters.manifests.parsing.field_aliases import either
+from headgate.adapters.manifests.parsing.wait_for_pods_ready import read_seconds, read_wait
+from headgate.domain.kinds.configuration import (
     DEFAULT_FAIR_STRATEGIES,
     AdmissionFairSharing,
     ConfigurationSpec,
@@ -15,7 +15,7 @@ from headgate.domain.configuration.specs import (
     TopologyRules,
     Transformation,
 )
-from headgate.domain.queues.specs import WaitForPodsReady
+from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 
 NEVER = "Never"
 """Instead of a length of time: nothing happens by time alone."""
@@ -45,7 +45,7 @@ _OF_KUBERNETES = (
 def read_configuration(spec: Fields) -> tuple[ConfigurationSpec, tuple[str, ...]]:
     """The installation-wide rules; what is not said is as in Kueue."""
     spec.ignore(*_OF_KUBERNETES)
-    spec.refuse_if_given(
+    spec.reject_unsupported(
         "multiKueue", "Several clusters under one manager are not served.", "Remove multiKueue."
     )
     wait, blocks = _wait(spec)
@@ -79,7 +79,7 @@ def _fair_sharing(spec: Fields) -> FairSharing | None:
         return None
     enabled = fields.flag("enable", default=True)
     named = fields.texts("preemptionStrategies") or DEFAULT_FAIR_STRATEGIES
-    fields.close()
+    fields.reject_unknown()
     known = tuple(_STRATEGIES[name] for name in named if name in _STRATEGIES)
     if len(known) < len(named):
         listed = " and ".join(_STRATEGIES)
@@ -101,12 +101,12 @@ def _admission_fair_sharing(spec: Fields) -> AdmissionFairSharing | None:
         ),
         resource_weights_milli={name: weights.milli(name, 1000) for name in sorted(weights.values)},
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
 def _resources(fields: Fields) -> ResourceRules:
-    fields.refuse_if_given(
+    fields.reject_unsupported(
         "deviceClassMappings",
         "Device classes are not served.",
         "Ask for devices by a resource such as nvidia.com/gpu.",
@@ -120,7 +120,7 @@ def _resources(fields: Fields) -> ResourceRules:
             _transformation(entry) for entry in fields.children("transformations")
         ),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -132,7 +132,7 @@ def _transformation(fields: Fields) -> Transformation:
         outputs_milli={name: outputs.milli(name, 0) for name in sorted(outputs.values)},
         multiply_by=fields.text("multiplyBy"),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -140,7 +140,7 @@ def _preemption(fields: Fields) -> PreemptionRules:
     usual = PreemptionRules()
     time_to_live = read_seconds(fields, "roundTimeToLive")
     can_preempt = _default(fields, "defaultCanPreempt", "disableDefaultTriggerPreemption")
-    fields.refuse_if_given(
+    fields.reject_unsupported(
         "podShouldBeDeletedWhenPreempted",
         "How victims leave their ClusterQueue says.",
         "Set preemption.softEviction.default of the ClusterQueues to Immediate or Soft.",
@@ -156,7 +156,7 @@ def _preemption(fields: Fields) -> PreemptionRules:
         most_domains=fields.integer("mostDomains", usual.most_domains),
         priority_boost=fields.flag("priorityBoost", default=usual.priority_boost),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -177,8 +177,8 @@ def _retention(fields: Fields) -> Retention:
         after_finished_seconds=read_seconds(workloads, "afterFinished"),
         after_deactivated_seconds=read_seconds(workloads, "afterDeactivatedByKueue"),
     )
-    workloads.close()
-    fields.close()
+    workloads.reject_unknown()
+    fields.reject_unknown()
     return read
 
 
@@ -194,7 +194,7 @@ def _topology(fields: Fields) -> TopologyRules:
         replace_failed_nodes=fields.flag("replaceFailedNodes", default=usual.replace_failed_nodes),
         fail_fast=fields.flag("failFast", default=usual.fail_fast),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 

@@ -81,15 +81,15 @@ def _replicated(fields: Fields, index: int) -> PodsOfJob:
     job = fields.child_or_empty("template")
     metadata = job.child_or_empty("metadata")
     metadata.ignore(*TEMPLATE_METADATA_FIELDS, "labels", "annotations")
-    metadata.close()
+    metadata.reject_unknown()
     spec = job.child_or_empty("spec")
     pods = _pods_of_job(spec, f"/spec/podSets/{index}", name=name, replicas=replicas)
     numbered = PodIndex(label=COMPLETION_INDEX, sub_group_label=JOB_INDEX, sub_group_count=replicas)
     pod_set = msgspec.structs.replace(pods.pod_set, pod_index=numbered)
     pods = msgspec.structs.replace(pods, pod_set=pod_set)
-    spec.close()
-    job.close()
-    fields.close()
+    spec.reject_unknown()
+    job.reject_unknown()
+    fields.reject_unknown()
     return pods
 
 

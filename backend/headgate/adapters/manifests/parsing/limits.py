@@ -2,12 +2,8 @@
 
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.parsing.selectors import read_tolerations
-from headgate.domain.limits.specs import (
-    LimitRangeItem,
-    LimitRangeSpec,
-    RuntimeClassSpec,
-    RuntimeScheduling,
-)
+from headgate.domain.kinds.limit_range import LimitRangeItem, LimitRangeSpec
+from headgate.domain.kinds.runtime_class import RuntimeClassSpec, RuntimeScheduling
 
 
 def read_limit_range(spec: Fields) -> tuple[LimitRangeSpec, tuple[str, ...]]:
@@ -21,7 +17,7 @@ def read_runtime_class(root: Fields) -> tuple[RuntimeClassSpec, tuple[str, ...]]
     overhead = root.child("overhead")
     amounts = overhead.amounts("podFixed") if overhead else {}
     if overhead:
-        overhead.close()
+        overhead.reject_unknown()
     read = RuntimeClassSpec(
         handler=root.text("handler"),
         overhead=amounts,
@@ -35,7 +31,7 @@ def _scheduling(fields: Fields) -> RuntimeScheduling:
         node_selector=fields.text_map("nodeSelector"),
         tolerations=read_tolerations(fields, "tolerations"),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -61,6 +57,6 @@ def _item(fields: Fields) -> LimitRangeItem:
         else {},
     )
     if ratios:
-        ratios.close()
-    fields.close()
+        ratios.reject_unknown()
+    fields.reject_unknown()
     return read

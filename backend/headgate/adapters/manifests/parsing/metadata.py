@@ -48,5 +48,5 @@ def read_metadata(root: Fields, kind: ManifestKind, namespace: str) -> Metadata:
     )
     if not read.name and not read.generate_name:
         fields.note("name", "name is required.", "Give the object a name.")
-    fields.close()
+    fields.reject_unknown()
     return read

@@ -1,16 +1,20 @@
 """What a pod template says about nodes and room (reference queueing.md §3.3)."""
 
 import msgspec
-
-from headgate.adapters.manifests.fields import Fields, quantity_text
-from headgate.adapters.manifests.parsing.known_fields import (
-    CONTAINER_FIELDS,
-    POD_FIELDS,
-    TEMPLATE_METADATA_FIELDS,
-)
-from headgate.adapters.manifests.parsing.selectors import read_node_affinity, read_tolerations
-from headgate.domain.values.quantities import NotAQuantity, Requests, nanos_of
-from headgate.domain.workloads.pods.requests import ALWAYS, Nanos, PodResources, pod_requests
+from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.fields import quantity_text
+from headgate.adapters.manifests.parsing.known_fields import CONTAINER_FIELDS
+from headgate.adapters.manifests.parsing.known_fields import POD_FIELDS
+from headgate.adapters.manifests.parsing.known_fields import TEMPLATE_METADATA_FIELDS
+from headgate.adapters.manifests.parsing.selectors import read_node_affinity
+from headgate.adapters.manifests.parsing.selectors import read_tolerations
+from headgate.domain.values.quantities import NotAQuantity
+from headgate.domain.values.quantities import Requests
+from headgate.domain.values.quantities import nanos_of
+from headgate.domain.workloads.pods.requests import ALWAYS
+from headgate.domain.workloads.pods.requests import Nanos
+from headgate.domain.workloads.pods.requests import PodResources
+from headgate.domain.workloads.pods.requests import pod_requests
 from headgate.domain.workloads.specs import Scheduling
 
 
@@ -31,7 +35,7 @@ def read_template(fields: Fields) -> Template:
     metadata.ignore(*TEMPLATE_METADATA_FIELDS)
     labels = metadata.text_map("labels")
     annotations = metadata.text_map("annotations")
-    metadata.close()
+    metadata.reject_unknown()
     pod = fields.child_or_empty("spec")
     pod.ignore(*POD_FIELDS)
     read = Template(
@@ -42,8 +46,8 @@ def read_template(fields: Fields) -> Template:
         annotations=annotations,
         pointer=fields.pointer,
     )
-    pod.close()
-    fields.close()
+    pod.reject_unknown()
+    fields.reject_unknown()
     return read
 
 
@@ -83,7 +87,7 @@ def _container_requests(container: Fields) -> Nanos:
     container.ignore(*CONTAINER_FIELDS)
     resources = container.child("resources")
     asked = _resources(resources) if resources else {}
-    container.close()
+    container.reject_unknown()
     return asked
 
 
@@ -91,7 +95,7 @@ def _resources(fields: Fields) -> Nanos:
     fields.ignore("claims")
     requests = _nanos(fields, "requests")
     limits = _nanos(fields, "limits")
-    fields.close()
+    fields.reject_unknown()
     for name, limit in limits.items():
         if requests.get(name, limit) > limit:
             fields.note(

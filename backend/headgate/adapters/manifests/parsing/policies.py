@@ -2,10 +2,10 @@
 
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.parsing.selectors import read_label_selector
-from headgate.domain.budgets.specs import DisruptionBudgetSpec
-from headgate.domain.checks.specs import AdmissionCheckSpec, CheckParameters
-from headgate.domain.namespaces.specs import NamespaceSpec
-from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
+from headgate.domain.kinds.admission_check import AdmissionCheckSpec, CheckParameters
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
+from headgate.domain.kinds.namespace import NamespaceSpec
+from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
 from headgate.domain.values.selectors import LabelSelector
 
 
@@ -63,5 +63,5 @@ def _parameters(fields: Fields) -> CheckParameters:
         kind=fields.required_text("kind"),
         name=fields.required_text("name"),
     )
-    fields.close()
+    fields.reject_unknown()
     return read

@@ -3,8 +3,8 @@
 from typing import get_args
 
 from headgate.adapters.manifests.fields import Fields
-from headgate.adapters.manifests.parsing.waiting import read_seconds
-from headgate.domain.queues.specs import (
+from headgate.adapters.manifests.parsing.wait_for_pods_ready import read_seconds
+from headgate.domain.kinds.queue_preemption import (
     BorrowWithinCohort,
     ClusterQueuePreemption,
     EvictionMode,
@@ -36,14 +36,14 @@ def read_preemption(fields: Fields) -> ClusterQueuePreemption:
         ),
         rate_limit=_rate(rate) if rate else None,
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
 def read_shield(fields: Fields) -> MinimumRuntime:
     """What a Cohort says of preemption: for how long everyone below it is shielded."""
     read = _runtime(fields.child_or_empty("minRuntime"))
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -52,7 +52,7 @@ def _borrow(fields: Fields) -> BorrowWithinCohort:
         policy=fields.choice("policy", ("Never", "LowerPriority"), "Never"),
         max_priority_threshold=fields.optional_integer("maxPriorityThreshold"),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -61,7 +61,7 @@ def _runtime(fields: Fields) -> MinimumRuntime:
         preempt_seconds=read_seconds(fields, "preempt") or 0,
         reclaim_seconds=read_seconds(fields, "reclaim") or 0,
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -71,7 +71,7 @@ def _soft_eviction(fields: Fields) -> SoftEviction:
         default=fields.choice("default", get_args(EvictionMode), usual.default),
         max_grace_seconds=fields.integer("maxGraceSeconds", usual.max_grace_seconds),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -81,5 +81,5 @@ def _rate(fields: Fields) -> PreemptionRate:
     read = PreemptionRate(
         per_minute=fields.integer("perMinute", 1), burst=fields.integer("burst", 1)
     )
-    fields.close()
+    fields.reject_unknown()
     return read

@@ -12,10 +12,10 @@ from typing import get_args
 import msgspec
 
 from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.parsing.ignored_settings import ignored_settings
 from headgate.adapters.manifests.parsing.metadata import Metadata
-from headgate.adapters.manifests.parsing.passed_over import passed_over
 from headgate.adapters.manifests.parsing.pod_templates import Template
-from headgate.adapters.manifests.parsing.waiting import read_seconds
+from headgate.adapters.manifests.parsing.wait_for_pods_ready import read_seconds
 from headgate.domain.workloads.specs import EvictionPolicy, Preemptibility, SettingSource
 
 _PREEMPTIBILITIES = get_args(Preemptibility)
@@ -64,7 +64,7 @@ def settings_of(
             "ignored": (
                 *may_go.ignored,
                 *may_preempt.ignored,
-                *passed_over(metadata, templates),
+                *ignored_settings(metadata, templates),
             ),
         },
         PreemptionSettings,
@@ -82,7 +82,7 @@ def read_eviction_policy(fields: Fields) -> EvictionPolicy:
         handler=fields.text("handler"),
         on_deadline=fields.choice("onDeadline", ("Force", "Wait"), usual.on_deadline),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -91,7 +91,7 @@ def read_gates(spec: Fields) -> tuple[str, ...]:
     names = []
     for gate in spec.children("preemptionGates"):
         names.append(gate.required_text("name"))
-        gate.close()
+        gate.reject_unknown()
     return tuple(names)
 
 

@@ -106,7 +106,7 @@ def _read_reference(fields: Fields) -> PriorityClassReference | None:
     if fields.text("group", wanted) != wanted:
         fields.note("group", f"A {kind} is of group {wanted}.", f"Set group: {wanted}.")
     name = fields.required_text("name")
-    fields.close()
+    fields.reject_unknown()
     return _reference(kind, name)
 
 

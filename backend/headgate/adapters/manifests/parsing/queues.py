@@ -5,20 +5,18 @@ from typing import get_args
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.parsing.preemption import read_preemption, read_shield
 from headgate.adapters.manifests.parsing.selectors import read_label_selector
-from headgate.adapters.manifests.parsing.waiting import read_wait
-from headgate.domain.queues.specs import (
+from headgate.adapters.manifests.parsing.wait_for_pods_ready import read_wait
+from headgate.domain.kinds.cluster_queue import (
     AdmissionCheckRule,
-    ClusterQueuePreemption,
     ClusterQueueSpec,
-    CohortSpec,
     FlavorFungibility,
-    FlavorQuotas,
     FungibilityPolicy,
-    LocalQueueSpec,
-    ResourceGroup,
-    ResourceQuota,
-    StopPolicy,
 )
+from headgate.domain.kinds.cohort import CohortSpec
+from headgate.domain.kinds.local_queue import LocalQueueSpec
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_stop import StopPolicy
+from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
 
 _ADMISSION_MODES = ("UsageBasedAdmissionFairSharing", "NoAdmissionFairSharing")
 _FUNGIBILITY = get_args(FungibilityPolicy)
@@ -33,7 +31,7 @@ def read_cluster_queue(spec: Fields) -> tuple[ClusterQueueSpec, tuple[str, ...]]
     wait = spec.child("waitForPodsReady")
     scope = spec.child_or_empty("admissionScope")
     if wait:
-        wait.refuse_if_given(
+        wait.reject_unsupported(
             "blockAdmission",
             "Admission is blocked for the whole installation or not at all.",
             "Set it in the Configuration named default.",
@@ -53,8 +51,8 @@ def read_cluster_queue(spec: Fields) -> tuple[ClusterQueueSpec, tuple[str, ...]]
         admission_mode=scope.choice("admissionMode", _ADMISSION_MODES, None),
         wait_for_pods_ready=read_wait(wait) if wait else None,
     )
-    scope.close()
-    spec.refuse_if_given(
+    scope.reject_unknown()
+    spec.reject_unsupported(
         "concurrentAdmissionPolicy",
         "Concurrent admission of variants is not served.",
         "Remove it: one variant is chosen by flavorFungibility.",
@@ -96,7 +94,7 @@ def read_weight(spec: Fields) -> int:
     weight_milli = fields.milli("weight", 1000)
     if str(fields.raw("weight")) in {"1n", "1e-9", "0.000000001"}:
         fields.note("weight", "A weight is 0 or more than 1n.", "Give 0 or a larger weight.")
-    fields.close()
+    fields.reject_unknown()
     return weight_milli
 
 
@@ -105,7 +103,7 @@ def _group(fields: Fields) -> ResourceGroup:
         covered_resources=fields.texts("coveredResources"),
         flavors=tuple(_flavor(flavor) for flavor in fields.children("flavors")),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -114,7 +112,7 @@ def _flavor(fields: Fields) -> FlavorQuotas:
         name=fields.required_text("name"),
         resources=tuple(_quota(quota) for quota in fields.children("resources")),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -128,7 +126,7 @@ def _quota(fields: Fields) -> ResourceQuota:
         borrowing_limit=fields.quota("borrowingLimit", name),
         lending_limit=fields.quota("lendingLimit", name),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -144,14 +142,14 @@ def _fungibility(fields: Fields) -> FlavorFungibility:
             "preference", ("BorrowingOverPreemption", "PreemptionOverBorrowing"), None
         ),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
 def _checks(spec: Fields) -> tuple[AdmissionCheckRule, ...]:
     strategy = spec.child_or_empty("admissionChecksStrategy")
     read = tuple(_check(check) for check in strategy.children("admissionChecks"))
-    strategy.close()
+    strategy.reject_unknown()
     if strategy.values and not read and not strategy.problems:
         strategy.note("admissionChecks", "There is at least one check.", "Name one, or none here.")
     listed = spec.texts("admissionChecks")
@@ -162,5 +160,5 @@ def _check(fields: Fields) -> AdmissionCheckRule:
     read = AdmissionCheckRule(
         name=fields.required_text("name"), on_flavors=fields.texts("onFlavors")
     )
-    fields.close()
+    fields.reject_unknown()
     return read

@@ -24,7 +24,7 @@ def read_label_selector(fields: Fields) -> LabelSelector:
         match_labels=fields.text_map("matchLabels"),
         match_expressions=_requirements(fields, "matchExpressions"),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -34,7 +34,7 @@ def read_node_term(fields: Fields) -> NodeSelectorTerm:
         match_expressions=_requirements(fields, "matchExpressions"),
         match_fields=_requirements(fields, "matchFields"),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -52,11 +52,11 @@ def read_node_affinity(
                 "A required node affinity has at least one term.",
                 "Add a term, or remove the affinity.",
             )
-        required.close()
+        required.reject_unknown()
     wishes = tuple(
         _wish(wish) for wish in fields.children("preferredDuringSchedulingIgnoredDuringExecution")
     )
-    fields.close()
+    fields.reject_unknown()
     return terms, wishes
 
 
@@ -82,7 +82,7 @@ def _requirement(fields: Fields) -> Requirement:
         operator=fields.choice("operator", _OPERATORS, "Exists"),
         values=fields.texts("values"),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -90,7 +90,7 @@ def _wish(fields: Fields) -> PreferredTerm:
     read = PreferredTerm(
         weight=fields.integer("weight", 1), term=read_node_term(fields.child_or_empty("preference"))
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -101,7 +101,7 @@ def _taint(fields: Fields) -> Taint:
         value=fields.text("value"),
         effect=fields.choice("effect", _EFFECTS, "NoSchedule"),
     )
-    fields.close()
+    fields.reject_unknown()
     return read
 
 
@@ -114,5 +114,5 @@ def _toleration(fields: Fields) -> Toleration:
         effect=None if effect in (None, "") else fields.choice("effect", _EFFECTS, None),
         seconds=fields.optional_integer("tolerationSeconds"),
     )
-    fields.close()
+    fields.reject_unknown()
     return read

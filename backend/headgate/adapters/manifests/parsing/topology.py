@@ -2,7 +2,9 @@
 
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.parsing.selectors import read_taints, read_tolerations
-from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.kinds.topology import TopologySpec
+from headgate.domain.nodes.state import NodeSpec
 
 _NODE_SPEC_OF_OTHERS = (
     "configSource",
@@ -58,7 +60,7 @@ def read_node(spec: Fields, status: Fields) -> tuple[NodeSpec, tuple[str, ...]]:
 
 def _level(fields: Fields) -> str:
     level = fields.required_text("nodeLabel")
-    fields.close()
+    fields.reject_unknown()
     return level
 
 

@@ -51,7 +51,7 @@ def read_topology_request(fields: Fields) -> TopologyRequest | None:
         pod_set_group_name=fields.optional_text("podSetGroupName"),
         balanced=fields.flag("balanced", default=False),
     )
-    fields.close()
+    fields.reject_unknown()
     return None if read == TopologyRequest() else read
 
 
@@ -112,7 +112,7 @@ def _layer(fields: Fields) -> SliceLayer:
     if size is None:
         fields.note("size", "size is required.", "Say how many pods share a domain.")
     read = SliceLayer(level=level, size=fields.integer("size", 1))
-    fields.close()
+    fields.reject_unknown()
     return read
 
 

@@ -1,22 +1,20 @@
 """Workload manifests (reference queueing.md §1.7, preemption.md §6.2-6.3)."""
 
+from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.parsing.field_aliases import either
+from headgate.adapters.manifests.parsing.metadata import Metadata
+from headgate.adapters.manifests.parsing.pod_templates import Template
+from headgate.adapters.manifests.parsing.pod_templates import read_template
+from headgate.adapters.manifests.parsing.preemption_settings import read_eviction_policy
+from headgate.adapters.manifests.parsing.preemption_settings import read_gates
+from headgate.adapters.manifests.parsing.preemption_settings import settings_of
+from headgate.adapters.manifests.parsing.priority_classes import class_of_workload
+from headgate.adapters.manifests.parsing.topology_requests import read_pod_index
+from headgate.adapters.manifests.parsing.topology_requests import read_topology_request
+from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import WorkloadSpec
 from typing import Literal
 
-from headgate.adapters.manifests.fields import Fields
-from headgate.adapters.manifests.parsing.metadata import Metadata
-from headgate.adapters.manifests.parsing.pod_templates import Template, read_template
-from headgate.adapters.manifests.parsing.preemption_settings import (
-    read_eviction_policy,
-    read_gates,
-    settings_of,
-)
-from headgate.adapters.manifests.parsing.priority_classes import class_of_workload
-from headgate.adapters.manifests.parsing.synonyms import either
-from headgate.adapters.manifests.parsing.topology_requests import (
-    read_pod_index,
-    read_topology_request,
-)
-from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 
 _DISRUPTION_MODES: dict[str, Literal["All", "Single"]] = {
     "All": "All",
@@ -80,7 +78,7 @@ def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
         disruption_mode=_disruption_mode(fields),
         priority_class_name=fields.text("priorityClassName"),
     )
-    fields.close()
+    fields.reject_unknown()
     return read, template
 
 

@@ -1,21 +1,19 @@
 """The Configuration as it is shown, defaults spelled out."""
 
-from typing import Any
-
 from headgate.adapters.manifests.durations import duration_of
 from headgate.adapters.manifests.parsing.configuration import NEVER
-from headgate.adapters.manifests.rendering.waiting import rendered_wait
-from headgate.domain.configuration.specs import (
-    AdmissionFairSharing,
-    ConfigurationSpec,
-    PreemptionRules,
-    ResourceRules,
-    Retention,
-    TopologyRules,
-    Transformation,
-)
-from headgate.domain.configured import Configured
-from headgate.domain.values.quantities import milli_quantity, quantity_of
+from headgate.adapters.manifests.rendering.wait_for_pods_ready import rendered_wait
+from headgate.domain.kinds.configuration import AdmissionFairSharing
+from headgate.domain.kinds.configuration import ConfigurationSpec
+from headgate.domain.kinds.configuration import PreemptionRules
+from headgate.domain.kinds.configuration import ResourceRules
+from headgate.domain.kinds.configuration import Retention
+from headgate.domain.kinds.configuration import TopologyRules
+from headgate.domain.kinds.configuration import Transformation
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.values.quantities import milli_quantity
+from headgate.domain.values.quantities import quantity_of
+from typing import Any
 
 
 def configuration_body(configuration: Configured[ConfigurationSpec]) -> dict[str, Any]:

@@ -1,17 +1,15 @@
 """LimitRanges and RuntimeClasses as they are shown."""
 
 from collections.abc import Mapping
-from typing import Any
-
-from headgate.domain.configured import Configured
-from headgate.domain.limits.specs import (
-    LimitRangeItem,
-    LimitRangeSpec,
-    RuntimeClassSpec,
-    RuntimeScheduling,
-)
-from headgate.domain.values.quantities import milli_quantity, quantity_of
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.limit_range import LimitRangeItem
+from headgate.domain.kinds.limit_range import LimitRangeSpec
+from headgate.domain.kinds.runtime_class import RuntimeClassSpec
+from headgate.domain.kinds.runtime_class import RuntimeScheduling
+from headgate.domain.values.quantities import milli_quantity
+from headgate.domain.values.quantities import quantity_of
 from headgate.domain.values.selectors import toleration_fields
+from typing import Any
 
 
 def limit_range_body(found: Configured[LimitRangeSpec]) -> dict[str, Any]:

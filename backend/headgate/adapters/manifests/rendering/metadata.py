@@ -4,7 +4,7 @@ from typing import Any
 
 from headgate.adapters.manifests.kinds import version_written
 from headgate.adapters.manifests.times import rfc3339
-from headgate.domain.configured import Configured
+from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
 

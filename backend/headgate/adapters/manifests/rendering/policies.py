@@ -1,22 +1,21 @@
 """Flavors, topologies, nodes, classes, checks, budgets and namespaces as they are shown."""
 
 from collections.abc import Mapping
-from typing import Any
-
 from headgate.adapters.manifests.rendering.metadata import rendered_condition
-from headgate.adapters.manifests.rendering.selectors import (
-    rendered_selector,
-    rendered_taint,
-)
-from headgate.domain.budgets.specs import DisruptionBudgetSpec
-from headgate.domain.checks.specs import AdmissionCheckSpec
-from headgate.domain.configured import Configured
-from headgate.domain.namespaces.specs import NamespaceSpec
-from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
+from headgate.adapters.manifests.rendering.selectors import rendered_selector
+from headgate.adapters.manifests.rendering.selectors import rendered_taint
+from headgate.domain.kinds.admission_check import AdmissionCheckSpec
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
+from headgate.domain.kinds.namespace import NamespaceSpec
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.kinds.topology import TopologySpec
+from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
+from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.scheduling.preemption.disruption_budgets import BudgetStatus
-from headgate.domain.topology.specs import NodeSpec, ResourceFlavorSpec, TopologySpec
 from headgate.domain.values.quantities import quantity_of
 from headgate.domain.values.selectors import toleration_fields
+from typing import Any
 
 
 def resource_flavor_body(flavor: Configured[ResourceFlavorSpec]) -> dict[str, Any]:

@@ -3,7 +3,11 @@
 from typing import Any
 
 from headgate.adapters.manifests.durations import duration_of
-from headgate.domain.queues.specs import ClusterQueuePreemption, MinimumRuntime, SoftEviction
+from headgate.domain.kinds.queue_preemption import (
+    ClusterQueuePreemption,
+    MinimumRuntime,
+    SoftEviction,
+)
 
 
 def rendered_preemption(preemption: ClusterQueuePreemption) -> dict[str, Any]:

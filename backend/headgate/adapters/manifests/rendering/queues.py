@@ -1,31 +1,26 @@
 """ClusterQueues, LocalQueues and Cohorts as Kueue shows them, defaults spelled out."""
 
-from typing import Any
-
 import msgspec
-
 from headgate.adapters.manifests.rendering.metadata import rendered_condition
-from headgate.adapters.manifests.rendering.preemption import rendered_preemption, rendered_runtime
+from headgate.adapters.manifests.rendering.preemption import rendered_preemption
+from headgate.adapters.manifests.rendering.preemption import rendered_runtime
 from headgate.adapters.manifests.rendering.selectors import rendered_selector
-from headgate.adapters.manifests.rendering.waiting import rendered_wait
+from headgate.adapters.manifests.rendering.wait_for_pods_ready import rendered_wait
 from headgate.adapters.manifests.times import rfc3339
-from headgate.domain.configured import Configured
-from headgate.domain.queues.activity import Activity
-from headgate.domain.queues.specs import (
-    ClusterQueueSpec,
-    CohortSpec,
-    LocalQueueSpec,
-    ResourceGroup,
-    ResourceQuota,
-    Stop,
-)
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
+from headgate.domain.kinds.cohort import CohortSpec
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.local_queue import LocalQueueSpec
+from headgate.domain.kinds.queue_activity import Activity
+from headgate.domain.kinds.queue_stop import Stop
+from headgate.domain.kinds.resource_groups import ResourceGroup
+from headgate.domain.kinds.resource_groups import ResourceQuota
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.quantities import (
-    FlavorUsage,
-    milli_quantity,
-    nano_quantity,
-    quantity_of,
-)
+from headgate.domain.values.quantities import FlavorUsage
+from headgate.domain.values.quantities import milli_quantity
+from headgate.domain.values.quantities import nano_quantity
+from headgate.domain.values.quantities import quantity_of
+from typing import Any
 
 
 class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):

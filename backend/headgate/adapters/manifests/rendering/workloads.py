@@ -1,29 +1,36 @@
 """Workloads as Kueue shows them, with our own status beside Kueue's."""
 
 from collections.abc import Callable
-from typing import Any
-
 from headgate.adapters.manifests.rendering.metadata import rendered_condition
-from headgate.adapters.manifests.rendering.preemption_settings import (
-    eviction_status,
-    rendered_settings,
-    settings_conditions,
-    settings_status,
-)
+from headgate.adapters.manifests.rendering.preemption_settings import eviction_status
+from headgate.adapters.manifests.rendering.preemption_settings import rendered_settings
+from headgate.adapters.manifests.rendering.preemption_settings import settings_conditions
+from headgate.adapters.manifests.rendering.preemption_settings import settings_status
 from headgate.adapters.manifests.times import rfc3339
-from headgate.domain.configuration.quota_amounts import quota_amounts
-from headgate.domain.configuration.specs import ResourceRules
-from headgate.domain.values.quantities import Requests, quantity_of, scaled
+from headgate.domain.kinds.configuration import ResourceRules
+from headgate.domain.kinds.configuration import quota_amounts
+from headgate.domain.values.quantities import Requests
+from headgate.domain.values.quantities import quantity_of
+from headgate.domain.values.quantities import scaled
 from headgate.domain.values.selectors import toleration_fields
-from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.admission import PodSetAssignment
+from headgate.domain.workloads.admission import TopologyAssignment
 from headgate.domain.workloads.pods.limit_ranges import completed_template
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_message import without_uids
 from headgate.domain.workloads.priority import unboosted_priority
 from headgate.domain.workloads.protection import protection_of
-from headgate.domain.workloads.specs import PodIndex, PodSet, TopologyRequest, WorkloadSpec
-from headgate.domain.workloads.state import AdmissionCheckState, Condition, Workload, phase_of
+from headgate.domain.workloads.specs import PodIndex
+from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.state import AdmissionCheckState
+from headgate.domain.workloads.state import Condition
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import phase_of
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
+from typing import Any
 
 
 def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from headgate.application.commands.kept_out import config_after
 from headgate.application.commands.requests import CommandResult
 from headgate.application.queries.views import Position, Whole
 from headgate.domain.cell import Cell
-from headgate.domain.config import Config
 from headgate.domain.lint.advice import Advice
 from headgate.domain.lint.lint import lint
+from headgate.domain.object_set import ObjectSet
 
 _KNOWN: WeakKeyDictionary[Cell, tuple[int, tuple[Advice, ...]]] = WeakKeyDictionary()
 """By cell the advice, and the position of the configuration that it is about."""
@@ -49,7 +49,7 @@ def _known(cell: Cell) -> tuple[Advice, ...]:
     return known[1]
 
 
-def advice_about(config: Config, changes: Sequence[CommandResult]) -> list[AdviceView]:
+def advice_about(config: ObjectSet, changes: Sequence[CommandResult]) -> list[AdviceView]:
     """About the configured objects among these changes, as things stand once they are made."""
     after = config_after(config, changes)
     if after is config:

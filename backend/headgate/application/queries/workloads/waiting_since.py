@@ -3,43 +3,42 @@
 Both are read from the streams of the log, so that they are the same for everyone at a position.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-
 from headgate.application.scheduling_loop.plan_batch import SCHEDULER
-from headgate.domain.checks.events import AdmissionCheckReported
-from headgate.domain.config import Config
-from headgate.domain.facts import DomainEvent, Recorded
-from headgate.domain.queues.events import (
-    ClusterQueueChanged,
-    ClusterQueueCreated,
-    ClusterQueueResumed,
-    ClusterQueueStopped,
-    LocalQueueChanged,
-    LocalQueueCreated,
-    LocalQueueResumed,
-    LocalQueueStopped,
-)
-from headgate.domain.streams import stream_of, workload_stream
-from headgate.domain.workloads.events import (
-    EvictionAcknowledged,
-    EvictionProgressed,
-    NominationWithdrawn,
-    PlacementNominated,
-    RequeueCountReset,
-    WorkloadCheckReported,
-    WorkloadChecksRequired,
-    WorkloadDeactivated,
-    WorkloadExplained,
-    WorkloadHeld,
-    WorkloadQuotaReserved,
-    WorkloadReleased,
-    WorkloadRequeued,
-    WorkloadSpecChanged,
-)
+from headgate.domain.facts import DomainEvent
+from headgate.domain.facts import Recorded
+from headgate.domain.kinds.admission_check import AdmissionCheckReported
+from headgate.domain.kinds.cluster_queue import ClusterQueueChanged
+from headgate.domain.kinds.cluster_queue import ClusterQueueCreated
+from headgate.domain.kinds.cluster_queue import ClusterQueueResumed
+from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
+from headgate.domain.kinds.local_queue import LocalQueueChanged
+from headgate.domain.kinds.local_queue import LocalQueueCreated
+from headgate.domain.kinds.local_queue import LocalQueueResumed
+from headgate.domain.kinds.local_queue import LocalQueueStopped
+from headgate.domain.object_set import ObjectSet
+from headgate.domain.streams import stream_of
+from headgate.domain.streams import workload_stream
+from headgate.domain.workloads.events import EvictionAcknowledged
+from headgate.domain.workloads.events import EvictionProgressed
+from headgate.domain.workloads.events import NominationWithdrawn
+from headgate.domain.workloads.events import PlacementNominated
+from headgate.domain.workloads.events import RequeueCountReset
+from headgate.domain.workloads.events import WorkloadCheckReported
+from headgate.domain.workloads.events import WorkloadChecksRequired
+from headgate.domain.workloads.events import WorkloadDeactivated
+from headgate.domain.workloads.events import WorkloadExplained
+from headgate.domain.workloads.events import WorkloadHeld
+from headgate.domain.workloads.events import WorkloadQuotaReserved
+from headgate.domain.workloads.events import WorkloadReleased
+from headgate.domain.workloads.events import WorkloadRequeued
+from headgate.domain.workloads.events import WorkloadSpecChanged
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.preemption_events import PreemptionWithheld
 from headgate.domain.workloads.state import Workload
+
 
 LOOKS = (WorkloadExplained, WorkloadQuotaReserved, PlacementNominated)
 GOES_ON = (
@@ -108,7 +107,7 @@ def attempts_of(past: Sequence[Recorded]) -> Attempts:
     return Attempts(len(cycles), looks[-1] if looks else None)
 
 
-def since(config: Config, workload: Workload, found: Explanation, read: Read) -> Recorded | None:
+def since(config: ObjectSet, workload: Workload, found: Explanation, read: Read) -> Recorded | None:
     """The fact from which on the dominant reason has held without a break; None if unknown.
 
     The numbers behind a reason may have changed meanwhile. What was found for another that asks
@@ -150,7 +149,7 @@ def _since(
     return max(entered, other, key=lambda one: one.position) if entered and other else None
 
 
-def _doors(config: Config, workload: Workload) -> list[str]:
+def _doors(config: ObjectSet, workload: Workload) -> list[str]:
     """The streams of what may keep it out beside itself: its queues, and their checks."""
     name = workload.spec.queue_name
     local = config.local_queues.get(f"{workload.namespace}/{name}")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from headgate.domain.queues.specs import ClusterQueueSpec
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities

@@ -6,32 +6,28 @@ that it passed; one of them may still send it away.
 """
 
 from collections.abc import Iterable
-from typing import Literal
-
-from headgate.domain.config import Config
-from headgate.domain.values.instants import Instant, seconds_after
-from headgate.domain.workloads.admission import Admission, awaits_topology
-from headgate.domain.workloads.events import (
-    WorkloadAdmitted,
-    WorkloadChecksRequired,
-    WorkloadDeactivated,
-    WorkloadEvent,
-    WorkloadEvicted,
-    WorkloadFinished,
-    WorkloadStopped,
-)
+from headgate.domain.object_set import ObjectSet
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import seconds_after
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.admission import awaits_topology
+from headgate.domain.workloads.events import WorkloadAdmitted
+from headgate.domain.workloads.events import WorkloadChecksRequired
+from headgate.domain.workloads.events import WorkloadDeactivated
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.events import WorkloadFinished
+from headgate.domain.workloads.events import WorkloadStopped
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdateConflict
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import (
-    AdmissionCheckState,
-    Workload,
-    is_admitted,
-    waited_seconds,
-)
-from headgate.domain.workloads.transitions.admission_checks import (
-    check_state_of,
-    merged_pod_set_updates,
-)
+from headgate.domain.workloads.state import AdmissionCheckState
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import is_admitted
+from headgate.domain.workloads.state import waited_seconds
+from headgate.domain.workloads.transitions.admission_checks import check_state_of
+from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
+from typing import Literal
+
 
 PROVISIONING_CONTROLLERS = ("kueue.x-k8s.io/provisioning-request",)
 """Controllers of checks that agree once they have got machines (topology.md §2, Delayed)."""
@@ -39,7 +35,7 @@ PROVISIONING_CONTROLLERS = ("kueue.x-k8s.io/provisioning-request",)
 ChecksOutcome = Literal["", "Rejected", "Retry", "Changed", "Ready"]
 
 
-def required_checks(config: Config, admission: Admission) -> tuple[str, ...]:
+def required_checks(config: ObjectSet, admission: Admission) -> tuple[str, ...]:
     """The checks that must agree: those on all flavors, and those on an assigned one."""
     queue = config.cluster_queues.get(admission.cluster_queue)
     rules = queue.spec.admission_checks if queue else ()
@@ -49,7 +45,7 @@ def required_checks(config: Config, admission: Admission) -> tuple[str, ...]:
     )
 
 
-def has_provisioning_check(config: Config, cluster_queue: str, flavors: Iterable[str]) -> bool:
+def has_provisioning_check(config: ObjectSet, cluster_queue: str, flavors: Iterable[str]) -> bool:
     """Whether a check on one of these flavors brings the hosts, so that none can be chosen yet."""
     queue = config.cluster_queues.get(cluster_queue)
     given = tuple(flavors)
@@ -61,7 +57,7 @@ def has_provisioning_check(config: Config, cluster_queue: str, flavors: Iterable
     return False
 
 
-def checks_outcome(config: Config, workload: Workload) -> ChecksOutcome:
+def checks_outcome(config: ObjectSet, workload: Workload) -> ChecksOutcome:
     """What its checks come to for a workload that holds quota; empty while they are awaited."""
     assert workload.admission is not None, "checks are about a reservation"
     if not workload.checks and is_admitted(workload):
@@ -80,7 +76,7 @@ def checks_outcome(config: Config, workload: Workload) -> ChecksOutcome:
     return "Ready"
 
 
-def awaits_only_topology(config: Config, workload: Workload) -> bool:
+def awaits_only_topology(config: ObjectSet, workload: Workload) -> bool:
     """Whether all its checks agree and hosts are the only thing it still has to get."""
     if workload.admission is None or is_admitted(workload):
         return False
@@ -92,7 +88,7 @@ def awaits_only_topology(config: Config, workload: Workload) -> bool:
 
 
 def checks_events(
-    config: Config, workload: Workload, at: Instant, eviction_id: str
+    config: ObjectSet, workload: Workload, at: Instant, eviction_id: str
 ) -> tuple[WorkloadEvent, ...]:
     """The facts that follow; one without pods yet has stopped as soon as it is evicted.
 
@@ -113,7 +109,7 @@ def checks_events(
             return ()
 
 
-def awaits_unblocked_admission(config: Config, workload: Workload | None) -> bool:
+def awaits_unblocked_admission(config: ObjectSet, workload: Workload | None) -> bool:
     """Whether nothing but other workloads' pods may keep it from starting (`blockAdmission`)."""
     return (
         config.configuration.block_admission

@@ -1,18 +1,20 @@
 """How a workload waits in the line of its ClusterQueue, as its queues and its own state let it."""
 
-from headgate.domain.config import Config
-from headgate.domain.queues.specs import ClusterQueueSpec
-from headgate.domain.scheduling.lines.standing import (
-    local_queue_obstacle,
-    namespace_obstacle,
-    queue_obstacle,
-)
-from headgate.domain.scheduling.ordering.order import Shape, line_order_of, shape_of
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
+from headgate.domain.object_set import ObjectSet
+from headgate.domain.scheduling.lines.standing import local_queue_obstacle
+from headgate.domain.scheduling.lines.standing import namespace_obstacle
+from headgate.domain.scheduling.lines.standing import queue_obstacle
+from headgate.domain.scheduling.ordering.order import Shape
+from headgate.domain.scheduling.ordering.order import line_order_of
+from headgate.domain.scheduling.ordering.order import shape_of
 from headgate.domain.scheduling.ordering.pending import Waiting
 from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED_BY_CYCLE_GUARD
-from headgate.domain.workloads.predicates import has_admission_gates, is_admissible
+from headgate.domain.workloads.predicates import has_admission_gates
+from headgate.domain.workloads.predicates import is_admissible
 from headgate.domain.workloads.specs import REPLACES
 from headgate.domain.workloads.state import Workload
+
 
 BY_USAGE = "UsageBasedAdmissionFairSharing"
 """The admission mode in which LocalQueues that used little come first."""
@@ -21,7 +23,7 @@ COUNTS_ON_ROOM = ("WaitingForPreemptedWorkloads", "WaitingForPodsReady")
 """Reasons of those who would make others leave if the room they count on went to somebody else."""
 
 
-def competes(config: Config, workload: Workload) -> bool:
+def competes(config: ObjectSet, workload: Workload) -> bool:
     """Whether it is to be looked at when it is its turn."""
     return is_admissible(workload) and queue_obstacle(config, workload) is None
 
@@ -31,7 +33,7 @@ def may_wait(workload: Workload | None) -> bool:
     return workload is not None and workload.admission is None and workload.finished_at is None
 
 
-def keeps_room(config: Config, workload: Workload) -> bool:
+def keeps_room(config: ObjectSet, workload: Workload) -> bool:
     """Whether quota is kept for it while it waits, so that others gain where it goes."""
     if workload.spec.preemptibility == "Preemptible":
         return False
@@ -41,7 +43,7 @@ def keeps_room(config: Config, workload: Workload) -> bool:
 
 
 def waiting_of(
-    config: Config, workload: Workload, spec: ClusterQueueSpec, *, has_obstacle: bool
+    config: ObjectSet, workload: Workload, spec: ClusterQueueSpec, *, has_obstacle: bool
 ) -> Waiting | None:
     """How it waits in the line of the ClusterQueue with this spec; None if it does not wait.
 
@@ -109,7 +111,7 @@ def _is_in_circle(workload: Workload) -> bool:
     )
 
 
-def shares_by_usage(config: Config, spec: ClusterQueueSpec) -> bool:
+def shares_by_usage(config: ObjectSet, spec: ClusterQueueSpec) -> bool:
     """Whether past usage of its LocalQueues orders a ClusterQueue (queueing.md §2.9)."""
     enabled = config.configuration.admission_fair_sharing is not None
     return enabled and spec.admission_mode == BY_USAGE

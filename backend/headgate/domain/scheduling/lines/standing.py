@@ -2,18 +2,22 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-from msgspec.structs import replace
-
-from headgate.domain.config import Config
-from headgate.domain.configured import Configured
-from headgate.domain.queues.activity import cohort_cycle, faults_of, stopped_by
-from headgate.domain.queues.specs import ClusterQueueSpec, LocalQueueSpec, WaitForPodsReady
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.local_queue import LocalQueueSpec
+from headgate.domain.kinds.queue_activity import cohort_cycle
+from headgate.domain.kinds.queue_activity import inactive_reasons
+from headgate.domain.kinds.queue_activity import stopped_by
+from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.pods.limit_ranges import limit_range_bounds, pod_limit_violations
+from headgate.domain.workloads.pods.limit_ranges import limit_range_bounds
+from headgate.domain.workloads.pods.limit_ranges import pod_limit_violations
 from headgate.domain.workloads.state import Workload
+from msgspec.structs import replace
+
 
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 EVERYTHING = LabelSelector()
@@ -28,12 +32,12 @@ class Obstacle:
     remedy: str
 
 
-def local_queue_of(config: Config, workload: Workload) -> Configured[LocalQueueSpec] | None:
+def local_queue_of(config: ObjectSet, workload: Workload) -> Configured[LocalQueueSpec] | None:
     """The LocalQueue it was submitted to, if there is one."""
     return config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
 
 
-def cluster_queue_of(config: Config, workload: Workload) -> str:
+def cluster_queue_of(config: ObjectSet, workload: Workload) -> str:
     """The ClusterQueue it is charged to or waits for; empty if there is none."""
     if workload.admission is not None and workload.finished_at is None:
         return workload.admission.cluster_queue
@@ -41,28 +45,28 @@ def cluster_queue_of(config: Config, workload: Workload) -> str:
     return local.spec.cluster_queue if local else ""
 
 
-def pods_ready_rules(config: Config, cluster_queue: str) -> WaitForPodsReady | None:
+def pods_ready_rules(config: ObjectSet, cluster_queue: str) -> WaitForPodsReady | None:
     """How long pods may take to become ready: the queue's own rules, or the installation's."""
     queue = config.cluster_queues.get(cluster_queue)
     own = queue.spec.wait_for_pods_ready if queue else None
     return own or config.configuration.wait_for_pods_ready
 
 
-def effective_spec(config: Config, cluster_queue: str) -> ClusterQueueSpec:
+def effective_spec(config: ObjectSet, cluster_queue: str) -> ClusterQueueSpec:
     """A ClusterQueue's spec with what it leaves to the installation filled in."""
     spec = config.cluster_queues[cluster_queue].spec
     rules = pods_ready_rules(config, cluster_queue)
     return spec if rules is spec.wait_for_pods_ready else replace(spec, wait_for_pods_ready=rules)
 
 
-def cluster_queue_obstacle(config: Config, name: str) -> Obstacle | None:
+def cluster_queue_obstacle(config: ObjectSet, name: str) -> Obstacle | None:
     """Why a ClusterQueue admits nothing now: what its condition Active says first, or a circle."""
     queue = config.cluster_queues.get(name)
     if queue is None:
         remedy = "create the ClusterQueue, or name another queue"
         text = f"ClusterQueue {name} does not exist"
         return Obstacle("ClusterQueueDoesNotExist", text, remedy)
-    for fault in faults_of(config, queue):
+    for fault in inactive_reasons(config, queue):
         return Obstacle(fault.reason, fault.sentence, fault.remedy)
     circle = cohort_cycle(config, queue.spec.cohort_name)
     if circle:
@@ -71,7 +75,7 @@ def cluster_queue_obstacle(config: Config, name: str) -> Obstacle | None:
     return None
 
 
-def local_queue_obstacle(config: Config, workload: Workload) -> Obstacle | None:
+def local_queue_obstacle(config: ObjectSet, workload: Workload) -> Obstacle | None:
     """Why its LocalQueue lets it not through; a missing LocalQueue included."""
     name = workload.spec.queue_name
     if not name:
@@ -93,7 +97,7 @@ def local_queue_obstacle(config: Config, workload: Workload) -> Obstacle | None:
     return None
 
 
-def queue_obstacle(config: Config, workload: Workload) -> Obstacle | None:
+def queue_obstacle(config: ObjectSet, workload: Workload) -> Obstacle | None:
     """Why the queues of a workload keep it from competing."""
     found = local_queue_obstacle(config, workload)
     if found is not None:
@@ -105,7 +109,7 @@ def queue_obstacle(config: Config, workload: Workload) -> Obstacle | None:
 
 
 def namespace_obstacle(
-    config: Config, workload: Workload, spec: ClusterQueueSpec
+    config: ObjectSet, workload: Workload, spec: ClusterQueueSpec
 ) -> Obstacle | None:
     """Why the ClusterQueue with this spec takes nothing from the namespace of a workload.
 
@@ -124,7 +128,7 @@ def namespace_obstacle(
     )
 
 
-def expiring_stops(config: Config) -> Iterator[tuple[Instant, str, str]]:
+def expiring_stops(config: ObjectSet) -> Iterator[tuple[Instant, str, str]]:
     """When a stop runs out, of which queue (by stream), and the ClusterQueue it is or leads to."""
     for name, queue in sorted(config.cluster_queues.items()):
         if queue.spec.stop is not None and queue.spec.stop.expires_at is not None:
@@ -134,13 +138,13 @@ def expiring_stops(config: Config) -> Iterator[tuple[Instant, str, str]]:
             yield local.spec.stop.expires_at, f"localqueue/{key}", local.spec.cluster_queue
 
 
-def namespace_labels(config: Config, namespace: str) -> dict[str, str]:
+def namespace_labels(config: ObjectSet, namespace: str) -> dict[str, str]:
     """The labels of a namespace, its name among them as in Kubernetes."""
     found = config.namespaces.get(namespace)
     return {NAMESPACE_NAME_LABEL: namespace, **(found.labels if found else {})}
 
 
-def _limit_obstacle(config: Config, workload: Workload) -> Obstacle | None:
+def _limit_obstacle(config: ObjectSet, workload: Workload) -> Obstacle | None:
     prefix = f"{workload.namespace}/"
     newer = any(
         found.generation > 1 or found.created_at >= workload.created_at

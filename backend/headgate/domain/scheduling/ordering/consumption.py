@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from headgate.domain.configuration.specs import AdmissionFairSharing
+from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.scheduling.ordering.pending import Rank
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.quantities import Requests

@@ -4,11 +4,11 @@ from hashlib import sha256
 
 import msgspec
 
-from headgate.domain.config import Config
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.quota.tree import QuotaTree
 
 
-def epoch_name(config: Config, tree: QuotaTree, root: str) -> str:
+def epoch_name(config: ObjectSet, tree: QuotaTree, root: str) -> str:
     """A name for the policies and quotas of one tree; another as soon as one of them changes."""
     parts: list[object] = [config.configuration.fair_sharing]
     for node in sorted(tree.path):

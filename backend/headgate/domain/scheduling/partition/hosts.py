@@ -1,14 +1,14 @@
 """The hosts of all flavors that the ClusterQueues of a partition give out."""
 
 from collections.abc import Iterable
-
-from headgate.domain.config import Config
-from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology, build_host_table
+from headgate.domain.object_set import ObjectSet
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.flavor_topology import build_host_table
 from headgate.domain.scheduling.placement.host_table import HostTable
 
 
 def hosts_of(
-    config: Config, cluster_queues: Iterable[str]
+    config: ObjectSet, cluster_queues: Iterable[str]
 ) -> tuple[HostTable, dict[str, FlavorTopology]]:
     """One table of all their hosts, and the topology of each flavor that has one."""
     wanted = sorted(

@@ -5,13 +5,13 @@ share hosts, directly or by others (design architecture.md §4).
 """
 
 from dataclasses import dataclass
-
-from headgate.domain.config import Config
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lifecycle.finalization import terminating_objects
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.matching import node_is_of_flavor
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.workloads.state import Workload
+
 
 INSTALLATION = "installation"
 """The partition that is always there and looks after what belongs to no queue."""
@@ -24,7 +24,7 @@ class Layout:
     `has_terminating` says that an object waits for its last user to go.
     """
 
-    config: Config
+    config: ObjectSet
     keys: tuple[str, ...]
     of_cluster_queue: dict[str, str]
     has_terminating: bool
@@ -34,7 +34,7 @@ class Layout:
         return self.of_cluster_queue.get(cluster_queue_of(self.config, workload), INSTALLATION)
 
 
-def partition_layout(config: Config) -> Layout:
+def partition_layout(config: ObjectSet) -> Layout:
     """The connected components of the configured ClusterQueues, named by their smallest member."""
     leaders: dict[str, str] = {}
     for name, queue in sorted(config.cluster_queues.items()):
@@ -49,7 +49,7 @@ def partition_layout(config: Config) -> Layout:
     return _layout(config, leaders)
 
 
-def _layout(config: Config, leaders: dict[str, str]) -> Layout:
+def _layout(config: ObjectSet, leaders: dict[str, str]) -> Layout:
     members: dict[str, list[str]] = {}
     for name in sorted({*leaders, *(f"clusterqueue/{n}" for n in config.cluster_queues)}):
         members.setdefault(_leader(leaders, name), []).append(name)
@@ -73,12 +73,12 @@ def _key(members: list[str]) -> str:
     return min(cohorts or [name for name in members if name.startswith("clusterqueue/")])
 
 
-def _is_topology_aware(config: Config, flavor: str) -> bool:
+def _is_topology_aware(config: ObjectSet, flavor: str) -> bool:
     found = config.resource_flavors.get(flavor)
     return found is not None and bool(found.spec.topology_name)
 
 
-def _join_flavors_that_share_hosts(config: Config, leaders: dict[str, str]) -> None:
+def _join_flavors_that_share_hosts(config: ObjectSet, leaders: dict[str, str]) -> None:
     flavors = [
         (f"~flavor/{name}", flavor.spec)
         for name, flavor in sorted(config.resource_flavors.items())

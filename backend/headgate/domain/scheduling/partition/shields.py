@@ -8,14 +8,17 @@ waits.
 """
 
 from collections.abc import Mapping
+from headgate.domain.kinds.queue_preemption import MinimumRuntime
+from headgate.domain.object_set import ObjectSet
+from headgate.domain.scheduling.lifecycle.timers import Timers
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import seconds_after
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.predicates import is_evicting
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import condition
 from typing import TypeAlias
 
-from headgate.domain.config import Config
-from headgate.domain.queues.specs import MinimumRuntime
-from headgate.domain.scheduling.lifecycle.timers import Timers
-from headgate.domain.values.instants import Instant, seconds_after
-from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
-from headgate.domain.workloads.state import Workload, condition
 
 Grant: TypeAlias = tuple[int, str]
 """How many seconds, and the ClusterQueue or Cohort that grants them."""
@@ -31,7 +34,7 @@ class Shields:
     `path` is each ClusterQueue and Cohort with its ancestors up to the root.
     """
 
-    def __init__(self, config: Config, path: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, config: ObjectSet, path: Mapping[str, tuple[str, ...]]) -> None:
         self._config = config
         self._path = path
         self._grants: dict[str, dict[str, Grant]] = {}

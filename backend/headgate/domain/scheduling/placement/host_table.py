@@ -6,14 +6,16 @@ for each resource. Kueue keeps this per flavor (`tas_flavor_snapshot.go: leafDom
 all flavors avoids trap 21.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import numpy as np
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.topology import HOSTNAME_LABEL
+from headgate.domain.nodes.state import NodeSpec
+from numpy.typing import NDArray
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from headgate.domain.configured import Configured
-from headgate.domain.topology.specs import HOSTNAME_LABEL, NodeSpec
 
 MIN_KEPT_ROWS = 256
 

@@ -7,7 +7,7 @@ asks for counts as used by its ClusterQueue before any two shares are compared.
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from headgate.domain.configuration.specs import FairStrategy
+from headgate.domain.kinds.configuration import FairStrategy
 from headgate.domain.scheduling.preemption.candidates import (
     CandidateStats,
     PreemptionPolicyName,

@@ -1,1 +1,0 @@
-"""DisruptionBudgets: how much of a service preemption may take away at once."""

@@ -1,1 +1,0 @@
-"""AdmissionChecks: what others must agree to before a workload is admitted."""

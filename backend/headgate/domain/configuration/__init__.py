@@ -1,1 +1,0 @@
-"""What holds for the whole installation, in one object: Kueue's Configuration."""

@@ -1,0 +1,1 @@
+"""Everything an administrator configures: one generic aggregate, and a registry of kinds."""

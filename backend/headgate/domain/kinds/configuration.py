@@ -1,0 +1,335 @@
+"""Configuration: the rules of the whole installation, with Kueue's defaults (queueing.md §1.8)."""
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Literal
+
+import msgspec
+
+from headgate.domain.kinds.configured_object import (
+    ObjectChanged,
+    ObjectCreated,
+    ObjectDeleted,
+    ObjectDeletionRequested,
+)
+from headgate.domain.kinds.object_commands import Kind
+from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, wait_violations
+from headgate.domain.metadata import violation_of
+from headgate.domain.rejection import Violation
+from headgate.domain.values.names import broken_rule_of_label_key
+from headgate.domain.values.pointers import child
+from headgate.domain.values.quantities import Requests
+
+CONFIGURATION_NAME = "default"
+"""The name of the one Configuration."""
+
+FairStrategy = Literal["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
+
+DEFAULT_FAIR_STRATEGIES: tuple[FairStrategy, ...] = (
+    "LessThanOrEqualToFinalShare",
+    "LessThanInitialShare",
+)
+
+
+class FairSharing(msgspec.Struct, frozen=True, kw_only=True):
+    """Shares decide who starts and who must make room, tried in the order of the strategies."""
+
+    preemption_strategies: tuple[FairStrategy, ...] = DEFAULT_FAIR_STRATEGIES
+
+
+class AdmissionFairSharing(msgspec.Struct, frozen=True, kw_only=True):
+    """LocalQueues that used little come first; past use counts half after the half-life.
+
+    A half-life of 0 forgets at once. `resource_weights_milli` are thousandths of a weight for one
+    base unit (a core, a byte, a device) of a resource; one that is not named weighs 1000.
+    """
+
+    usage_half_life_seconds: int = 0
+    usage_sampling_interval_seconds: int = 300
+    resource_weights_milli: dict[str, int] = {}
+
+
+class Transformation(msgspec.Struct, frozen=True, kw_only=True):
+    """What `input` counts as: `outputs` are thousandths of an output for each unit of input."""
+
+    input: str
+    strategy: Literal["Retain", "Replace"] = "Retain"
+    outputs_milli: dict[str, int] = {}
+    multiply_by: str = ""
+
+
+class ResourceRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What requests count for quota before any queue looks at them (queueing.md §3.9)."""
+
+    exclude_resource_prefixes: tuple[str, ...] = ()
+    quota_check_strategy: Literal["BlockUndeclared", "IgnoreUndeclared"] = "BlockUndeclared"
+    transformations: tuple[Transformation, ...] = ()
+
+
+class PreemptionRules(msgspec.Struct, frozen=True, kw_only=True):
+    """Defaults for workloads that say nothing themselves (preemption.md §6.2, §6.3).
+
+    `priority_boost`: whether the annotation that boosts a workload counts.
+    """
+
+    default_preemptible: bool | None = None
+    legacy_non_preemptible_from: int | None = None
+    default_can_preempt: bool = True
+    priority_divergence: Literal["Report", "Reject"] = "Report"
+    round_ttl_seconds: int = 3600
+    most_domains: int = 32
+    priority_boost: bool = False
+
+
+class Retention(msgspec.Struct, frozen=True, kw_only=True):
+    """How long workloads are kept after their end; None keeps them (queueing.md §5.9)."""
+
+    after_finished_seconds: int | None = None
+    after_deactivated_seconds: int | None = None
+
+
+class TopologyRules(msgspec.Struct, frozen=True, kw_only=True):
+    """How hosts are chosen, and what happens to those whose hosts fail (topology.md §4, §6).
+
+    `profile`: what names no level to be together in goes to the hosts with least free capacity, or
+    to those that fit best as all others do.
+    `respect_preferred_affinity`: hosts that a pod's preferred node affinity scores come first.
+    `not_ready_seconds`: how long a host may be not ready before it counts as failed; with None only
+    when the executor says that no pod is alive there.
+    `fail_fast`: evict at once where no replacement is found; otherwise wait for one.
+    """
+
+    profile: Literal["Mixed", "BestFit"] = "Mixed"
+    respect_preferred_affinity: bool = False
+    not_ready_seconds: int | None = 30
+    replace_failed_nodes: bool = True
+    fail_fast: bool = True
+
+
+class ConfigurationSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Installation-wide rules; a part that is None is switched off.
+
+    `quota_release`: whether a leaving workload gives its quota back when it has stopped, or as
+    soon as the executor says that it is stopping; hosts are always given back when it has stopped.
+    """
+
+    wait_for_pods_ready: WaitForPodsReady | None = None
+    block_admission: bool = False
+    fair_sharing: FairSharing | None = None
+    admission_fair_sharing: AdmissionFairSharing | None = None
+    resources: ResourceRules = ResourceRules()
+    preemption: PreemptionRules = PreemptionRules()
+    retention: Retention = Retention()
+    topology: TopologyRules = TopologyRules()
+    quota_release: Literal["OnStopped", "OnTerminating"] = "OnStopped"
+
+
+class ConfigurationCreated(
+    ObjectCreated[ConfigurationSpec], frozen=True, kw_only=True, tag="configuration.created"
+):
+    """These rules hold for the whole installation, in place of the defaults."""
+
+
+class ConfigurationChanged(
+    ObjectChanged[ConfigurationSpec], frozen=True, kw_only=True, tag="configuration.changed"
+):
+    """Labels, annotations or spec of the Configuration are replaced."""
+
+
+class ConfigurationDeletionRequested(
+    ObjectDeletionRequested, frozen=True, tag="configuration.deletion_requested"
+):
+    """Deletion of the Configuration was requested while others referenced it."""
+
+
+class ConfigurationDeleted(ObjectDeleted, frozen=True, tag="configuration.deleted"):
+    """The Configuration is gone; the defaults hold."""
+
+
+MAX_TRANSFORMATIONS = 64
+_TRANSFORMATIONS = "/spec/resources/transformations"
+_STRATEGIES = "/spec/fairSharing/preemptionStrategies"
+_ALLOWED_STRATEGIES = (
+    ("LessThanOrEqualToFinalShare",),
+    ("LessThanInitialShare",),
+    ("LessThanOrEqualToFinalShare", "LessThanInitialShare"),
+)
+
+
+def configuration_violations(spec: ConfigurationSpec) -> tuple[Violation, ...]:
+    """What is wrong with a Configuration."""
+    return (
+        *wait_violations("/spec/waitForPodsReady", spec.wait_for_pods_ready),
+        *_fair_sharing_violations(spec.fair_sharing),
+        *_admission_fair_sharing_violations(spec.admission_fair_sharing),
+        *_resource_violations(spec.resources),
+        *_retention_violations(spec.retention),
+        *_preemption_violations(spec.preemption),
+        *_at_least("/spec/topology/notReadyTimeout", spec.topology.not_ready_seconds, 0),
+    )
+
+
+def _fair_sharing_violations(sharing: FairSharing | None) -> Iterator[Violation]:
+    if sharing is not None and sharing.preemption_strategies not in _ALLOWED_STRATEGIES:
+        yield Violation(
+            pointer=_STRATEGIES,
+            rule="The strategies are LessThanOrEqualToFinalShare, LessThanInitialShare, or both "
+            "in this order.",
+            remedy="List one of them, or both in this order.",
+        )
+
+
+def _admission_fair_sharing_violations(sharing: AdmissionFairSharing | None) -> Iterator[Violation]:
+    if sharing is None:
+        return
+    part = "/spec/admissionFairSharing"
+    yield from _at_least(f"{part}/usageHalfLifeTime", sharing.usage_half_life_seconds, 0)
+    yield from _at_least(
+        f"{part}/usageSamplingInterval", sharing.usage_sampling_interval_seconds, 1
+    )
+    for resource, weight in sharing.resource_weights_milli.items():
+        pointer = child(f"{part}/resourceWeights", resource)
+        found = violation_of(pointer, resource, broken_rule_of_label_key)
+        if found:
+            yield found
+        yield from _at_least(pointer, weight, 0)
+
+
+def _resource_violations(rules: ResourceRules) -> Iterator[Violation]:
+    if rules.exclude_resource_prefixes and rules.quota_check_strategy == "IgnoreUndeclared":
+        yield Violation(
+            pointer="/spec/resources/excludeResourcePrefixes",
+            rule="Prefixes are excluded only where undeclared resources block.",
+            remedy="Remove the prefixes, or set quotaCheckStrategy to BlockUndeclared.",
+        )
+    for index, prefix in enumerate(rules.exclude_resource_prefixes):
+        if not prefix:
+            yield Violation(
+                pointer=child("/spec/resources/excludeResourcePrefixes", index),
+                rule="An empty prefix would exclude every resource.",
+                remedy="Give a prefix such as example.com/.",
+            )
+    if len(rules.transformations) > MAX_TRANSFORMATIONS:
+        yield Violation(
+            pointer=_TRANSFORMATIONS,
+            rule=f"There are at most {MAX_TRANSFORMATIONS} transformations.",
+            remedy=f"Remove {len(rules.transformations) - MAX_TRANSFORMATIONS} of them.",
+        )
+    yield from _transformation_violations(rules.transformations)
+
+
+def _transformation_violations(
+    transformations: tuple[Transformation, ...],
+) -> Iterator[Violation]:
+    seen: dict[str, int] = {}
+    for index, transformation in enumerate(transformations):
+        pointer = child(_TRANSFORMATIONS, index)
+        names = (
+            ("input", transformation.input),
+            *((f"outputs/{child('', name)[1:]}", name) for name in transformation.outputs_milli),
+            *((("multiplyBy", transformation.multiply_by),) if transformation.multiply_by else ()),
+        )
+        for place, name in names:
+            found = violation_of(f"{pointer}/{place}", name, broken_rule_of_label_key)
+            if found:
+                yield found
+        if seen.setdefault(transformation.input, index) != index:
+            yield Violation(
+                pointer=f"{pointer}/input",
+                rule=f"{transformation.input} is transformed by an earlier entry already.",
+                remedy="Put all outputs of a resource into one transformation.",
+            )
+
+
+def _retention_violations(retention: Retention) -> Iterator[Violation]:
+    part = "/spec/objectRetentionPolicies/workloads"
+    yield from _at_least(f"{part}/afterFinished", retention.after_finished_seconds, 0)
+    yield from _at_least(f"{part}/afterDeactivatedByKueue", retention.after_deactivated_seconds, 0)
+
+
+def _preemption_violations(rules: PreemptionRules) -> Iterator[Violation]:
+    yield from _at_least("/spec/preemption/roundTimeToLive", rules.round_ttl_seconds, 1)
+    yield from _at_least("/spec/preemption/mostDomains", rules.most_domains, 1)
+
+
+def _at_least(pointer: str, value: int | None, least: int) -> Iterator[Violation]:
+    if value is not None and value < least:
+        name = pointer.rpartition("/")[2]
+        yield Violation(
+            pointer=pointer,
+            rule=f"{name} is at least {least}; not {value}.",
+            remedy=f"Give {least} or more.",
+        )
+
+
+MILLI = 1000
+
+
+def quota_amounts(requests: Mapping[str, int], rules: ResourceRules) -> Requests:
+    """The amounts that one pod is charged; sums are exact and rounded up only at the end.
+
+    Excluded resources count nothing and multiply nothing. Outputs of several inputs add up; where
+    they come to less than nothing they count nothing, also beside a request of the same name.
+    """
+    if not rules.transformations and not rules.exclude_resource_prefixes:
+        return dict(sorted(requests.items()))
+    left = {
+        name: amount
+        for name, amount in sorted(requests.items())
+        if not name.startswith(rules.exclude_resource_prefixes)
+    }
+    transformed = [rule for rule in rules.transformations if rule.input in left]
+    if not transformed:
+        return left
+    outputs: dict[str, Fraction] = {}
+    for rule in transformed:
+        for name, amount in _outputs(rule, left).items():
+            outputs[name] = outputs.get(name, Fraction(0)) + amount
+    replaced = {rule.input for rule in transformed if rule.strategy == "Replace"}
+    total = {name: amount for name, amount in left.items() if name not in replaced}
+    for name, amount in outputs.items():
+        total[name] = total.get(name, 0) + max(0, _rounded_up(amount))
+    return dict(sorted(total.items()))
+
+
+def _outputs(rule: Transformation, requests: Mapping[str, int]) -> dict[str, Fraction]:
+    times = _units(rule.input, requests[rule.input])
+    if rule.multiply_by in requests:
+        times *= _units(rule.multiply_by, requests[rule.multiply_by])
+    return {
+        name: times * _amount(name, factor_milli)
+        for name, factor_milli in rule.outputs_milli.items()
+    }
+
+
+def _units(resource: str, amount: int) -> Fraction:
+    """Whole cores, bytes or devices."""
+    return Fraction(amount, MILLI if resource == "cpu" else 1)
+
+
+def _amount(resource: str, thousandths: int) -> Fraction:
+    """Thousandths of a unit as an amount: cpu is counted in thousandths."""
+    return Fraction(thousandths, 1 if resource == "cpu" else MILLI)
+
+
+def _rounded_up(amount: Fraction) -> int:
+    return -(-amount.numerator // amount.denominator)
+
+
+def _broken_rule_of_only_name(text: str) -> str | None:
+    return (
+        None if text == CONFIGURATION_NAME else "is no Configuration: the only one is named default"
+    )
+
+
+CONFIGURATION: Kind[ConfigurationSpec] = Kind(
+    name="Configuration",
+    plural="Configurations",
+    spec=ConfigurationSpec,
+    created=ConfigurationCreated,
+    changed=ConfigurationChanged,
+    deletion_requested=ConfigurationDeletionRequested,
+    deleted=ConfigurationDeleted,
+    rules=configuration_violations,
+    broken_rule_of_name=_broken_rule_of_only_name,
+)

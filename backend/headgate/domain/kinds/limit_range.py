@@ -1,0 +1,121 @@
+"""LimitRange: bounds and defaults for the pods of a namespace (queueing.md §3.3)."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from headgate.domain.kinds.configured_object import (
+    NamespacedObjectCreated,
+    ObjectChanged,
+    ObjectDeleted,
+    ObjectDeletionRequested,
+)
+from headgate.domain.kinds.object_commands import Kind
+from headgate.domain.metadata import amount_violations
+from headgate.domain.rejection import Violation
+from headgate.domain.values.amounts import quantity_of
+from headgate.domain.values.pointers import child
+from headgate.domain.values.quantities import Requests
+
+
+class LimitRangeItem(msgspec.Struct, frozen=True, kw_only=True):
+    """Bounds for every container or every pod, and what containers have that say nothing.
+
+    `default` is for limits and `default_request` for requests; both count for containers only.
+    A limit may be so many thousandths of its request as `max_limit_request_ratio_milli` says.
+    """
+
+    type: Literal["Container", "Pod", "PersistentVolumeClaim"] = "Container"
+    max: Requests = {}
+    min: Requests = {}
+    default: Requests = {}
+    default_request: Requests = {}
+    max_limit_request_ratio_milli: dict[str, int] = {}
+
+
+class LimitRangeSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What the workloads of its namespace are held to from the moment they are submitted."""
+
+    limits: tuple[LimitRangeItem, ...] = ()
+
+
+class LimitRangeCreated(
+    NamespacedObjectCreated[LimitRangeSpec], frozen=True, kw_only=True, tag="limit_range.created"
+):
+    """The LimitRange exists, as generation 1."""
+
+
+class LimitRangeChanged(
+    ObjectChanged[LimitRangeSpec], frozen=True, kw_only=True, tag="limit_range.changed"
+):
+    """Labels, annotations or spec of the LimitRange are replaced."""
+
+
+class LimitRangeDeletionRequested(
+    ObjectDeletionRequested, frozen=True, tag="limit_range.deletion_requested"
+):
+    """Deletion of the LimitRange was requested while others referenced it."""
+
+
+class LimitRangeDeleted(ObjectDeleted, frozen=True, tag="limit_range.deleted"):
+    """The LimitRange is gone; its name is free."""
+
+
+MILLI = 1000
+ASCENDING = ("min", "defaultRequest", "default", "max")
+"""The amounts of one resource, each at most as large as those after it."""
+
+
+def limit_range_violations(spec: LimitRangeSpec) -> tuple[Violation, ...]:
+    """What is wrong with a LimitRange."""
+    return tuple(
+        violation
+        for index, item in enumerate(spec.limits)
+        for violation in _item_violations(child("/spec/limits", index), item)
+    )
+
+
+def _item_violations(place: str, item: LimitRangeItem) -> Iterator[Violation]:
+    amounts = dict(
+        zip(ASCENDING, (item.min, item.default_request, item.default, item.max), strict=True)
+    )
+    for field, named in amounts.items():
+        yield from amount_violations(child(place, field), named)
+    for lower, upper in (
+        (low, high) for at, low in enumerate(ASCENDING) for high in ASCENDING[at + 1 :]
+    ):
+        yield from _order_violations(place, (lower, amounts[lower]), (upper, amounts[upper]))
+    for resource, ratio in item.max_limit_request_ratio_milli.items():
+        if ratio < MILLI:
+            yield Violation(
+                pointer=child(place, "maxLimitRequestRatio", resource),
+                rule="No limit is below its request, so that the ratio is at least 1.",
+                remedy="Give 1 or more.",
+            )
+
+
+def _order_violations(
+    place: str, lower: tuple[str, Requests], upper: tuple[str, Requests]
+) -> Iterator[Violation]:
+    (low, least), (high, most) = lower, upper
+    for resource in sorted(least.keys() & most.keys()):
+        if least[resource] > most[resource]:
+            bound = quantity_of(resource, most[resource])
+            yield Violation(
+                pointer=child(place, low, resource),
+                rule=f"{low} of {resource} is at most its {high}, {bound}.",
+                remedy=f"Lower {low}, or raise {high}.",
+            )
+
+
+LIMIT_RANGE: Kind[LimitRangeSpec] = Kind(
+    name="LimitRange",
+    plural="LimitRanges",
+    spec=LimitRangeSpec,
+    created=LimitRangeCreated,
+    changed=LimitRangeChanged,
+    deletion_requested=LimitRangeDeletionRequested,
+    deleted=LimitRangeDeleted,
+    rules=limit_range_violations,
+)

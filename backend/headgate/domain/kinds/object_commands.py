@@ -1,0 +1,279 @@
+"""Commands that every configured object takes, and the decisions that all kinds share.
+
+A `Kind` names its events, rules and references. What holds for all kinds: a new object must be
+valid and its name free, a change that changes nothing is no event, and an object that others
+reference is terminating until they are gone (queueing.md §1, topology.md §1).
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+import msgspec
+
+from headgate.domain.kinds.configured_object import (
+    Absent,
+    Configured,
+    NamespacedObjectCreated,
+    ObjectChanged,
+    ObjectCreated,
+    ObjectDeleted,
+    ObjectDeletionRequested,
+    ObjectEvent,
+    evolve_object,
+)
+from headgate.domain.metadata import identity_violations, marking_violations, raise_if_invalid
+from headgate.domain.rejection import AlreadyExists, InUse, NotFound, Violation
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.names import broken_rule_of_name
+
+Spec = TypeVar("Spec", bound=msgspec.Struct)
+ObjectState = Absent | Configured[Spec]
+
+
+class Create(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True):
+    """Create an object that does not exist; `by` names the user."""
+
+    uid: str
+    name: str
+    namespace: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    spec: Spec
+    by: str = ""
+
+
+class Change(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True):
+    """Replace the labels, annotations and spec of an object.
+
+    `keeps` names fields of the spec that the user left out and that other commands write as well
+    (a stop, a cordon, what a node reported): they keep their value.
+    """
+
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    spec: Spec
+    keeps: tuple[str, ...] = ()
+    by: str = ""
+
+
+class RequestDeletion(msgspec.Struct, frozen=True, kw_only=True):
+    """Delete an object; `users` are its referrers, as `references.referrers_of` finds them."""
+
+    users: tuple[str, ...] = ()
+
+
+class FinishDeletion(msgspec.Struct, frozen=True, kw_only=True):
+    """Remove a terminating object if nothing references it any more."""
+
+    users: tuple[str, ...] = ()
+
+
+def no_references(spec: object) -> tuple[tuple[str, str], ...]:  # noqa: ARG001
+    """For kinds whose specs name no object that must stay."""
+    return ()
+
+
+def no_rules(spec: object) -> tuple[Violation, ...]:  # noqa: ARG001
+    """For kinds whose spec obeys no rule, or no further one when it is created."""
+    return ()
+
+
+def no_rules_of_change(before: object, after: object) -> tuple[Violation, ...]:  # noqa: ARG001
+    """For kinds whose whole spec may change at any time."""
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kind(Generic[Spec]):
+    """A kind of configured object; it has the shape of a `Decider`.
+
+    `references` gives the objects, as (kind of stream, name), that cannot go while a spec names
+    them. `when_in_use` says what a deletion does while referrers exist. `status_events` are the
+    events beside the shared ones; `own_decide` and `own_evolve` serve them and call the shared
+    functions for the rest.
+    """
+
+    name: str
+    plural: str
+    spec: type[Spec]
+    created: type[ObjectCreated[Spec]] | type[NamespacedObjectCreated[Spec]]
+    changed: type[ObjectChanged[Spec]]
+    deletion_requested: type[ObjectDeletionRequested]
+    deleted: type[ObjectDeleted]
+    rules: Callable[[Spec], tuple[Violation, ...]] = no_rules
+    rules_of_creation: Callable[[Spec], tuple[Violation, ...]] = no_rules
+    rules_of_change: Callable[[Spec, Spec], tuple[Violation, ...]] = no_rules_of_change
+    broken_rule_of_name: Callable[[str], str | None] = broken_rule_of_name
+    references: Callable[[Spec], Iterable[tuple[str, str]]] = no_references
+    when_in_use: Literal["Waits", "Refuses", "Goes"] = "Goes"
+    status_events: tuple[type[ObjectEvent], ...] = ()
+    own_decide: Callable[[Any, Any, Instant], tuple[ObjectEvent, ...]] | None = None
+    own_evolve: Callable[[Any, Any, Instant], Any] | None = None
+
+    @property
+    def stream_kind(self) -> str:
+        """The kind in the names of streams: `clusterqueue`."""
+        return self.name.lower()
+
+    @property
+    def field(self) -> str:
+        """The field of an `ObjectSet` that holds its objects: `cluster_queues`."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", self.plural).lower()
+
+    @property
+    def is_namespaced(self) -> bool:
+        """Whether objects live in a namespace."""
+        return issubclass(self.created, NamespacedObjectCreated)
+
+    @property
+    def events(self) -> tuple[type[ObjectEvent], ...]:
+        """Every event of the kind, in the order of an object's life."""
+        shared = (self.created, self.changed, self.deletion_requested, self.deleted)
+        return (*shared, *self.status_events)
+
+    @property
+    def initial_state(self) -> ObjectState[Spec]:
+        """Where every object starts."""
+        return Absent()
+
+    def decide(
+        self, state: ObjectState[Spec], command: object, at: Instant
+    ) -> tuple[ObjectEvent, ...]:
+        """The events that follow from a command, or a `Rejection`."""
+        if self.own_decide is not None:
+            return self.own_decide(state, command, at)
+        return decide_object(self, state, command)
+
+    def evolve(
+        self, state: ObjectState[Spec], event: ObjectEvent, at: Instant
+    ) -> ObjectState[Spec]:
+        """The object after the event."""
+        if self.own_evolve is not None:
+            evolved: ObjectState[Spec] = self.own_evolve(state, event, at)
+            return evolved
+        return evolve_object(state, event, at)
+
+
+def decide_object(
+    kind: Kind[Spec], state: ObjectState[Spec], command: object
+) -> tuple[ObjectEvent, ...]:
+    """The events that follow from a command that every kind takes, or a `Rejection`."""
+    match command:
+        case Create():
+            return create(kind, state, command)
+        case Change():
+            return change(kind, state, command)
+        case RequestDeletion():
+            return request_deletion(kind, state, command)
+        case FinishDeletion():
+            return finish_deletion(state, command, kind.deleted())
+        case _:
+            raise TypeError(f"{kind.name} takes no {type(command).__name__}")
+
+
+def create(
+    kind: Kind[Spec], state: ObjectState[Spec], command: Create[Spec]
+) -> tuple[ObjectEvent, ...]:
+    """The creation, if the name is free and no rule is broken."""
+    if isinstance(state, Configured):
+        raise _taken(kind.name, state)
+    raise_if_invalid(
+        kind.name,
+        command.name,
+        (
+            *identity_violations(command.name, command.namespace, kind.broken_rule_of_name),
+            *marking_violations(command.labels, command.annotations),
+            *kind.rules(command.spec),
+            *kind.rules_of_creation(command.spec),
+        ),
+    )
+    namespace = {"namespace": command.namespace} if kind.is_namespaced else {}
+    return (
+        kind.created(
+            uid=command.uid,
+            name=command.name,
+            labels=command.labels,
+            annotations=command.annotations,
+            spec=command.spec,
+            **namespace,
+        ),
+    )
+
+
+def change(
+    kind: Kind[Spec], state: ObjectState[Spec], command: Change[Spec]
+) -> tuple[ObjectEvent, ...]:
+    """The change; nothing if labels, annotations and spec are as wanted already."""
+    current = existing_object(kind.name, state)
+    spec = kept(current.spec, command)
+    wanted = (command.labels, command.annotations, spec)
+    if wanted == (current.labels, current.annotations, current.spec):
+        return ()
+    raise_if_invalid(
+        kind.name,
+        current.name,
+        (
+            *marking_violations(command.labels, command.annotations),
+            *kind.rules(spec),
+            *kind.rules_of_change(current.spec, spec),
+        ),
+    )
+    return (kind.changed(labels=command.labels, annotations=command.annotations, spec=spec),)
+
+
+def request_deletion(
+    kind: Kind[Spec], state: ObjectState[Spec], command: RequestDeletion
+) -> tuple[ObjectEvent, ...]:
+    """The deletion, at once where nothing references the object or that does not matter."""
+    current = existing_object(kind.name, state)
+    if not command.users or kind.when_in_use == "Goes":
+        return (kind.deleted(),)
+    if kind.when_in_use == "Refuses":
+        raise InUse(
+            f"{kind.name} {current.name} is used by {_shown_referrers(command.users)}.",
+            remedy="Delete those first.",
+        )
+    return () if current.terminating_at is not None else (kind.deletion_requested(),)
+
+
+def finish_deletion(
+    state: ObjectState[Spec], command: FinishDeletion, deleted: ObjectDeleted
+) -> tuple[ObjectEvent, ...]:
+    """The end of a terminating object that nothing references any more."""
+    if isinstance(state, Absent) or state.terminating_at is None or command.users:
+        return ()
+    return (deleted,)
+
+
+def existing_object(kind: str, state: ObjectState[Spec]) -> Configured[Spec]:
+    """The object; raises `NotFound` where there is none."""
+    if isinstance(state, Absent):
+        raise NotFound(
+            f"There is no such {kind}.", remedy="Check its name and namespace, or create it."
+        )
+    return state
+
+
+def kept(current: Spec, command: Change[Spec]) -> Spec:
+    """The wanted spec with the current values of the fields that the command keeps."""
+    return msgspec.structs.replace(
+        command.spec, **{field: getattr(current, field) for field in command.keeps}
+    )
+
+
+def _taken(kind: str, state: Configured[Spec]) -> AlreadyExists:
+    if state.terminating_at is not None:
+        return AlreadyExists(
+            f"{kind} {state.name} is being deleted and waits until nothing uses it.",
+            remedy="Wait until it is gone, or choose another name.",
+        )
+    return AlreadyExists(
+        f"{kind} {state.name} exists.", remedy="Change it instead, or choose another name."
+    )
+
+
+def _shown_referrers(users: tuple[str, ...]) -> str:
+    shown = ", ".join(users[:5])
+    return shown if len(users) <= 5 else f"{shown} and {len(users) - 5} more"  # noqa: PLR2004

@@ -1,0 +1,286 @@
+"""The condition Active of ClusterQueues and LocalQueues, and since when (queueing.md §6)."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule, ClusterQueueSpec
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.local_queue import LocalQueueSpec
+from headgate.domain.object_set import ObjectSet
+from headgate.domain.values.instants import Instant
+
+ActiveConditionReason = Literal[
+    "Ready",
+    "Terminating",
+    "Stopped",
+    "FlavorNotFound",
+    "AdmissionCheckNotFound",
+    "AdmissionCheckInactive",
+    "MultipleMultiKueueAdmissionChecks",
+    "MultiKueueAdmissionCheckAppliedPerFlavor",
+    "MultiKueueWithProvisioningRequest",
+    "TopologyNotFound",
+    "NotFound",
+    "ClusterQueueDoesNotExist",
+    "ClusterQueueIsInactive",
+]
+
+MULTI_KUEUE = "kueue.x-k8s.io/multikueue"
+PROVISIONING = "kueue.x-k8s.io/provisioning-request"
+
+
+class Activity(msgspec.Struct, frozen=True):
+    """The Active condition of a queue: `reason` is the first that applies, `message` names all."""
+
+    active: bool
+    reason: ActiveConditionReason
+    message: str
+
+
+class InactiveReason(msgspec.Struct, frozen=True):
+    """One thing that keeps a ClusterQueue from admitting.
+
+    `message` ends Kueue's sentence on all of them; `sentence` says it alone, `remedy` what ends it.
+    """
+
+    reason: ActiveConditionReason
+    message: str
+    sentence: str
+    remedy: str
+
+
+def cluster_queue_activity(config: ObjectSet, name: str) -> Activity:
+    """Whether the ClusterQueue can admit workloads now."""
+    queue = config.cluster_queues.get(name)
+    if queue is None:
+        return Activity(active=False, reason="NotFound", message="ClusterQueue not found")
+    faults = tuple(inactive_reasons(config, queue))
+    if not faults:
+        return Activity(active=True, reason="Ready", message="Can admit new workloads")
+    first = faults[0]
+    if first.reason == "Terminating":
+        message = f"Can't admit new workloads; {first.message}"
+        return Activity(active=False, reason=first.reason, message=message)
+    listed = ", ".join(fault.message for fault in faults)
+    message = f"Can't admit new workloads: {listed}."
+    return Activity(active=False, reason=first.reason, message=message)
+
+
+def local_queue_activity(config: ObjectSet, key: str) -> Activity:
+    """Whether workloads can get through the LocalQueue `namespace/name` now."""
+    queue = config.local_queues.get(key)
+    if queue is None:
+        return Activity(active=False, reason="NotFound", message="LocalQueue not found")
+    if queue.terminating_at is not None:
+        return Activity(active=False, reason="Terminating", message="LocalQueue is terminating")
+    if queue.spec.stop_policy != "None":
+        return Activity(active=False, reason="Stopped", message="LocalQueue is stopped")
+    message = "Can't submit new workloads to clusterQueue"
+    if queue.spec.cluster_queue not in config.cluster_queues:
+        return Activity(active=False, reason="ClusterQueueDoesNotExist", message=message)
+    if not cluster_queue_activity(config, queue.spec.cluster_queue).active:
+        return Activity(active=False, reason="ClusterQueueIsInactive", message=message)
+    message = "Can submit new workloads to localQueue"
+    return Activity(active=True, reason="Ready", message=message)
+
+
+def cohort_cycle(config: ObjectSet, cohort: str) -> tuple[str, ...]:
+    """The cohorts of the cycle that walking up from `cohort` runs into; empty if it ends at a root.
+
+    Every ClusterQueue below such a cycle waits until it is broken, without becoming inactive.
+    """
+    walked: list[str] = []
+    while cohort:
+        if cohort in walked:
+            return tuple(walked[walked.index(cohort) :])
+        walked.append(cohort)
+        above = config.cohorts.get(cohort)
+        cohort = above.spec.parent_name if above else ""
+    return ()
+
+
+def inactive_reasons(
+    config: ObjectSet, queue: Configured[ClusterQueueSpec]
+) -> Iterator[InactiveReason]:
+    """Everything that keeps it from admitting, what matters most first."""
+    spec, named = queue.spec, f"ClusterQueue {queue.name}"
+    if queue.terminating_at is not None:
+        words = f"{named} is being deleted"
+        yield InactiveReason(
+            "Terminating", "clusterQueue is terminating", words, "name another queue"
+        )
+    if spec.stop_policy != "None":
+        words = f"{named} is stopped{stopped_by(spec)}"
+        yield InactiveReason("Stopped", "is stopped", words, f"resume {named}")
+    flavors = [flavor.name for group in spec.resource_groups for flavor in group.flavors]
+    missing = [name for name in flavors if name not in config.resource_flavors]
+    if missing:
+        listed = ",".join(missing)
+        message = f"references missing ResourceFlavor(s): {listed}"
+        yield _missing_object("FlavorNotFound", message, f"ResourceFlavor {missing[0]}", named)
+    yield from _check_reasons(config, spec.admission_checks, named)
+    yield from _multi_kueue_reasons(config, spec.admission_checks)
+    if _multi_kueue_checks(config, spec.admission_checks):
+        return  # The clusters that work is sent to place it in their own topologies.
+    for name in flavors:
+        flavor = config.resource_flavors.get(name)
+        topology = flavor.spec.topology_name if flavor else ""
+        if topology and topology not in config.topologies:
+            message = f'there is no Topology "{topology}" for TAS flavor "{name}"'
+            yield _missing_object(
+                "TopologyNotFound", message, f"Topology {topology}", f"flavor {name}"
+            )
+
+
+def stopped_by(spec: ClusterQueueSpec | LocalQueueSpec) -> str:
+    """Who stopped the queue, and why, as the end of a sentence; empty where nobody said."""
+    if spec.stop is None:
+        return ""
+    because = f": {spec.stop.reason}" if spec.stop.reason else ""
+    return f" by {spec.stop.owner}{because}"
+
+
+def _missing_object(
+    reason: ActiveConditionReason, message: str, what: str, where: str
+) -> InactiveReason:
+    remedy = f"create {what}, or take it out of {where}"
+    return InactiveReason(reason, message, f"{what} does not exist", remedy)
+
+
+def _check_reasons(
+    config: ObjectSet, rules: tuple[AdmissionCheckRule, ...], named: str
+) -> Iterator[InactiveReason]:
+    checks = config.admission_checks
+    missing = [rule.name for rule in rules if rule.name not in checks]
+    if missing:
+        listed = ",".join(missing)
+        message = f"references missing AdmissionCheck(s): {listed}"
+        yield _missing_object(
+            "AdmissionCheckNotFound", message, f"AdmissionCheck {missing[0]}", named
+        )
+    idle = [
+        rule.name for rule in rules if rule.name in checks and not checks[rule.name].spec.active
+    ]
+    if idle:
+        listed = ",".join(idle)
+        yield InactiveReason(
+            "AdmissionCheckInactive",
+            f"references inactive AdmissionCheck(s): {listed}",
+            f"AdmissionCheck {idle[0]} is not active",
+            f"activate AdmissionCheck {idle[0]}, or take it out of {named}",
+        )
+
+
+def _multi_kueue_reasons(
+    config: ObjectSet, rules: tuple[AdmissionCheckRule, ...]
+) -> Iterator[InactiveReason]:
+    multi = _multi_kueue_checks(config, rules)
+    if len(multi) > 1:
+        yield _conflicting_checks(
+            "MultipleMultiKueueAdmissionChecks",
+            "Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, found: "
+            + ",".join(rule.name for rule in multi),
+        )
+    per_flavor = [rule.name for rule in multi if rule.on_flavors]
+    if per_flavor:
+        yield _conflicting_checks(
+            "MultiKueueAdmissionCheckAppliedPerFlavor",
+            f"Cannot specify MultiKueue AdmissionCheck per flavor: {','.join(per_flavor)}",
+        )
+    provisioning = [rule for rule in rules if _controller(config, rule) == PROVISIONING]
+    if multi and provisioning:
+        yield _conflicting_checks(
+            "MultiKueueWithProvisioningRequest",
+            "Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, found: "
+            + ", ".join(rule.name for rule in (*multi, *provisioning)),
+        )
+
+
+def _conflicting_checks(reason: ActiveConditionReason, message: str) -> InactiveReason:
+    return InactiveReason(reason, message, message, "take away what cannot be used together")
+
+
+def _multi_kueue_checks(
+    config: ObjectSet, rules: tuple[AdmissionCheckRule, ...]
+) -> list[AdmissionCheckRule]:
+    return [rule for rule in rules if _controller(config, rule) == MULTI_KUEUE]
+
+
+def _controller(config: ObjectSet, rule: AdmissionCheckRule) -> str:
+    check = config.admission_checks.get(rule.name)
+    return check.spec.controller_name if check else ""
+
+
+ACTIVITY_KINDS = ("clusterqueue", "localqueue", "resourceflavor", "topology", "admissioncheck")
+"""Kinds of objects of which one may change whether a queue can admit."""
+
+
+def queue_activities(config: ObjectSet, kind: str, key: str) -> dict[str, bool]:
+    """By stream, whether the queues can admit that one object of these kinds may concern."""
+    if kind == "localqueue":
+        known = key in config.local_queues
+        return {f"localqueue/{key}": local_queue_activity(config, key).active} if known else {}
+    return {
+        f"clusterqueue/{name}": cluster_queue_activity(config, name).active
+        for name in _queues_naming(config, kind, key)
+    }
+
+
+def active_since_after(
+    config: ObjectSet, kind: str, key: str, before: dict[str, bool], at: Instant
+) -> dict[str, Instant]:
+    """When the activity of queues last changed, after one object did; what it holds is not changed.
+
+    `before` are the `queue_activities` before the change that `config` has seen.
+    """
+    after = queue_activities(config, kind, key)
+    gone = before.keys() - after.keys()
+    flipped = [queue for queue in after if before.get(queue, after[queue]) != after[queue]]
+    for queue in {**before, **after}:
+        if before.get(queue, False) != after.get(queue, False):
+            flipped += _local_queues(config, queue)
+    if not flipped and gone.isdisjoint(config.active_since):
+        return config.active_since
+    kept = {queue: since for queue, since in config.active_since.items() if queue not in gone}
+    return {**kept, **dict.fromkeys(flipped, at)}
+
+
+def active_since(
+    config: ObjectSet,
+    stream: str,
+    queue: Configured[ClusterQueueSpec] | Configured[LocalQueueSpec],
+) -> Instant:
+    """Since when the queue of that stream is active, or since when not."""
+    return config.active_since.get(stream, queue.created_at)
+
+
+def _queues_naming(config: ObjectSet, kind: str, key: str) -> Iterator[str]:
+    if kind == "clusterqueue":
+        yield from (key,) if key in config.cluster_queues else ()
+        return
+    flavors: tuple[str, ...] = (key,)
+    if kind == "topology":
+        known = config.resource_flavors.items()
+        flavors = tuple(name for name, flavor in known if flavor.spec.topology_name == key)
+    for name, queue in config.cluster_queues.items():
+        if kind == "admissioncheck":
+            is_named = any(rule.name == key for rule in queue.spec.admission_checks)
+        else:
+            is_named = any(
+                quotas.name in flavors
+                for group in queue.spec.resource_groups
+                for quotas in group.flavors
+            )
+        if is_named:
+            yield name
+
+
+def _local_queues(config: ObjectSet, queue: str) -> Iterator[str]:
+    """LocalQueues that lead to a ClusterQueue, and that nothing else keeps from admitting."""
+    kind, _, name = queue.partition("/")
+    for key, door in config.local_queues.items() if kind == "clusterqueue" else ():
+        is_open = door.terminating_at is None and door.spec.stop_policy == "None"
+        if is_open and door.spec.cluster_queue == name:
+            yield f"localqueue/{key}"

@@ -1,0 +1,119 @@
+"""Preemption policies of ClusterQueues and Cohorts (preemption.md §6.2, trap T18)."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from headgate.domain.rejection import Violation
+
+PreemptionPolicy = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"]
+
+
+ReclaimPolicy = Literal["Never", "LowerPriority", "Any"]
+
+
+OrderProfile = Literal["ScopeFirst", "PriorityFirst"]
+
+
+EvictionMode = Literal["Immediate", "Soft"]
+
+
+class BorrowWithinCohort(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a workload that borrows may preempt in other ClusterQueues, up to which priority."""
+
+    policy: Literal["Never", "LowerPriority"] = "Never"
+    max_priority_threshold: int | None = None
+
+
+class MinimumRuntime(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a workload runs before it may be a victim (preemption.md §6.6).
+
+    `preempt_seconds` shields it from its own ClusterQueue, `reclaim_seconds` from others. Where a
+    ClusterQueue or Cohort says 0, the nearest Cohort above that says more counts.
+    """
+
+    preempt_seconds: int = 0
+    reclaim_seconds: int = 0
+
+
+class SoftEviction(msgspec.Struct, frozen=True, kw_only=True):
+    """How workloads that say nothing themselves are evicted, and the longest anyone may take."""
+
+    default: EvictionMode = "Immediate"
+    max_grace_seconds: int = 1800
+
+
+class PreemptionRate(msgspec.Struct, frozen=True, kw_only=True):
+    """How many rounds the ClusterQueue may start: so many a minute, `burst` of them at once."""
+
+    per_minute: int
+    burst: int = 1
+
+
+class ClusterQueuePreemption(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom the workloads of this ClusterQueue may preempt, in which order, and how they leave.
+
+    `reserve_for_pending_non_preemptible` keeps nominal quota for such work that waits (§6.4).
+    """
+
+    within_cluster_queue: PreemptionPolicy = "Never"
+    reclaim_within_cohort: ReclaimPolicy = "Never"
+    borrow_within_cohort: BorrowWithinCohort = BorrowWithinCohort()
+    order_profile: OrderProfile = "ScopeFirst"
+    min_runtime: MinimumRuntime = MinimumRuntime()
+    soft_eviction: SoftEviction = SoftEviction()
+    reserve_for_pending_non_preemptible: bool = False
+    rate_limit: PreemptionRate | None = None
+
+
+MAX_GRACE_SECONDS = 86_400
+MAX_MINIMUM_RUNTIME_SECONDS = 86_400
+"""Longer would make work immune without the nominal quota that immunity costs."""
+
+
+_PREEMPTION = "/spec/preemption"
+
+
+def preemption_violations(preemption: ClusterQueuePreemption) -> Iterator[Violation]:
+    """What is wrong with the policies taken by themselves."""
+    if preemption.borrow_within_cohort.policy != "Never" and (
+        preemption.reclaim_within_cohort == "Never"
+    ):
+        yield Violation(
+            pointer=f"{_PREEMPTION}/borrowWithinCohort/policy",
+            rule="Preempting while borrowing needs reclaimWithinCohort to be other than Never.",
+            remedy="Set reclaimWithinCohort to LowerPriority or Any, or this policy to Never.",
+        )
+    grace = preemption.soft_eviction.max_grace_seconds
+    yield from runtime_violations(preemption.min_runtime)
+    yield from _length("softEviction/maxGraceSeconds", grace, MAX_GRACE_SECONDS)
+    yield from _rate_violations(preemption)
+
+
+def runtime_violations(runtime: MinimumRuntime) -> Iterator[Violation]:
+    """What is wrong with the times that a ClusterQueue or Cohort grants."""
+    yield from _length("minRuntime/preempt", runtime.preempt_seconds, MAX_MINIMUM_RUNTIME_SECONDS)
+    yield from _length("minRuntime/reclaim", runtime.reclaim_seconds, MAX_MINIMUM_RUNTIME_SECONDS)
+
+
+def _length(field: str, seconds: int, most: int) -> Iterator[Violation]:
+    if not 0 <= seconds <= most:
+        yield Violation(
+            pointer=f"{_PREEMPTION}/{field}",
+            rule=f"{field.rpartition('/')[2]} lies between 0 and {most} seconds.",
+            remedy="Give a length in this range; who must never go is NonPreemptible.",
+        )
+
+
+def _rate_violations(preemption: ClusterQueuePreemption) -> Iterator[Violation]:
+    rate = preemption.rate_limit
+    if rate is None:
+        return
+    for field, number in (("perMinute", rate.per_minute), ("burst", rate.burst)):
+        if number < 1:
+            yield Violation(
+                pointer=f"{_PREEMPTION}/rateLimit/{field}",
+                rule=f"{field} is at least 1.",
+                remedy="Give a positive number, or remove rateLimit for no limit.",
+            )

@@ -1,0 +1,187 @@
+"""Stopping and resuming ClusterQueues and LocalQueues (queueing.md §6)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from headgate.domain.kinds.configured_object import (
+    Absent,
+    ObjectEvent,
+    StatusEvent,
+    evolve_object,
+    with_spec,
+)
+from headgate.domain.kinds.object_commands import (
+    Change,
+    Create,
+    Kind,
+    ObjectState,
+    change,
+    create,
+    decide_object,
+    existing_object,
+)
+from headgate.domain.metadata import raise_if_invalid
+from headgate.domain.rejection import Violation
+from headgate.domain.values.instants import Instant
+
+StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
+
+STOPPED_BY_MANIFEST = "stopPolicy was set in the manifest"
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True):
+    """Who stopped a queue, when, why, and until when; no `expires_at` means until resumed."""
+
+    owner: str
+    reason: str
+    stopped_at: Instant
+    expires_at: Instant | None = None
+
+
+class StopQueue(msgspec.Struct, frozen=True, kw_only=True):
+    """Admit nothing from now on; HoldAndDrain also evicts what runs. `owner` answers for it."""
+
+    policy: StopPolicy
+    owner: str
+    reason: str
+    expires_at: Instant | None = None
+
+
+class ResumeQueue(msgspec.Struct, frozen=True, kw_only=True):
+    """Admit again; `expired` asks only for stops that have run out by now."""
+
+    expired: bool = False
+
+
+class StoppableSpec(Protocol):
+    """The spec of a ClusterQueue or LocalQueue, as far as it says of its stop."""
+
+    @property
+    def stop_policy(self) -> StopPolicy:
+        """Whether the queue is stopped, and what becomes of running workloads."""
+        ...
+
+    @property
+    def stop(self) -> Stop | None:
+        """Who stopped it; None where it is not stopped."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StopEvents:
+    """The events of a kind of queue for a stop (`policy`, `stop`) and its end (`expired`)."""
+
+    stopped: Any
+    resumed: Any
+
+
+Spec = TypeVar("Spec", bound=Any)
+
+
+def decide_stoppable(
+    kind: Kind[Spec], events: StopEvents, state: ObjectState[Spec], command: object, at: Instant
+) -> tuple[ObjectEvent, ...]:
+    """The events that follow for a queue: those of every kind, and stops with their own events."""
+    match command:
+        case Create():
+            stop = _stop_of_manifest(command.spec.stop_policy, command.by, at)
+            stopped = replace(command, spec=replace(command.spec, stop=stop))
+            return create(kind, state, stopped)
+        case Change():
+            return _change(kind, events, state, command, at)
+        case StopQueue():
+            started = _wanted_stop(existing_object(kind.name, state).spec, command, at)
+            return (events.stopped(policy=command.policy, stop=started),) if started else ()
+        case ResumeQueue():
+            if not _must_resume(existing_object(kind.name, state).spec, command, at):
+                return ()
+            return (events.resumed(expired=command.expired),)
+        case _:
+            return decide_object(kind, state, command)
+
+
+def evolve_stoppable(
+    events: StopEvents, state: ObjectState[Spec], event: ObjectEvent, at: Instant
+) -> ObjectState[Spec]:
+    """The queue after the event; a stop and its end are new generations."""
+    if not isinstance(event, StatusEvent):
+        return evolve_object(state, event, at)
+    if isinstance(state, Absent):
+        return state
+    if isinstance(event, events.stopped):
+        return with_spec(state, replace(state.spec, stop_policy=event.policy, stop=event.stop))
+    return with_spec(state, replace(state.spec, stop_policy="None", stop=None))
+
+
+def _change(
+    kind: Kind[Spec],
+    events: StopEvents,
+    state: ObjectState[Spec],
+    command: Change[Spec],
+    at: Instant,
+) -> tuple[ObjectEvent, ...]:
+    """The change of everything but the stop, and the stop or resume that it asks for."""
+    spec = existing_object(kind.name, state).spec
+    keeps_policy = "stop_policy" in command.keeps
+    policy = spec.stop_policy if keeps_policy else command.spec.stop_policy
+    rest = replace(command.spec, stop_policy=spec.stop_policy, stop=spec.stop)
+    changes = change(kind, state, replace(command, spec=rest))
+    if policy == spec.stop_policy:
+        return changes
+    stop = _stop_of_manifest(policy, command.by, at)
+    if stop is None:
+        return (*changes, events.resumed())
+    return (*changes, events.stopped(policy=policy, stop=stop))
+
+
+def _wanted_stop(spec: StoppableSpec, command: StopQueue, at: Instant) -> Stop | None:
+    """The stop to record; None if the queue is stopped in just this way already."""
+    raise_if_invalid("The request to stop", "", _stop_violations(command, at))
+    stop = Stop(
+        owner=command.owner, reason=command.reason, stopped_at=at, expires_at=command.expires_at
+    )
+    if spec.stop is None or spec.stop_policy != command.policy:
+        return stop
+    return None if replace(spec.stop, stopped_at=at) == stop else stop
+
+
+def _must_resume(spec: StoppableSpec, command: ResumeQueue, at: Instant) -> bool:
+    """Whether there is a stop to end; an expiry ends only a stop that has run out."""
+    if spec.stop_policy == "None":
+        return False
+    if not command.expired:
+        return True
+    expires_at = spec.stop.expires_at if spec.stop else None
+    return expires_at is not None and expires_at <= at
+
+
+def _stop_of_manifest(policy: StopPolicy, by: str, at: Instant) -> Stop | None:
+    """The stop that a manifest asks for with its stop policy."""
+    if policy == "None":
+        return None
+    return Stop(owner=by, reason=STOPPED_BY_MANIFEST, stopped_at=at)
+
+
+def _stop_violations(command: StopQueue, at: Instant) -> Iterator[Violation]:
+    if command.policy == "None":
+        yield Violation(
+            pointer="/policy",
+            rule="A queue is stopped with Hold or HoldAndDrain.",
+            remedy="Use resume to let it admit again.",
+        )
+    if not command.reason.strip():
+        yield Violation(
+            pointer="/reason",
+            rule="Stopping a queue needs a reason.",
+            remedy="Say in a few words why, for those who wait.",
+        )
+    if command.expires_at is not None and command.expires_at <= at:
+        yield Violation(
+            pointer="/expiresAt",
+            rule="The end of a stop lies in the future.",
+            remedy="Give a later time, or none.",
+        )

@@ -1,0 +1,143 @@
+"""Topology: the levels of a network, widest first (topology.md §1.1)."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from headgate.domain.kinds.configured_object import (
+    ObjectChanged,
+    ObjectCreated,
+    ObjectDeleted,
+    ObjectDeletionRequested,
+)
+from headgate.domain.kinds.object_commands import (
+    Kind,
+)
+from headgate.domain.metadata import (
+    violation_of,
+)
+from headgate.domain.rejection import Violation
+from headgate.domain.values.names import (
+    LONGEST_LEVEL_KEY,
+    broken_rule_of_label_key,
+)
+from headgate.domain.values.pointers import child
+
+HOSTNAME_LABEL = "kubernetes.io/hostname"
+
+
+class TopologySpec(msgspec.Struct, frozen=True, kw_only=True):
+    """The node labels that name the levels, widest first; 1 to 16, hostname only last."""
+
+    levels: tuple[str, ...]
+
+    @property
+    def goes_to_hosts(self) -> bool:
+        """Whether the lowest level is the host."""
+        return self.levels[-1] == HOSTNAME_LABEL
+
+
+class TopologyCreated(
+    ObjectCreated[TopologySpec], frozen=True, kw_only=True, tag="topology.created"
+):
+    """The Topology exists, as generation 1."""
+
+
+class TopologyChanged(
+    ObjectChanged[TopologySpec], frozen=True, kw_only=True, tag="topology.changed"
+):
+    """Labels, annotations or spec of the Topology are replaced."""
+
+
+class TopologyDeletionRequested(
+    ObjectDeletionRequested, frozen=True, tag="topology.deletion_requested"
+):
+    """Deletion of the Topology was requested while others referenced it."""
+
+
+class TopologyDeleted(ObjectDeleted, frozen=True, tag="topology.deleted"):
+    """The Topology is gone; its name is free."""
+
+
+MAX_LEVELS = 16
+_LEVELS = "/spec/levels"
+
+
+def topology_violations(spec: TopologySpec) -> tuple[Violation, ...]:
+    """What is wrong with the levels of a Topology."""
+    return (
+        *_level_count_violations(spec.levels),
+        *_level_key_violations(spec.levels),
+        *_level_order_violations(spec.levels),
+    )
+
+
+def topology_change_violations(before: TopologySpec, after: TopologySpec) -> tuple[Violation, ...]:
+    """Levels may change only where hosts stay the leaves, so that usage keeps its place."""
+    if before.levels == after.levels or (_ends_in_hosts(before) and _ends_in_hosts(after)):
+        return ()
+    return (
+        Violation(
+            pointer=_LEVELS,
+            rule=f"Levels change only if {HOSTNAME_LABEL} is the last one before and after.",
+            remedy=f"Keep {HOSTNAME_LABEL} last, or make another Topology.",
+        ),
+    )
+
+
+def _ends_in_hosts(spec: TopologySpec) -> bool:
+    return spec.levels[-1:] == (HOSTNAME_LABEL,)
+
+
+def _level_count_violations(levels: tuple[str, ...]) -> Iterator[Violation]:
+    if not 1 <= len(levels) <= MAX_LEVELS:
+        yield Violation(
+            pointer=_LEVELS,
+            rule=f"A Topology has 1 to {MAX_LEVELS} levels, widest first; this one {len(levels)}.",
+            remedy="Name the node labels that tell blocks, racks and hosts apart.",
+        )
+
+
+def _level_key_violations(levels: tuple[str, ...]) -> Iterator[Violation]:
+    seen: dict[str, int] = {}
+    for index, level in enumerate(levels):
+        place = child(_LEVELS, index, "nodeLabel")
+        found = violation_of(place, level, broken_rule_of_label_key)
+        if found:
+            yield found
+        if len(level) > LONGEST_LEVEL_KEY:
+            yield Violation(
+                pointer=place,
+                rule=f"A level key has at most {LONGEST_LEVEL_KEY} characters.",
+                remedy="Use a shorter label.",
+            )
+        if seen.setdefault(level, index) != index:
+            yield Violation(
+                pointer=place,
+                rule=f"Level {level} is listed twice.",
+                remedy="Name each level once.",
+            )
+
+
+def _level_order_violations(levels: tuple[str, ...]) -> Iterator[Violation]:
+    for index, level in enumerate(levels[:-1]):
+        if level == HOSTNAME_LABEL:
+            yield Violation(
+                pointer=child(_LEVELS, index, "nodeLabel"),
+                rule=f"{HOSTNAME_LABEL} can only be the last level: nothing is narrower.",
+                remedy="Move it to the end.",
+            )
+
+
+TOPOLOGY: Kind[TopologySpec] = Kind(
+    name="Topology",
+    plural="Topologies",
+    spec=TopologySpec,
+    created=TopologyCreated,
+    changed=TopologyChanged,
+    deletion_requested=TopologyDeletionRequested,
+    deleted=TopologyDeleted,
+    rules=topology_violations,
+    rules_of_change=topology_change_violations,
+    when_in_use="Waits",
+)

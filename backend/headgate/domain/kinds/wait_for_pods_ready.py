@@ -1,0 +1,56 @@
+"""waitForPodsReady: the pods-ready timeout and the backoff of requeueing (queueing.md §5.6)."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from headgate.domain.rejection import Violation
+
+
+class RequeuingStrategy(msgspec.Struct, frozen=True, kw_only=True):
+    """Backoff after a pods-ready timeout; a missing limit means endless retries.
+
+    `backoff_limit_count` and `retry_limit_seconds` are the two maximum-retry conditions of
+    KEP-1282, whichever is met first: so many requeues, and so long from the first start to ready
+    pods. `reset_after_seconds` is how long pods must stay ready for the count to start over; Kueue
+    never starts it over (trap T7), and None does as Kueue does.
+    """
+
+    timestamp: Literal["Eviction", "Creation"] = "Eviction"
+    backoff_limit_count: int | None = None
+    backoff_base_seconds: int = 60
+    backoff_max_seconds: int = 3600
+    retry_limit_seconds: int | None = None
+    reset_after_seconds: int | None = None
+
+
+class WaitForPodsReady(msgspec.Struct, frozen=True, kw_only=True):
+    """How long admitted pods may take to become ready, and what follows (queueing.md §5.6)."""
+
+    timeout_seconds: int = 1800
+    recovery_timeout_seconds: int | None = None
+    requeuing_strategy: RequeuingStrategy = RequeuingStrategy()
+
+
+def wait_violations(pointer: str, wait: WaitForPodsReady | None) -> Iterator[Violation]:
+    """What is wrong with the wait for pods that is written at `pointer`."""
+    if wait is None:
+        return
+    requeuing = wait.requeuing_strategy
+    lengths = (
+        ("timeout", wait.timeout_seconds),
+        ("recoveryTimeout", wait.recovery_timeout_seconds),
+        ("requeuingStrategy/backoffLimitCount", requeuing.backoff_limit_count),
+        ("requeuingStrategy/backoffBaseSeconds", requeuing.backoff_base_seconds),
+        ("requeuingStrategy/backoffMaxSeconds", requeuing.backoff_max_seconds),
+        ("requeuingStrategy/maxBackOffRetryTimeout", requeuing.retry_limit_seconds),
+        ("requeuingStrategy/backoffResetAfter", requeuing.reset_after_seconds),
+    )
+    for field, length in lengths:
+        if length is not None and length < 0:
+            yield Violation(
+                pointer=f"{pointer}/{field}",
+                rule=f"{field.rpartition('/')[2]} is at least 0.",
+                remedy="Give a length that is not negative.",
+            )

@@ -1,0 +1,104 @@
+"""WorkloadPriorityClass: a named priority and its protection (queueing.md §1.5)."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from headgate.domain.kinds.configured_object import (
+    ObjectChanged,
+    ObjectCreated,
+    ObjectDeleted,
+    ObjectDeletionRequested,
+)
+from headgate.domain.kinds.object_commands import (
+    Kind,
+)
+from headgate.domain.rejection import Violation
+
+
+class WorkloadPriorityClassSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A named priority; `global_default` serves workloads that name no class."""
+
+    value: int
+    description: str = ""
+    global_default: bool = False
+    preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"
+    max_protection_delta: int | None = None
+
+
+class WorkloadPriorityClassCreated(
+    ObjectCreated[WorkloadPriorityClassSpec],
+    frozen=True,
+    kw_only=True,
+    tag="workload_priority_class.created",
+):
+    """The WorkloadPriorityClass exists, as generation 1."""
+
+
+class WorkloadPriorityClassChanged(
+    ObjectChanged[WorkloadPriorityClassSpec],
+    frozen=True,
+    kw_only=True,
+    tag="workload_priority_class.changed",
+):
+    """Labels, annotations or spec of the WorkloadPriorityClass are replaced."""
+
+
+class WorkloadPriorityClassDeletionRequested(
+    ObjectDeletionRequested, frozen=True, tag="workload_priority_class.deletion_requested"
+):
+    """Deletion of the WorkloadPriorityClass was requested while others referenced it."""
+
+
+class WorkloadPriorityClassDeleted(
+    ObjectDeleted, frozen=True, tag="workload_priority_class.deleted"
+):
+    """The WorkloadPriorityClass is gone; its name is free."""
+
+
+MAX_DESCRIPTION_LENGTH = 2048
+MIN_PRIORITY = -(2**31)
+MAX_PRIORITY = 2**31 - 1
+
+
+def priority_class_violations(spec: WorkloadPriorityClassSpec) -> tuple[Violation, ...]:
+    """What is wrong with a WorkloadPriorityClass."""
+    return tuple(_violations(spec))
+
+
+def _violations(spec: WorkloadPriorityClassSpec) -> Iterator[Violation]:
+    if not MIN_PRIORITY <= spec.value <= MAX_PRIORITY:
+        yield Violation(
+            pointer="/value",
+            rule=f"A priority lies between {MIN_PRIORITY} and {MAX_PRIORITY}.",
+            remedy="Choose a number in this range.",
+        )
+    if len(spec.description) > MAX_DESCRIPTION_LENGTH:
+        yield Violation(
+            pointer="/description",
+            rule=f"A description has at most {MAX_DESCRIPTION_LENGTH} characters.",
+            remedy=f"Shorten it: it has {len(spec.description)}.",
+        )
+    if spec.max_protection_delta is not None and spec.max_protection_delta < 0:
+        yield Violation(
+            pointer="/maxProtectionDelta",
+            rule="maxProtectionDelta is at least 0: protection is never below priority.",
+            remedy="Give 0 for no more protection than the priority itself.",
+        )
+
+
+FIRST_PRIORITY = 2**31
+"""Added to every priority, so that each further pod costs more than any priority saves (T14)."""
+
+
+WORKLOAD_PRIORITY_CLASS: Kind[WorkloadPriorityClassSpec] = Kind(
+    name="WorkloadPriorityClass",
+    plural="WorkloadPriorityClasses",
+    spec=WorkloadPriorityClassSpec,
+    created=WorkloadPriorityClassCreated,
+    changed=WorkloadPriorityClassChanged,
+    deletion_requested=WorkloadPriorityClassDeletionRequested,
+    deleted=WorkloadPriorityClassDeleted,
+    rules=priority_class_violations,
+)

@@ -1,1 +1,0 @@
-"""LimitRanges and RuntimeClasses: what pods of a namespace may ask for, and what runtimes add."""

@@ -1,1 +1,0 @@
-"""Namespaces: the labels that ClusterQueues select submitters by."""

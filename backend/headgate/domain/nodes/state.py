@@ -1,0 +1,60 @@
+"""Node: what a host offers, whether it takes pods, and its lease (topology.md §1)."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from headgate.domain.metadata import amount_violations
+from headgate.domain.rejection import Violation
+from headgate.domain.selection_rules import taint_violations
+from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.values.selectors import Taint
+
+
+class NodeSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A host: what it offers, and whether it takes pods.
+
+    `allocatable` and `used_by_others` are amounts as in `quantities`; the latter is what runs there
+    without being a workload of ours, its number of pods under `pods`. `draining`: what runs there
+    is to find another place. `lease_seconds` after `heard_at` a silent host is not ready; 0 is
+    never.
+    """
+
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    ready: bool = True
+    allocatable: dict[str, int] = {}
+    used_by_others: dict[str, int] = {}
+    draining: bool = False
+    not_ready_since: Instant | None = None
+    lease_seconds: int = 0
+    heard_at: Instant | None = None
+
+
+MAX_LEASE_SECONDS = 86_400
+
+
+def node_violations(spec: NodeSpec) -> tuple[Violation, ...]:
+    """What is wrong with a Node."""
+    return (
+        *taint_violations("/spec/taints", spec.taints),
+        *amount_violations("/status/allocatable", spec.allocatable),
+        *amount_violations("/status/usedByOthers", spec.used_by_others),
+    )
+
+
+def lease_violations(seconds: int) -> Iterator[Violation]:
+    """What is wrong with the length of a lease."""
+    if not 0 <= seconds <= MAX_LEASE_SECONDS:
+        yield Violation(
+            pointer="/leaseSeconds",
+            rule=f"A lease is 0 (none) to {MAX_LEASE_SECONDS} seconds long.",
+            remedy="Give several times the interval between two heartbeats.",
+        )
+
+
+def silent_at(spec: NodeSpec) -> Instant | None:
+    """When a node counts as not ready if nothing more is heard of it; None for never."""
+    if not spec.ready or spec.heard_at is None or not spec.lease_seconds:
+        return None
+    return seconds_after(spec.heard_at, spec.lease_seconds)

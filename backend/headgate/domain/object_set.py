@@ -1,0 +1,81 @@
+"""Every configured object as it stands, by kind."""
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from headgate.domain.kinds.configuration import CONFIGURATION_NAME, ConfigurationSpec
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.registry import KINDS, KINDS_BY_STREAM
+from headgate.domain.values.instants import Instant
+
+if TYPE_CHECKING:
+    from headgate.domain.kinds.admission_check import AdmissionCheckSpec
+    from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
+    from headgate.domain.kinds.cohort import CohortSpec
+    from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
+    from headgate.domain.kinds.limit_range import LimitRangeSpec
+    from headgate.domain.kinds.local_queue import LocalQueueSpec
+    from headgate.domain.kinds.namespace import NamespaceSpec
+    from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+    from headgate.domain.kinds.runtime_class import RuntimeClassSpec
+    from headgate.domain.kinds.topology import TopologySpec
+    from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
+    from headgate.domain.nodes.state import NodeSpec
+
+    class _ObjectsByKind(msgspec.Struct, kw_only=True):
+        """The types of the kinds that rules of scheduling read."""
+
+        cluster_queues: dict[str, Configured[ClusterQueueSpec]] = {}
+        local_queues: dict[str, Configured[LocalQueueSpec]] = {}
+        cohorts: dict[str, Configured[CohortSpec]] = {}
+        resource_flavors: dict[str, Configured[ResourceFlavorSpec]] = {}
+        topologies: dict[str, Configured[TopologySpec]] = {}
+        nodes: dict[str, Configured[NodeSpec]] = {}
+        workload_priority_classes: dict[str, Configured[WorkloadPriorityClassSpec]] = {}
+        admission_checks: dict[str, Configured[AdmissionCheckSpec]] = {}
+        disruption_budgets: dict[str, Configured[DisruptionBudgetSpec]] = {}
+        namespaces: dict[str, Configured[NamespaceSpec]] = {}
+        configurations: dict[str, Configured[ConfigurationSpec]] = {}
+        limit_ranges: dict[str, Configured[LimitRangeSpec]] = {}
+        runtime_classes: dict[str, Configured[RuntimeClassSpec]] = {}
+
+else:
+    _ObjectsByKind = msgspec.defstruct(
+        "_ObjectsByKind",
+        [(kind.field, dict[str, Configured[kind.spec]], {}) for kind in KINDS],
+        kw_only=True,
+    )
+
+DEFAULT_CONFIGURATION = ConfigurationSpec()
+"""The rules that hold while no Configuration exists."""
+
+
+class ObjectSet(_ObjectsByKind, kw_only=True):
+    """Configured objects by name; those that live in a namespace by `namespace/name`.
+
+    It has one field for each kind of the registry. `active_since` tells by stream when queues last
+    became active or inactive, where that was after their creation; it is replaced as a whole, so
+    that several sets may share one.
+    """
+
+    active_since: dict[str, Instant] = {}
+
+    @property
+    def configuration(self) -> ConfigurationSpec:
+        """The rules of the whole installation; Kueue's defaults where there is no Configuration."""
+        written = self.configurations.get(CONFIGURATION_NAME)
+        return written.spec if written else DEFAULT_CONFIGURATION
+
+    def copied(self) -> "ObjectSet":
+        """The same objects in containers of their own."""
+        objects = {kind.field: dict(getattr(self, kind.field)) for kind in KINDS}
+        return ObjectSet(**objects, active_since=self.active_since)
+
+    def of_kind(self, kind: str) -> dict[str, Configured[Any]]:
+        """The objects of one kind, named as in their streams."""
+        objects: dict[str, Configured[Any]] = getattr(self, _FIELDS[kind])
+        return objects
+
+
+_FIELDS = {stream_kind: kind.field for stream_kind, kind in KINDS_BY_STREAM.items()}

@@ -1,1 +1,0 @@
-"""WorkloadPriorityClasses: how important work is, and how well protected."""

@@ -1,1 +1,0 @@
-"""Where workloads wait and what they may use: ClusterQueues, LocalQueues and Cohorts."""

@@ -1,1 +1,0 @@
-"""Where things run: Topologies, the ResourceFlavors that name them, and Nodes."""
